@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { writeToken } from '../../src/model/changesToken.ts'
-import { errorOf, type Json, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { type Json, makeKey, startServer, type TestKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 
 const reader = makeKey({ name: 'reader', rights: 'Companies:read' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
 
-let server: TestServer
-beforeAll(async () => {
-  const keys = [reader.record, writer.record]
-  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' } })
-})
-afterAll(() => server.stop())
+const server = useServer({ keys: [reader.record, writer.record], environment: { RATE_LIMIT_CLIENTS: '5' } })
 
 // Other tests run in the same cluster, and their transactions hold back what can be read.
 const now = async () => {
@@ -22,7 +18,8 @@ const since = async (token: string, more = '') => {
   await untilSettled(server.sql)
   return (await server.get(`/Changes?after=${token}${more}`)).body
 }
-const brief = ({ entity, id, action, changed }: Json) => ({ entity, id, action, changed })
+/** `update Companies 5 Name`: action, entity, id and what has changed. */
+const brief = ({ entity, id, action, changed }: Json) => [action, entity, id, ...changed].join(' ')
 
 describe('GET /Changes', () => {
   test('has a line for each write, in their order, with the key that has asked for it', async () => {
@@ -35,16 +32,13 @@ describe('GET /Changes', () => {
     await server.remove(`/Employees/${employee.id}`)
     const { changes, more, next } = await since(after)
     expect(changes.map(brief)).toEqual([
-      { entity: 'Companies', id: company.id, action: 'create', changed: [] },
-      { entity: 'Employees', id: employee.id, action: 'create', changed: [] },
-      { entity: 'Employees', id: employee.id, action: 'update', changed: ['LastName', 'DisplayName'] },
-      { entity: 'Companies', id: company.id, action: 'update', changed: ['Name'] },
-      { entity: 'Employees', id: employee.id, action: 'update', changed: ['Company'] },
-      {
-        ...{ entity: 'Employees', id: employee.id, action: 'update' },
-        changed: ['LastName', 'DisplayName', 'CompanyId', 'Company'],
-      },
-      { entity: 'Employees', id: employee.id, action: 'delete', changed: [] },
+      `create Companies ${company.id}`,
+      `create Employees ${employee.id}`,
+      `update Employees ${employee.id} LastName DisplayName`,
+      `update Companies ${company.id} Name`,
+      `update Employees ${employee.id} Company`,
+      `update Employees ${employee.id} LastName DisplayName CompanyId Company`,
+      `delete Employees ${employee.id}`,
     ])
     expect(changes.map(({ key }: Json) => key === writer.record.id)).toEqual([false, false, false, true, true, false, false])
     expect(Math.abs(Date.parse(changes[0].at) - Date.now())).toBeLessThan(3_600_000)
@@ -91,7 +85,7 @@ describe('GET /Changes', () => {
     expect(await entities('Employees')).toEqual([])
     expect(await entities('Companies,Absences')).toEqual(['Companies', 'Absences'])
     const wrong = await server.get('/Changes?entity=Absence')
-    expect(errorOf(wrong)).toEqual({ status: 400, code: 'InvalidFilter', target: 'entity' })
+    expect(outcomeOf(wrong)).toBe('400 InvalidFilter entity')
     expect(wrong.body.Error.Message).toContain('Did you mean Absences?')
   })
 
@@ -102,12 +96,11 @@ describe('GET /Changes', () => {
     await untilSettled(server.sql)
     const { body } = await server.get(`/Changes?after=${after}`, reader.headers)
     expect(body.changes.map(({ entity }: Json) => entity)).toEqual(['Companies'])
-    const refused = [
-      await server.get('/Changes?entity=Companies,Absences', reader.headers),
-      await server.get('/Changes', writer.headers),
-      await server.get('/Companies/1/Changes', writer.headers),
-    ]
-    expect(refused.map(({ status }) => status)).toEqual([403, 403, 403])
+    await expectAll(server, '403 Forbidden Api', [
+      ['GET /Changes?entity=Companies,Absences', undefined, reader.headers],
+      ['GET /Changes', undefined, writer.headers],
+      ['GET /Companies/1/Changes', undefined, writer.headers],
+    ])
   })
 
   test('leaves out what was refused, and what changes nothing', async () => {
@@ -122,14 +115,10 @@ describe('GET /Changes', () => {
   test('a write under an Idempotency-Key has one line, however often it is sent', async () => {
     const after = await now()
     const headers = { 'Idempotency-Key': 'changes-once' }
-    const [one, two] = [
-      await server.send('POST', '/Companies', { Name: 'Once' }, headers),
-      await server.send('POST', '/Companies', { Name: 'Once' }, headers),
-    ]
+    const write = () => server.send('POST', '/Companies', { Name: 'Once' }, headers)
+    const [one, two] = [await write(), await write()]
     expect(two.text).toBe(one.text)
-    expect((await since(after)).changes.map(brief)).toEqual([
-      { entity: 'Companies', id: one.body.id, action: 'create', changed: [] },
-    ])
+    expect((await since(after)).changes.map(brief)).toEqual([`create Companies ${one.body.id}`])
   })
 
   test('writes of one moment, in batches, have a line each', async () => {
@@ -139,12 +128,8 @@ describe('GET /Changes', () => {
     await Promise.all(ids.map((id) => server.patch(`/Companies/${id}`, { Enabled: true })))
     await Promise.all(ids.map((id) => server.remove(`/Companies/${id}`)))
     const { changes } = await since(after, '&PageSize=500')
-    for (const id of ids)
-      expect(changes.filter((change: Json) => change.id === id).map(({ action }: Json) => action)).toEqual([
-        'create',
-        'update',
-        'delete',
-      ])
+    const actionsOf = (id: number) => changes.filter((change: Json) => change.id === id).map(({ action }: Json) => action)
+    for (const id of ids) expect(actionsOf(id)).toEqual(['create', 'update', 'delete'])
     expect(changes).toHaveLength(120)
   })
 })
@@ -153,21 +138,21 @@ describe('a token', () => {
   test('of another run, of the future, or from before what is kept is refused', async () => {
     const [feed] = await server.sql`select run from change_feed`
     const refusal = async (position: string, run: string = feed?.run) =>
-      errorOf(await server.get(`/Changes?after=${writeToken({ run, position, number: '0' })}`))
-    const expired = { status: 410, code: 'TokenExpired', target: 'after' }
+      outcomeOf(await server.get(`/Changes?after=${writeToken({ run, position, number: '0' })}`))
+    const expired = '410 TokenExpired after'
     const current = (await server.sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin`)[0]?.xmin
-    expect(await refusal(current)).toMatchObject({ status: 200 })
-    expect(await refusal('9'.repeat(18))).toEqual(expired)
-    expect(await refusal(current, '0123456789ab')).toEqual(expired)
+    expect(await refusal(current)).toBe('200')
+    expect(await refusal('9'.repeat(18))).toBe(expired)
+    expect(await refusal(current, '0123456789ab')).toBe(expired)
     await server.sql`update change_feed set deleted_position = ${current}::bigint, deleted_number = 1`
-    expect(await refusal(current)).toEqual(expired)
+    expect(await refusal(current)).toBe(expired)
     await server.sql`update change_feed set deleted_position = '0', deleted_number = 0`
   })
 
   test.each(['', 'x', 'now2', `${writeToken({ run: '0123456789ab', position: '1', number: '1' })}=`])(
     'that is none is refused: %p',
     async (text) => {
-      expect(errorOf(await server.get(`/Changes?after=${text}`))).toMatchObject({ status: 400, code: 'InvalidToken' })
+      expect(outcomeOf(await server.get(`/Changes?after=${text}`))).toBe('400 InvalidToken after')
     },
   )
 })
@@ -184,7 +169,7 @@ describe('wait', () => {
     await Bun.sleep(200)
     expect(isAnswered).toBe(false)
     const { id } = (await server.post('/Companies', { Name: 'Awaited' })).body
-    expect((await waiting).body.changes.map(brief)).toEqual([{ entity: 'Companies', id, action: 'create', changed: [] }])
+    expect((await waiting).body.changes.map(brief)).toEqual([`create Companies ${id}`])
   })
 
   test('is refused once its key is revoked, or has lost its rights, and says no line to it', async () => {
@@ -198,10 +183,7 @@ describe('wait', () => {
     // They wait, as far as that can be seen from here.
     await Bun.sleep(200)
     await server.replaceKeys([...all, { ...changed.record, rights: 'Companies:read' }])
-    expect((await Promise.all(waiting)).map(errorOf)).toEqual([
-      { status: 401, code: 'Unauthorized', target: 'Api' },
-      { status: 403, code: 'Forbidden', target: 'Api' },
-    ])
+    expect((await Promise.all(waiting)).map(outcomeOf)).toEqual(['401 Unauthorized Api', '403 Forbidden Api'])
     await server.post('/Companies', { Name: 'Later' })
     expect((await other).body.changes).toHaveLength(1)
     await server.replaceKeys(all)
@@ -220,10 +202,8 @@ describe('the history of a row', () => {
     await server.patch(`/Employees/${id}`, { FirstName: 'Bea' })
     await server.remove(`/Employees/${id}`)
     const { body } = await server.get(`/employees/${id}/changes/`)
-    expect(body.changes.map(({ action, changed }: Json) => [action, changed])).toEqual([
-      ['create', []],
-      ['update', ['FirstName', 'DisplayName']],
-      ['delete', []],
+    expect(body.changes.map(brief)).toEqual([
+      ...[`create Employees ${id}`, `update Employees ${id} FirstName DisplayName`, `delete Employees ${id}`],
     ])
     const page = (await server.get(`/Employees/${id}/Changes?PageSize=1&after=${body.changes[0].token}`)).body
     expect(page).toMatchObject({ changes: [{ action: 'update' }], more: true })

@@ -11,21 +11,13 @@ import type { Answer, Json } from '../support/server.ts'
 const server = useServer()
 
 const tagOf = ({ headers }: Answer) => headers.get('etag') as string
+const tagAt = async (path: string) => tagOf(await server.get(path))
 /** `isKeyed`: with an Idempotency-Key, which makes another statement of it. */
 const matching = (method: string, path: string, tag: string, body?: unknown, isKeyed = false) =>
   server.send(method, path, body, {
     'if-match': tag,
     ...(isKeyed ? { 'idempotency-key': crypto.randomUUID() } : {}),
   })
-
-/** Until so many backends wait for a lock. */
-async function untilWaiting(count: number) {
-  await until(async () => {
-    const rows = await server.sql`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    return rows.length >= count
-  })
-}
 
 const ROLLBACK = new Error('rolled back')
 
@@ -40,7 +32,9 @@ async function beside<T>(
     .begin(async (transaction) => {
       await work(transaction)
       asked = ask()
-      await untilWaiting(1)
+      const waiting = () =>
+        server.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await until(async () => (await waiting()).count > 0)
       if (!commits) throw ROLLBACK
     })
     .catch((error) => {
@@ -64,7 +58,7 @@ describe.each([
   ] as const)('a %s of its earlier version waits for it', async (method, body, good) => {
     const { id } = await createRow(server, '/Absences', { Reason: 'before' })
     const path = `/Absences/${id}`
-    const tag = tagOf(await server.get(path))
+    const tag = await tagAt(path)
     const answer = await beside(
       { commits },
       (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
@@ -73,16 +67,12 @@ describe.each([
     expect(answer.status).toBe(outcome(good))
     const rows = await server.sql`select reason from absence where id = ${id}`
     expect(rows.map(({ reason }) => reason)).toEqual(commits ? ['theirs'] : method === 'DELETE' ? [] : ['mine'])
-    if (commits) expect(tagOf(answer)).toBe(tagOf(await server.get(path)))
+    if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
   })
 
   test('PATCHes that come together with it are carried out, each by its own version', async () => {
-    const rows = await createRows(
-      server,
-      '/Absences',
-      Array.from({ length: 16 }, () => ({ Reason: 'before' })),
-    )
-    const tags = await Promise.all(rows.map(async ({ id }) => tagOf(await server.get(`/Absences/${id}`))))
+    const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
+    const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
     // Every third one is changed before: these are of an earlier version already when they are sent.
     const isLate = (index: number) => index % 3 === 2
     for (const [index, { id }] of rows.entries()) if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
@@ -110,7 +100,7 @@ describe.each([
       insert into employee (first_name, company_id, company_key)
       select 'E' || n, c.id, c.name_key from company c, generate_series(1, ${copies}) as n where c.id = ${id}`
     const path = `/Companies/${id}`
-    const tag = tagOf(await server.get(path))
+    const tag = await tagAt(path)
     const answer = await beside(
       { commits },
       (transaction) => transaction`update company set enabled = true where id = ${id}`,
@@ -125,7 +115,7 @@ describe.each([
     const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
     const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
     const path = `/Employees/${id}`
-    const tag = tagOf(await server.get(path))
+    const tag = await tagAt(path)
     const answer = await beside(
       { commits },
       (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
@@ -140,7 +130,7 @@ describe.each([
 test('a PATCH that waits for a delete is 404', async () => {
   const { id } = await createRow(server, '/Absences', {})
   const path = `/Absences/${id}`
-  const tag = tagOf(await server.get(path))
+  const tag = await tagAt(path)
   const answer = await beside(
     { commits: true },
     (transaction) => transaction`delete from absence where id = ${id}`,
@@ -152,19 +142,14 @@ test('a PATCH that waits for a delete is 404', async () => {
 test('a refused write takes no lock and no transaction', async () => {
   const { id } = await createRow(server, '/Absences', {})
   const path = `/Absences/${id}`
-  const tag = tagOf(await server.get(path))
+  const tag = await tagAt(path)
   await server.patch(path, { Reason: 'changed' })
-  const locked = async () => {
-    const [row] = await server.sql`select xmax::text, pg_snapshot_xmax(pg_current_snapshot())::text as next
-      from absence where id = ${id}`
-    return row
-  }
-  const before = await locked()
-  const answers = await Promise.all(
-    ['PATCH', 'PATCH', 'PUT', 'DELETE'].map((method) =>
-      matching(method, path, tag, method === 'DELETE' ? undefined : { Reason: method }),
-    ),
-  )
+  const locked = () =>
+    server.sql`select xmax::text, pg_snapshot_xmax(pg_current_snapshot())::text as next from absence where id = ${id}`
+  const before = [...(await locked())]
+  const body = { Reason: 'mine' }
+  const writes = [['PATCH', body] as const, ['PATCH', body] as const, ['PUT', body] as const, ['DELETE', undefined] as const]
+  const answers = await Promise.all(writes.map(([method, sent]) => matching(method, path, tag, sent)))
   expect(answers.map(({ status }) => status)).toEqual([412, 412, 412, 412])
-  expect(await locked()).toEqual(before)
+  expect([...(await locked())]).toEqual(before)
 })
