@@ -106,12 +106,11 @@ test('lists of one reference, all at once, are each as alone: rows, order, total
     from generate_series(1, 90) as n join employee on n % id in (0, 1)`
   const filters = ['', '&Start=>=2024-01-03T00:00:00Z', '&Period.Days=!=0.25', '&Period.Days=>=0.000000001', '&Status=s1']
   const orders = ['', '&sort=-Start', '&sort=Status,-Period.Days', '&sort=-Employee&PageSize=5', '&page=2&PageSize=7']
-  const paths = filters.flatMap((filter) =>
-    orders.flatMap((order) => [1, 2, 3, 2, 12, 99].map((id) => `/Absences?EmployeeId=${id}${filter}${order}`)),
-  )
+  const queries = filters.flatMap((filter) => orders.map((order) => filter + order))
+  const paths = queries.flatMap((query) => [1, 2, 3, 2, 12, 99].map((id) => `/Absences?EmployeeId=${id}${query}`))
   const together = await Promise.all(paths.map((path) => server.get(path)))
   for (const [index, path] of paths.entries())
-    expect({ path, ...compared(together[index] as Answer) }).toEqual({ path, ...compared(await server.get(path)) })
+    expect([path, compared(together[index] as Answer)]).toEqual([path, compared(await server.get(path))])
 })
 
 function compared({ status, text, headers }: Answer) {

@@ -3,9 +3,10 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import type { Log } from '../../src/log.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { errorOf, startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 /** With all rights; the server's own role has none but those it is given. */
@@ -76,77 +77,69 @@ async function everything() {
   ]
 }
 
-const UNAVAILABLE = { status: 503, code: 'ServiceUnavailable', target: 'Api' }
+const UNAVAILABLE = '503 ServiceUnavailable Api'
 
 async function requireUnavailable() {
   for (const answer of await everything()) {
-    expect(errorOf(answer)).toEqual(UNAVAILABLE)
+    expect(outcomeOf(answer)).toBe(UNAVAILABLE)
     expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect(answer.text).not.toMatch(/ermission|relation|file|base\//)
   }
   expect(logged.join('\n')).not.toContain('a request failed')
 }
 
-/** What an operator, or a disk, does to the files; `undo` puts all back. */
-const harms: [string, () => () => void][] = [
+const moveAway = (path: string) => {
+  renameSync(path, `${path}.away`)
+  return () => renameSync(`${path}.away`, path)
+}
+
+/** What an operator, or a disk, does to the files, with the function that puts all back; whether the server is ready then. */
+const harms: [string, boolean, () => () => void][] = [
   [
     'whose table cannot be opened',
+    true,
     () => {
       const files = readdirSync(folder).filter((one) => join(folder, one).startsWith(file))
-      for (const one of files) chmodSync(join(folder, one), 0)
-      return () => {
-        for (const one of files) chmodSync(join(folder, one), 0o600)
-      }
+      const change = (mode: number) => files.map((one) => chmodSync(join(folder, one), mode))
+      change(0)
+      return () => void change(0o600)
     },
   ],
-  [
-    'whose table is not there',
-    () => {
-      renameSync(file, `${file}.away`)
-      return () => renameSync(`${file}.away`, file)
-    },
-  ],
+  ['whose table is not there', true, () => moveAway(file)],
   [
     'in whose table’s place a folder is',
+    true,
     () => {
-      renameSync(file, `${file}.away`)
+      const undo = moveAway(file)
       mkdirSync(file)
       return () => {
         rmSync(file, { recursive: true })
-        renameSync(`${file}.away`, file)
+        undo()
       }
     },
   ],
+  [
+    'whose folder cannot be entered',
+    false,
+    () => {
+      chmodSync(folder, 0)
+      return () => chmodSync(folder, 0o700)
+    },
+  ],
+  ['whose folder is not there', false, () => moveAway(folder)],
 ]
 
-describe('a database', () => {
-  test.each(harms)('%s is 503, not our failure', async (_, harm) => {
-    repair = harm()
-    await reconnect()
-    await requireUnavailable()
-  })
+async function requireNotReady() {
+  await until(async () => (await server.get('/readyz')).status !== 200)
+  expect(outcomeOf(await server.get('/readyz'))).toBe(UNAVAILABLE)
+}
 
-  test.each([
-    [
-      'cannot be entered',
-      () => {
-        chmodSync(folder, 0)
-        return () => chmodSync(folder, 0o700)
-      },
-    ],
-    [
-      'is not there',
-      () => {
-        renameSync(folder, `${folder}.away`)
-        return () => renameSync(`${folder}.away`, folder)
-      },
-    ],
-  ])('whose folder %s is 503, and the server not ready', async (_, harm) => {
+describe('a database', () => {
+  test.each(harms)('%s is 503, not our failure', async (_, isReady, harm) => {
     repair = harm()
     await reconnect()
     await requireUnavailable()
-    await until(async () => (await server.get('/readyz')).status !== 200)
-    expect(errorOf(await server.get('/readyz'))).toEqual(UNAVAILABLE)
+    if (!isReady) await requireNotReady()
   })
 
   test('that takes our rights away is 503', async () => {
@@ -157,8 +150,7 @@ describe('a database', () => {
     }
     await change(`revoke all on all tables in schema public from "${name}"`)
     await requireUnavailable()
-    await until(async () => (await server.get('/readyz')).status !== 200)
-    expect(errorOf(await server.get('/readyz'))).toEqual(UNAVAILABLE)
+    await requireNotReady()
     await change(`grant all on all tables in schema public to "${name}"`)
   })
 })

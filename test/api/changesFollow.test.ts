@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { followTexts } from '../../src/operations/changesFollow.ts'
-import { useServer } from '../support/cases.ts'
+import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { type Json, KEY, makeKey, startServer } from '../support/server.ts'
 
@@ -32,10 +32,8 @@ async function follow(query: string, headers: Record<string, string> = ADMIN) {
   let isEnded = false
   const reading = (async () => {
     let text = ''
-    const decoder = new TextDecoder()
-    for await (const piece of response.body as ReadableStream<Uint8Array>) {
-      text += decoder.decode(piece, { stream: true })
-      const whole = text.split('\n')
+    for await (const piece of (response.body as ReadableStream).pipeThrough(new TextDecoderStream())) {
+      const whole = (text + piece).split('\n')
       text = whole.pop() as string
       lines.push(...whole.map((line) => JSON.parse(line)))
     }
@@ -119,19 +117,15 @@ test('where a few keys have taken all places, one that has none gets one', async
 })
 
 test('what pages have and streams have not is refused, and faults before the first line are answers of their own', async () => {
-  const ask = async (query: string, headers: Record<string, string> = {}) => {
-    const { status, body } = await server.get(`/Changes${query}`, { Accept: 'application/x-ndjson', ...headers })
-    return [status, body.Error.Code]
-  }
-  expect(await ask('?wait=3')).toEqual([400, 'InvalidWait'])
-  expect(await ask('?PageSize=3')).toEqual([400, 'InvalidPageSize'])
-  expect(await ask('?after=x')).toEqual([400, 'InvalidToken'])
-  expect(await ask('?after=ZmZmZmZmZmZmZmZmLjEuMQ')).toEqual([410, 'TokenExpired'])
-  expect(await ask('', blind.headers)).toEqual([403, 'Forbidden'])
-  const head = await fetch(`${server.url}/Changes`, {
-    method: 'HEAD',
-    headers: { Accept: 'application/x-ndjson', ...ADMIN },
-  })
+  for (const [query, outcome, headers = {}] of [
+    ['?wait=3', '400 InvalidWait wait'],
+    ['?PageSize=3', '400 InvalidPageSize PageSize'],
+    ['?after=x', '400 InvalidToken after'],
+    ['?after=ZmZmZmZmZmZmZmZmLjEuMQ', '410 TokenExpired after'],
+    ['', '403 Forbidden Api', blind.headers],
+  ] as const)
+    expect(outcomeOf(await server.get(`/Changes${query}`, { Accept: 'application/x-ndjson', ...headers }))).toBe(outcome)
+  const head = await server.send('HEAD', '/Changes', undefined, { Accept: 'application/x-ndjson' })
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
 })
 

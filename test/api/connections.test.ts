@@ -119,12 +119,7 @@ describe('a body that does not end, and is not asked for,', () => {
       answers.push([...statusesOf(answer), /^X-RateLimit-Remaining: (\d+)/im.exec(answer)?.[1]])
     }
     await limited.stop()
-    expect(answers).toEqual([
-      [200, '2'],
-      [200, '1'],
-      [405, '0'],
-      [429, '0'],
-    ])
+    expect(answers.map(String)).toEqual(['200,2', '200,1', '405,0', '429,0'])
   })
 
   test('of no bytes leaves the connection open', async () => {
@@ -153,10 +148,8 @@ describe('a small body of a request that is refused before it is read', () => {
     const chunked = [`${line} HTTP/1.1\r\n${headers}Transfer-Encoding: chunked\r\n\r\n`, '2\r\n{}\r\n', '0\r\n\r\n']
     const whole = [`${line} HTTP/1.1\r\n${headers}Content-Length: 12\r\n\r\n`, '{"name"', ':1', '  ', '}']
     for (const pieces of [whole, chunked]) {
-      const [answer] = await connection.sendAll(
-        pieces.map((piece) => Buffer.from(piece)),
-        [false],
-      )
+      const bytes = pieces.map((piece) => Buffer.from(piece))
+      const [answer] = await connection.sendAll(bytes, [false])
       expect([answer?.status, answer?.headers.get('connection')]).toEqual([status, undefined])
       expect((await connection.send(again, false)).status).toBe(200)
     }

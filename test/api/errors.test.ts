@@ -2,6 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { Log, LogFields, LogLevel } from '../../src/log.ts'
 import { ask, outcomeOf, type Request, useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
 import { type Answer, KEY, startServer, type TestServer } from '../support/server.ts'
 
@@ -180,17 +181,6 @@ describe('7 Request ids', () => {
     expect(new Set(ids).size).toBe(5)
   })
 
-  test.each(['abc', '4bf92f35-77b3', 'Root=1-67891233-abcdef', 'x'.repeat(128)])('D40: %s is kept', async (id) => {
-    expect(idOf(await server.get('/Companies', { 'x-request-id': id }))).toBe(id)
-    expect(idOf(await server.get('/Nowhere', { 'x-request-id': id }))).toBe(id)
-  })
-
-  test.each(['two words', '<b>', '"quoted"', 'x'.repeat(129), 'a,b;c', '\u00e9'])('D40: %s is not sane: a new id', async (id) => {
-    const own = idOf(await server.get('/Companies', { 'x-request-id': id }))
-    expect(own).not.toBe(id)
-    expect(own).toMatch(SANE)
-  })
-
   test('D40: the log has the id, and neither key nor query string', async () => {
     await server.get('/Companies?Name=somebody', { 'x-request-id': 'in-the-log' })
     const own = lines.filter(({ fields }) => fields.requestId === 'in-the-log')
@@ -199,5 +189,41 @@ describe('7 Request ids', () => {
     expect(text).toContain('GET /Companies 200')
     expect(text).not.toContain('somebody')
     expect(text).not.toContain(KEY)
+  })
+
+  test.each([
+    [
+      'stands in the line of the request',
+      'traced',
+      '',
+      { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' },
+    ],
+    ['that is invalid does not, and the request is answered', 'untraced', '-x', { traceId: undefined, spanId: undefined }],
+  ])('traceparent %s', async (_, id, end, expected) => {
+    const traceparent = `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01${end}`
+    expect((await server.get('/Companies', { 'x-request-id': id, traceparent })).status).toBe(200)
+    const { traceId, spanId } = lines.find(({ fields }) => fields.requestId === id)?.fields ?? {}
+    expect({ traceId, spanId } as object).toEqual(expected)
+  })
+})
+
+describe('a slow statement', () => {
+  const own = useServer({ log, environment: { SLOW_STATEMENT_MS: '30' } })
+
+  test('is logged by its shape, without a value', async () => {
+    const { id } = await createRow(own, '/Companies', { Name: 'Slow' })
+    let writing: Promise<Answer> | undefined
+    await own.sql.begin(async (sql) => {
+      await sql`select 1 from company where id = ${id} for update`
+      writing = own.patch(`/Companies/${id}`, { Name: 'Secretive' })
+      await until(async () => (await own.sql`select from pg_stat_activity where wait_event_type = 'Lock'`).count > 0)
+      await Bun.sleep(50)
+    })
+    expect((await writing)?.status).toBe(200)
+    const slow = lines.filter(({ message }) => message === 'a slow statement')
+    const update = slow.find(({ fields }) => /^(with|update).*"company"/s.test(String(fields.statement)))
+    expect(update?.level).toBe('warn')
+    expect(Number(update?.fields.ms)).toBeGreaterThan(0)
+    expect(JSON.stringify(slow)).not.toContain('Secretive')
   })
 })

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { Connection, type RawResponse } from '../support/connection.ts'
 import { Random } from '../support/random.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 import { uriLength } from '../support/uri.ts'
 
 /** What nginx takes of an answer's head by default, and what Node's fetch takes. */
@@ -22,32 +23,31 @@ const texts: Record<string, readonly string[]> = {
 /** As long as a name of DNS can make it. */
 const ORIGIN = `https://${[61, 61, 61, 62].map((length) => 'o'.repeat(length)).join('.')}.test:65535`
 
-let server: TestServer
-let behind: TestServer
+// As long as it may be.
+const PUBLIC_URL = `https://${'a'.repeat(59)}.example.com/${'b'.repeat(48)}`
+const server = useServer()
+const behind = useServer(() => ({
+  databaseUrl: server.databaseUrl,
+  environment: { PUBLIC_URL, CORS_ORIGINS: `http://localhost:5173,${ORIGIN}` },
+}))
 let connections: Connection[]
 beforeAll(async () => {
-  server = await startServer()
-  // As long as it may be.
-  const PUBLIC_URL = `https://${'a'.repeat(59)}.example.com/${'b'.repeat(48)}`
-  expect(PUBLIC_URL).toHaveLength(128)
-  expect(ORIGIN).toHaveLength(267)
-  const environment = { PUBLIC_URL, CORS_ORIGINS: `http://localhost:5173,${ORIGIN}` }
-  behind = await startServer({ databaseUrl: server.databaseUrl, environment })
-  const longest = server.sql`repeat(${'😀'}, 199) || chr(65 + n)`
-  const long = server.sql`repeat(${'😀'}, 99) || chr(65 + n)`
-  await server.sql`insert into company (name) select ${longest} from generate_series(1, ${ROWS}::int) as n`
-  await server.sql`
-    insert into employee (first_name, last_name, title, work_email, department, job_title, type, status, middle_name)
-    select ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, 'M'
-    from generate_series(1, ${ROWS}::int) as n`
-  await server.sql`
-    insert into absence (reason, type, status) select ${long}, ${long}, ${long} from generate_series(1, ${ROWS}::int) as n`
+  expect([PUBLIC_URL.length, ORIGIN.length]).toEqual([128, 267])
+  for (const [table, names, count] of [
+    ['company', ['name'], 199],
+    ['employee', 'first_name last_name title work_email department job_title type status'.split(' '), 199],
+    ['absence', ['reason', 'type', 'status'], 99],
+  ] as const) {
+    const text = `repeat('😀', ${count}) || chr(65 + n)`
+    await server.sql.unsafe(
+      `insert into ${table} (${names}) select ${names.map(() => text)} from generate_series(1, ${ROWS}) as n`,
+    )
+  }
+  await server.sql`update employee set middle_name = 'M'`
   connections = Array.from({ length: 8 }, (_, index) => new Connection((index % 2 ? server : behind).url))
 })
-afterAll(async () => {
+afterAll(() => {
   for (const connection of connections) connection.close()
-  await behind.stop()
-  await server.stop()
 })
 
 function ask(connection: Connection, target: string, requestId: string, origin = ''): Promise<RawResponse> {
@@ -87,9 +87,8 @@ const linksIn = (text: string) =>
 /** Of a page that was asked for by its number. */
 function relationsOf(page: number): string[] {
   const last = Math.ceil(ROWS / 5)
-  return [page > 1 && 'first', page > 1 && 'previous', page < last && 'next', page !== last && 'last'].filter(
-    (relation) => relation !== false,
-  )
+  const before = page > 1 ? ['first', 'previous'] : []
+  return [...before, ...(page < last ? ['next'] : []), ...(page !== last ? ['last'] : [])]
 }
 
 /** What a page at an origin may see: by names, or all there is where the head has no room for them. */
@@ -178,12 +177,11 @@ describe('D31: the head of an answer', () => {
 
   test('has Link up to the last byte of 4 KiB, and not one more, whatever else is in it', async () => {
     const connection = connections[0] as Connection
-    const list = (length: number, requestId: number) => {
+    const list = async (length: number, requestId: number) => {
       const target = `/Companies?PageSize=5&Name=!=${'x'.repeat(length)}`
-      return ask(connection, target, 'i'.repeat(requestId)).then((answer) => {
-        checkHead(target, answer)
-        return answer
-      })
+      const answer = await ask(connection, target, 'i'.repeat(requestId))
+      checkHead(target, answer)
+      return answer
     }
     let length = 600
     while ((await list(length, 128)).headers.has('link')) length += 10
@@ -197,16 +195,8 @@ describe('D31: the head of an answer', () => {
 
   test('where one cursor alone has room, the link to the next page has it', async () => {
     const { headers } = await server.get(`/Companies?sort=Name&PageSize=5&page=3&Name=!=${'x'.repeat(400)}`)
-    const cursors = linksIn(headers.get('location') ?? '').map(({ address, relation }) => [
-      relation,
-      /&cursor=(.*)/.exec(address)?.[1]?.length ?? 0,
-    ])
-    expect(cursors).toEqual([
-      ['first', 0],
-      ['previous', 0],
-      ['next', expect.any(Number)],
-      ['last', 0],
-    ])
-    expect(cursors[2]?.[1]).toBeGreaterThan(1_000)
+    const cursors = linksIn(headers.get('location') ?? '').map(({ address }) => /&cursor=(.*)/.exec(address)?.[1]?.length ?? 0)
+    expect(cursors).toEqual([0, 0, expect.any(Number), 0])
+    expect(cursors[2]).toBeGreaterThan(1_000)
   })
 })

@@ -1,28 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
+import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
-import { errorOf, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { errorOf, makeKey, type TestServer } from '../support/server.ts'
 
-let server: TestServer
+// Without memory, so that lists need connections.
+const server = useServer({ environment: { DATABASE_POOL: '2', MEMORY_MB: '0' } })
 let other: postgres.Sql
-beforeAll(async () => {
-  // Without memory, so that lists need connections.
-  server = await startServer({ environment: { DATABASE_POOL: '2', MEMORY_MB: '0' } })
+beforeAll(() => {
   other = connect(server.databaseUrl)
 })
-afterAll(async () => {
-  await other.end()
-  await server.stop()
-})
+afterAll(() => other.end())
 
 /** How many backends wait for a lock. */
-const waiting = () => waitingIn(server)
 async function waitingIn({ sql }: TestServer): Promise<number> {
-  const rows = await sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  return rows.length
+  return (await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).count
 }
 
 /** What happened, in order; null where the machine was so busy that the write gave up before the others had their answers. */
@@ -33,7 +27,7 @@ async function attempt(locked: number, id: number): Promise<string[] | null> {
   await other.begin(async (transaction) => {
     await transaction`select from company where id = ${locked} for update`
     late = rename(locked).then(({ status }) => events.push(`late ${status}`))
-    await until(async () => (await waiting()) === 1)
+    await until(async () => (await waitingIn(server)) === 1)
     // Texts of their own, since equal ones would share a statement.
     const names = ['FirstName', 'Title', 'Status']
     const asked = names.flatMap((name) => [
@@ -64,16 +58,12 @@ test('while a write waits for a lock of another program, others are answered ove
 
 describe('D69: a key that writes what is locked', () => {
   const [greedy, other] = [makeKey(), makeKey()]
-  let busy: TestServer
+  const busy = useServer({ keys: [greedy.record, other.record] })
   let blocker: postgres.Sql
-  beforeAll(async () => {
-    busy = await startServer({ keys: [greedy.record, other.record] })
+  beforeAll(() => {
     blocker = connect(busy.databaseUrl)
   })
-  afterAll(async () => {
-    await blocker.end()
-    await busy.stop()
-  })
+  afterAll(() => blocker.end())
 
   test.each([
     ['PATCH', '/Companies/ID', { Name: 'Mine' }],

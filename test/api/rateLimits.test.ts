@@ -130,17 +130,11 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     expect(before).toHaveLength(1)
   })
 
-  test.each([
-    ['GET', '/livez', 200],
-    ['GET', '/readyz', 200],
-    ['HEAD', '/livez', 200],
-    ['OPTIONS', '/readyz', 204],
-    ['GET', '/LIVEZ/', 200],
-    ['DELETE', '/livez', 405],
-  ])('D35: %s %s is never refused', async (method, path, status) => {
+  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: %s is never refused', async (line) => {
+    const [method = '', path = ''] = line.split(' ')
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
-      for (let request = 0; request < 3; request++) expect((await ask(method, path, headers)).status).toBe(status)
+      for (let request = 0; request < 3; request++) expect((await ask(method, path, headers)).status).toBe(200)
       expect((await ask('GET', '/', headers)).status).toBe(429)
     }
   })
@@ -224,20 +218,6 @@ describe('D35: who is charged', () => {
     const answer = await ask('GET', '/Companies', { ...address, ...key.headers })
     expect([answer.status, left(answer)]).toEqual([200, 99])
     expect((await ask('GET', '/Companies', { ...address, ...key.headers })).status).toBe(200)
-  })
-
-  test.each([
-    ['GET', '/Companies', 401, 403],
-    ['GET', '/Nowhere', 401, 404],
-    ['OPTIONS', '/Companies', 204, 204],
-    ['DELETE', '/Companies', 401, 405],
-    ['GET', '/', 200, 200],
-    ['GET', '/errors/NotFound', 200, 200],
-    ['POST', '/', 405, 405],
-  ])('the answer to %s %s is charged: %d without a key, %d with one that may not read it', async (method, path, ...statuses) => {
-    const clients = [newAddress(), (await newKey({ rights: 'Absences:read' })).headers]
-    for (const [index, headers] of clients.entries())
-      expect([(await ask(method, path, headers)).status, await leftOf(headers)]).toEqual([statuses[index] as number, 98])
   })
 
   async function revoked(): Promise<string> {

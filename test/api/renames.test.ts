@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { COPIES_MAX } from '../../src/compile/entity.ts'
-import { useServer } from '../support/cases.ts'
+import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import type { Answer } from '../support/server.ts'
 
@@ -40,7 +40,7 @@ describe('a rename takes all copies along, however many', () => {
       first = rename()
       await until(async () => (await server.sql`select from pg_locks where not granted`).count > 0)
       const meanwhile = await rename()
-      expect([meanwhile.status, meanwhile.body.Error.Code]).toEqual([409, 'InProgress'])
+      expect(outcomeOf(meanwhile)).toBe('409 InProgress Idempotency-Key')
     })
     const answer = (await first) as Answer
     expect([answer.status, answer.body]).toEqual([200, { id: company, name: 'after', enabled: false }])
@@ -96,8 +96,8 @@ describe('a rename takes all copies along, however many', () => {
 
 test('a rename of what is not there is 404, and one that names no row 409, whatever it has to do', async () => {
   const rename = await server.patch('/Companies/999999', { Name: 'x' })
-  expect([rename.status, rename.body.Error.Code]).toEqual([404, 'NotFound'])
+  expect(outcomeOf(rename)).toBe('404 NotFound Api')
   const { body } = await server.post('/Employees', { FirstName: 'Ada' })
   const moved = await server.patch(`/Employees/${body.id}`, { FirstName: 'Eve', CompanyId: 999999 })
-  expect([moved.status, moved.body.Error.Code]).toEqual([409, 'ReferenceNotFound'])
+  expect(outcomeOf(moved)).toBe('409 ReferenceNotFound CompanyId')
 })

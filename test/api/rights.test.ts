@@ -1,15 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { ask, expectAll, outcomeOf, useServer } from '../support/cases.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
 const ENTITIES = ['Companies', 'Employees', 'Absences'] as const
 type Plural = (typeof ENTITIES)[number]
 const TABLES: Record<Plural, string> = { Companies: 'company', Employees: 'employee', Absences: 'absence' }
-const BODIES: Record<Plural, object> = {
-  Companies: { Name: 'Changed' },
-  Employees: { FirstName: 'Changed' },
-  Absences: { Status: 'Changed' },
-}
+const BODIES = { Companies: { Name: 'Changed' }, Employees: { FirstName: 'Changed' }, Absences: { Status: 'Changed' } }
 const next: Record<Plural, Plural> = { Companies: 'Employees', Employees: 'Absences', Absences: 'Companies' }
 
 /** What a key may have, and with it may do to the entity. */
@@ -179,12 +175,8 @@ for (const plural of ENTITIES)
 
     test('with the right to read the row is in the answer', async () => {
       const { headers } = keyWith(`${plural}:read,${plural}:write`)
-      for (const [method, path] of [
-        ['POST', `/${plural}`],
-        ['PUT', `/${plural}/${rowIds[plural]}`],
-        ['PATCH', `/${plural}/${rowIds[plural]}`],
-      ] as const) {
-        const { body } = await server.send(method, path, BODIES[plural], headers)
+      for (const line of [`POST /${plural}`, ...['PUT', 'PATCH'].map((method) => `${method} /${plural}/${rowIds[plural]}`)]) {
+        const { body } = await ask(server, [line, BODIES[plural], headers])
         expect(body).toEqual((await server.get(`/${plural}/${body.id}`, headers)).body)
       }
     })

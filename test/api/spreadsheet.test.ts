@@ -60,13 +60,7 @@ function cellsOf(row: string): Cell[] {
   }))
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&apos;': "'",
-  '&quot;': '"',
-  '&lt;': '<',
-  '&gt;': '>',
-}
+const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&apos;': "'", '&quot;': '"', '&lt;': '<', '&gt;': '>' }
 const textOf = (markup: string) => markup.replaceAll(/&\w+;/g, (entity) => ENTITIES[entity] as string)
 
 function inLibreOffice() {

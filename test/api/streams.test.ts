@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { noteAnswered } from '../../src/operations/streamPace.ts'
-import { errorOf, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { outcomeOf, useServer } from '../support/cases.ts'
+import { type Answer, type Json, KEY, makeKey } from '../support/server.ts'
 
 const NDJSON = { accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
 const CSV = { accept: 'text/csv', 'accept-encoding': 'identity' }
@@ -22,28 +23,13 @@ const KEYS = [three, alsoThree, two, alsoTwo, ending, losing, ...takingNothing].
 
 /** Texts that a CSV could take for something else. */
 const HOSTILE = [
-  'a,b',
-  'say "no"',
-  '"',
-  'two\nlines',
-  'two\r\nlines',
-  ' spaces ',
-  '',
-  'Jürgen Größe',
-  '=1+1',
-  '@x',
-  '😀',
-  "'",
-  '\t',
+  ...['a,b', 'say "no"', '"', 'two\nlines', 'two\r\nlines', ' spaces ', '', 'Jürgen Größe', '=1+1', '@x', '😀', "'", '\t'],
 ]
 
-let server: TestServer
-let large: TestServer
+const options = { keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '14' } }
+const server = useServer(options)
+const large = useServer(options)
 beforeAll(async () => {
-  ;[server, large] = await Promise.all([
-    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '14' } }),
-    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '14' } }),
-  ])
   await server.sql`
     insert into company (name, enabled)
     select case when n % 50 = 0 then null else 'Company ' || n % 300 end, n % 3 = 0 from generate_series(1, ${ROWS}::int) as n`
@@ -53,14 +39,9 @@ beforeAll(async () => {
     select 'Approved', null, '2026-03-01T09:00:00Z', null, case when n % 2 = 0 then 'Days' end, case when n % 3 = 0 then 2.5 end, null from generate_series(1, 13) as n`
   await large.sql`insert into company (name, enabled) select repeat(chr(65 + n % 26), 1000), true from generate_series(1, ${LARGE_ROWS}::int) as n`
 })
-afterAll(() => Promise.all([server.stop(), large.stop()]))
 
-const linesOf = (text: string) =>
-  text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line))
-const rowsOf = async (path: string, headers = {}) => linesOf((await server.get(path, { ...NDJSON, ...headers })).text)
+const linesOf = ({ text }: Answer) => Bun.JSONL.parse(text) as Json[]
+const rowsOf = async (path: string, headers = {}) => linesOf(await server.get(path, { ...NDJSON, ...headers }))
 
 /** The same rows by pages. */
 async function paged(path: string): Promise<unknown[]> {
@@ -91,9 +72,7 @@ describe('D55: NDJSON has the rows of all pages, in their order', () => {
 
   test('a list without rows is empty', async () => {
     const { status, text, headers } = await server.get('/Companies?Id=0', NDJSON)
-    expect({ status, text, type: headers.get('content-type') }).toEqual({
-      ...{ status: 200, text: '', type: 'application/x-ndjson; charset=utf-8' },
-    })
+    expect([status, text, headers.get('content-type')]).toEqual([200, '', 'application/x-ndjson; charset=utf-8'])
   })
 })
 
@@ -127,7 +106,7 @@ describe('D55: CSV, as csv-parse reads it', () => {
     ['Excel=1', 'excel', NDJSON, 'excel belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
   ])('%s with another form is refused, by the name %s', async (query, target, headers, message) => {
     const answer = await server.get(`/Companies?${query}`, headers)
-    expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidForm', target })
+    expect(outcomeOf(answer)).toBe(`400 InvalidForm ${target}`)
     expect(answer.body.Error.Message).toBe(message)
   })
 
@@ -182,15 +161,15 @@ describe('which form', () => {
   })
 
   test.each([
-    ['page=1', 'InvalidPage', 'page'],
-    ['PageSize=50', 'InvalidPageSize', 'PageSize'],
-    ['cursor=x', 'InvalidCursor', 'cursor'],
-  ])('%s is refused', async (query, code, target) => {
+    ['page=1', '400 InvalidPage page'],
+    ['PageSize=50', '400 InvalidPageSize PageSize'],
+    ['cursor=x', '400 InvalidCursor cursor'],
+  ])('%s is refused', async (query, outcome) => {
     const response = await fetch(`${server.url}/Companies?${query}`, {
       headers: { ...NDJSON, authorization: `ApiKey ${KEY}` },
     })
-    const { Error: error } = (await response.json()) as { Error: { Code: string; Target: string } }
-    expect([response.status, error.Code, error.Target]).toEqual([400, code, target])
+    const { Error: error } = (await response.json()) as Json
+    expect(`${response.status} ${error.Code} ${error.Target}`).toBe(outcome)
   })
 
   test('HEAD has the head alone', async () => {
@@ -202,7 +181,7 @@ describe('which form', () => {
 
   test('If-Match names no version of a stream', async () => {
     const answer = await server.get('/Companies', { ...CSV, 'if-match': '"x"' })
-    expect(errorOf(answer)).toMatchObject({ status: 412, code: 'PreconditionFailed' })
+    expect(outcomeOf(answer)).toBe('412 PreconditionFailed If-Match')
   })
 })
 
@@ -256,22 +235,22 @@ function hold(path: string, headers: Record<string, string>): Promise<{ socket: 
     socket.once('data', (piece: Buffer) => {
       socket.pause()
       pieces.push(piece)
-      resolve({
-        socket,
-        rest: () =>
-          new Promise((done) => {
-            socket.on('data', (next: Buffer) => pieces.push(next))
-            const end = () => {
-              socket.destroy()
-              done(Buffer.concat(pieces).toString('latin1'))
-            }
-            socket.on('end', end).on('close', end)
-            // A body that has its end is followed by nothing else.
-            socket.on('data', (next: Buffer) => next.subarray(-5).toString() === '0\r\n\r\n' && end())
-            socket.resume()
-          }),
-      })
+      resolve({ socket, rest: () => restOf(socket, pieces) })
     })
+  })
+}
+
+/** All that has come and comes, until the body or the connection ends. */
+function restOf(socket: Socket, pieces: Buffer[]): Promise<string> {
+  return new Promise((done) => {
+    const end = () => {
+      socket.destroy()
+      done(Buffer.concat(pieces).toString('latin1'))
+    }
+    socket.on('end', end).on('close', end)
+    // A body that has its end is followed by nothing else.
+    socket.on('data', (next: Buffer) => pieces.push(next) && next.subarray(-5).toString() === '0\r\n\r\n' && end())
+    socket.resume()
   })
 }
 
@@ -298,15 +277,9 @@ describe('a client that takes its time', () => {
     const key = { ...NDJSON, authorization: `ApiKey ${KEY}` }
     const held = await Promise.all([1, 2, 3, 4].map(() => hold('/Companies', key)))
     const { status, headers, body } = await large.get('/Companies', NDJSON)
-    expect({ status, code: body.Error.Code, retry: headers.get('retry-after') }).toEqual({
-      ...{ status: 503, code: 'ServiceUnavailable', retry: '5' },
-    })
+    expect([status, body.Error.Code, headers.get('retry-after')]).toEqual([503, 'ServiceUnavailable', '5'])
     for (const { socket } of held) socket.destroy()
-    for (;;) {
-      const again = await large.get('/Companies?Id=1', NDJSON)
-      if (again.status === 200) break
-      await Bun.sleep(20)
-    }
+    while ((await large.get('/Companies?Id=1', NDJSON)).status !== 200) await Bun.sleep(20)
   })
 
   test('loses its place to a key that has none, where a few keys have taken all', async () => {
