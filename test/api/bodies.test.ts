@@ -72,9 +72,12 @@ describe('4.1 Bodies', () => {
   test.each([
     ...['text/json', 'application/jsonx', 'application/jso', 'application/xml', 'application/octet-stream', 'json'],
     ...['application/json; charset=iso-8859-1', 'application/json; charset=utf-16', 'application/json, text/plain'],
-    ...['x-application/json', 'text/vnd.x+json', 'application/+json'],
-  ])('D18: %s is 415', async (type) => {
+    ...['x-application/json', 'text/vnd.x+json', 'application/+json', 'text/plain', 'text/xml'],
+    ...['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
+  ])('1, rule 2, D18: a body declared as %s is 415, even if it is JSON, and nothing is written', async (type) => {
+    const before = (await server.get('/Companies')).headers.get('x-total-count')
     expect(outcomeOf(await postAs(type))).toBe('415 UnsupportedMediaType Body')
+    expect((await server.get('/Companies')).headers.get('x-total-count')).toBe(before)
   })
 
   test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])(

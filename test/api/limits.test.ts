@@ -76,9 +76,4 @@ describe('8 Limits', () => {
     for (const query of [`${filters}&Name=Acme`, different])
       expect(outcomeOf(await server.get(`/Companies?${query}`))).toStartWith('400 TooManyFilters')
   })
-
-  test('rule 3, 4.2 Sorting 4: sort definitions have no limit of their own', async () => {
-    const definitions = Array(500).fill('-Name').join(',')
-    expect(await listed(server, `/Companies?Name=Acme&sort=${definitions}`)).toEqual(['Acme'])
-  })
 })

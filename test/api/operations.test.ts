@@ -59,7 +59,7 @@ describe('4.1 operations on an entity', () => {
     ['Companies', 'Name', 'name'],
     ['Employees', 'FirstName', 'firstName'],
     ['Absences', 'Reason', 'reason'],
-  ])('rule 5: %s have every operation', async (plural, name, key) => {
+  ])('rule 5, and 1, rule 1: %s have every operation', async (plural, name, key) => {
     const { id } = await createRow(server, `/${plural}`, { [name]: 'a' })
     const item = `/${plural}/${id}`
     const requests = [[`GET ${item}`], [`PUT ${item}`, { [name]: 'b' }], [`PATCH ${item}`, { [name]: 'a' }]] as const

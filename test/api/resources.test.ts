@@ -50,7 +50,7 @@ describe('2 Company, Employee and Absence', () => {
         'started continuousStart contractEnd employmentEnd',
     ],
     ['Absences', 'id status employeeId employee type reason start end period'],
-  ])('D10, D11: the fields of %s are %s', async (plural, names) => {
+  ])('D10, D11, and 1, rule 4: the fields of %s are these, in lower camel case: %s', async (plural, names) => {
     expect(Object.keys(await createRow(server, `/${plural}`, {})).join(' ')).toBe(names)
   })
 

@@ -147,14 +147,11 @@ describe('which form', () => {
     [undefined, 'application/json'],
     ['*/*', 'application/json'],
     ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'application/json'],
-    ['application/json, text/csv', 'application/json'],
     ['application/json;q=0.5, text/csv', 'text/csv'],
-    ['text/csv, */*', 'text/csv'],
     ['text/csv;q=0.1, */*', 'application/json'],
     ['text/csv;q=0', 'application/json'],
     ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
     ['Application/X-NDJSON', 'application/x-ndjson'],
-    ['text/*', 'application/json'],
   ])('Accept: %s is answered %s', async (accept, type) => {
     const { headers } = await server.get('/Companies?Id=1', accept === undefined ? {} : { accept })
     expect(headers.get('content-type')?.split(';')[0]).toBe(type)
