@@ -13,16 +13,12 @@ export interface EnvironmentFile {
 /** The files that Bun has read in this process: those of its working folder. None where it was started without them. */
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
-  const kind = kindOf(process.env.BUN_ENV ?? process.env.NODE_ENV)
+  const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
+  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // Bun knows three
   const names = [`.env.${kind}.local`, ...(kind === 'test' ? [] : ['.env.local']), `.env.${kind}`, '.env']
   return names
     .filter((name) => existsSync(join(process.cwd(), name)))
     .map((name) => parseEnvironmentFile(name, readFileSync(join(process.cwd(), name), 'utf8')))
-}
-
-/** Bun knows three. */
-function kindOf(environment: string | undefined): string {
-  return environment === 'production' || environment === 'test' ? environment : 'development'
 }
 
 /** A value in quotes may have line breaks, and lines that look like settings. */

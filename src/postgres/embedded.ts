@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
-import { causeOf, logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { type Access, ROLES, secure } from './rights.ts'
-import { endOf, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
+import { endOf, logOf, openLog, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings, tail } from './runner.ts'
 
 export interface EmbeddedPostgres {
   url: string
@@ -213,7 +212,13 @@ async function initialize(runner: Runner, dataDir: string) {
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale, ...memory]
   const code = await endOf(runner.launch('initdb', args, file))
   closeSync(file)
-  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${causeOf(tail(path, from))}`)
+  if (code !== 0) {
+    const log = tail(path, from)
+    // The lines behind the first error only report consequences.
+    const cause = /(?:FATAL|PANIC|error): +(.+)/.exec(log)?.[1]
+    const reason = cause === undefined ? log : `${cause}\n${log}`
+    throw new Error(`initdb ended with ${code}:\n${reason}`)
+  }
   renameSync(part, runner.cluster)
 }
 

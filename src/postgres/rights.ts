@@ -2,8 +2,7 @@ import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { withConnection } from '../execute/connect.ts'
 import type { Log } from '../log.ts'
-import { openLog, tail } from './postgresLog.ts'
-import { endOf, type Runner, sharedMemorySettings } from './runner.ts'
+import { endOf, openLog, type Runner, sharedMemorySettings, tail } from './runner.ts'
 
 /** `tables`: of a role that owns the tables that are served, and nothing else; `everything`: of the superuser. */
 export type Access = 'tables' | 'everything'

@@ -5,6 +5,7 @@ import {
   existsSync,
   lchownSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -188,6 +189,24 @@ export function endOf(child: ChildProcess): Promise<number | string | null> {
     child.once('exit', (code, signal) => done(code ?? signal))
     child.once('error', (error) => done(error.message))
   })
+}
+
+const LOG_FILE = 'postgres.log'
+const LOG_BYTES_MAX = 1024 * 1024
+
+export function openLog(dataDir: string) {
+  const path = logOf(dataDir)
+  // The log of the last run stays, since it may say why that ended; older ones are deleted.
+  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
+  return { path, file: openSync(path, 'a', 0o600) }
+}
+
+export const logOf = (dataDir: string) => join(dataDir, LOG_FILE)
+
+/** The last lines behind the first `from` bytes; '' where an operator has deleted the file. */
+export function tail(path: string, from = 0): string {
+  if (!existsSync(path)) return ''
+  return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')
 }
 
 function packagedBinaries(): string {
