@@ -8,11 +8,6 @@ export interface RedisEvents {
   onBack(): void
 }
 
-interface Question {
-  askedAtSweep: number
-  answer(decision: Decision | null): void
-}
-
 const SWEEP_MS = 10
 const DEADLINE_SWEEPS = 3
 const GREETING_MS = 1_000
@@ -36,7 +31,7 @@ export class RedisWindows {
   readonly greeted = new Promise<boolean>((resolve) => {
     this.resolveGreeted = resolve
   })
-  private readonly waiting = new Set<Question>()
+  private readonly waiting = new Set<{ askedAtSweep: number; answer(decision: Decision | null): void }>()
 
   /** @throws for an address that is none; not for a server that does not answer */
   constructor(

@@ -10,14 +10,9 @@ const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Connections of the supervisor, besides those of the workers. */
 const OWN_CONNECTIONS = 3
 
-interface Place {
-  readonly url: string
-  readonly setting: string
-}
-
 /** Findings about a database, and about how a server would use it. `entities` null: their declarations cannot be read. */
 export async function examineDatabase(
-  { url, setting }: Place,
+  { url, setting }: { readonly url: string; readonly setting: string },
   config: Config,
   entities: readonly Entity[] | null,
 ): Promise<Finding[]> {

@@ -1,12 +1,6 @@
 import { busyWithWrites } from './outcomes.ts'
 import type { Sending } from './work.ts'
 
-/** Use of an asker, halved each `HALF_LIFE_MS`. */
-interface Usage {
-  ms: number
-  atMs: number
-}
-
 type Begin = (release: () => void) => void
 
 interface Party {
@@ -25,7 +19,8 @@ const USAGES_MAX = 1_000
  */
 export class Turns {
   private readonly parties = new Map<string, Party>()
-  private readonly usages = new Map<string, Usage>()
+  /** Use of each asker, halved each `HALF_LIFE_MS`. */
+  private readonly usages = new Map<string, { readonly ms: number; readonly atMs: number }>()
   private running = 0
 
   /** `nowMs`: a clock that never goes back. */

@@ -10,7 +10,8 @@ export interface Work {
   readonly mayWait: boolean
   /** Progress of a write; null: the statement changes nothing. */
   readonly sending: Sending | null
-  readonly follower: Follower | null
+  /** Called each time that the statement is handed to the driver, for one of these connections. */
+  readonly follower: Pick<Sending, 'handOver'> | null
 }
 
 /** A statement's work; without `sending` it changes nothing, and waits for no lock. */
@@ -27,13 +28,8 @@ export interface DriverQuery {
   cancel(): void
 }
 
-interface Follower {
-  /** Called each time that it is handed to the driver, for one of these connections. */
-  handOver(query: DriverQuery, connections: object): void
-}
-
 /** Progress of a write, for the answer to a client that waits no longer. */
-export class Sending implements Follower {
+export class Sending {
   /** True if it was sent and may have been done, though the answer was lost. */
   isUnknown = false
   /** The batch that it is part of at the moment. */

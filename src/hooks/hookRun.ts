@@ -30,17 +30,12 @@ const SAVE_MS = 1_000
 const IDLE_SAVE_MS = 3_600_000
 const IDLE_LOOK_MS = 60_000
 
-interface Queued {
-  readonly line: ChangeLine
-  isDelivered: boolean
-}
-
 /** Delivers the changes that one hook is for, from its place on, until `signal` aborts or the hook is parked. */
 export class HookRun {
   private place: ChangesToken
   /** Position once the queue is empty. */
   private end: ChangesToken
-  private queue: Queued[] = []
+  private queue: { readonly line: ChangeLine; isDelivered: boolean }[] = []
   private failingSinceMs: number | null
   private attempts: number
   private nextAttemptMs: number | null

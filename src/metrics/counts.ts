@@ -12,13 +12,6 @@ import {
 
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
-/** Position of a series among the cells. */
-interface Series {
-  readonly labels: Sample['labels']
-  readonly first: Cell
-  readonly length: number
-}
-
 /** One cell of a metric of the workers, for `count` and `gauge`. */
 export type Cell = number
 
@@ -26,7 +19,7 @@ type Counted = Exclude<MetricName, 'requests'>
 
 /** One number a cell. A histogram has one cell for each bucket, the last bucket without an end, and one for the sum. */
 const cells: number[] = []
-const seriesByMetric = new Map<Counted, readonly Series[]>()
+const seriesByMetric = new Map<Counted, { labels: Sample['labels']; first: Cell; length: number }[]>()
 for (const [name, metric] of Object.entries<Metric>(metrics)) {
   if (metric.from === 'supervisor' || name === 'requests') continue
   const length = metric.bounds ? metric.bounds.length + 2 : 1
