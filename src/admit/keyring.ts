@@ -68,7 +68,10 @@ export class Keyring {
 
   replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
-    for (const record of keys) entries.set(record.id, [this.unchanged(record) ?? entryOf(record)])
+    for (const record of keys) {
+      const known = this.entries.get(record.id)?.find((entry) => entry.record && isSame(entry.record, record))
+      entries.set(record.id, [known ?? entryOf(record)])
+    }
     for (const entry of this.bootstrap) entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
     this.entries = entries
     this.serial++
@@ -81,7 +84,10 @@ export class Keyring {
     let found: Entry | null = null
     for (const entry of candidates) if (timingSafeEqual(this.presented, entry.hash)) found = entry
     if (found === null || candidates === UNKNOWN_KEY) return null
-    if (!found.isUsed) this.markUsed(found)
+    if (!found.isUsed) {
+      found.isUsed = true
+      if (found.record) this.used.push(found)
+    }
     return found.key
   }
 
@@ -91,15 +97,6 @@ export class Keyring {
     this.used = []
     for (const entry of taken) entry.isUsed = false
     return taken.map(({ key }) => key.id)
-  }
-
-  private markUsed(entry: Entry) {
-    entry.isUsed = true
-    if (entry.record) this.used.push(entry)
-  }
-
-  private unchanged(record: KeyRecord): Entry | undefined {
-    return this.entries.get(record.id)?.find((entry) => entry.record && isSame(entry.record, record))
   }
 }
 

@@ -105,13 +105,10 @@ from total left join page on true order by ${orderBy(forwards)}`
 }
 
 function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
-  return sql`\
-with first ("L") as materialized (${totalOf(entity, query, operands)}), page as (${nearest(entity, query, operands)}) \
-select "L", ${columns(entity)} from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
-}
-
-function nearest(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { filters, seek } = query
   const values = filters.filter(({ value }) => value !== null).length
-  return nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
+  const nearest = nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
+  return sql`\
+with first ("L") as materialized (${totalOf(entity, query, operands)}), page as (${nearest}) \
+select "L", ${columns(entity)} from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
 }

@@ -53,8 +53,9 @@ function rangesBehind(places: readonly Place[]): Range[] {
   const keys = places.map(({ key }) => key)
   if (!id) return [{ conditions: [compare(first)], keys }]
   if (rest.length === 1 && first.value !== null) return behindPair(first, id)
+  const isEqual = first.value === null ? sql`${columnOf(first)} is null` : sql`${columnOf(first)} = ${first.value}`
   const equal = rangesBehind(rest).map((range) => ({
-    conditions: [isEqual(first), ...range.conditions],
+    conditions: [isEqual, ...range.conditions],
     keys: [first.key, ...range.keys],
   }))
   return [...behind(first).map((condition) => ({ conditions: [condition], keys })), ...equal]
@@ -80,10 +81,6 @@ function behind(place: Place): Sql[] {
   if (place.value === null) return descending ? [sql`${columnOf(place)} is not null`] : []
   const isNullBehind = property.kind.nullable && !descending
   return isNullBehind ? [compare(place), sql`${columnOf(place)} is null`] : [compare(place)]
-}
-
-function isEqual(place: Place): Sql {
-  return place.value === null ? sql`${columnOf(place)} is null` : sql`${columnOf(place)} = ${place.value}`
 }
 
 function compare(place: Place): Sql {

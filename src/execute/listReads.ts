@@ -161,8 +161,10 @@ export class ListReads {
       return
     }
     const backend = wanted.backend()
+    if (backend === null || !this.options.mayCancel) return
     // Where that fails, PostgreSQL ends the statement after its 3 seconds.
-    if (backend !== null && this.options.mayCancel) this.options.quick.read(cancelling(backend)).catch(() => undefined)
+    const cancelling = toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
+    this.options.quick.read(cancelling).catch(() => undefined)
   }
 }
 
@@ -183,10 +185,6 @@ function watchLeaving({ request }: Asker, leave: () => void): () => void {
 function wantedOf(statement: Statement): Wanted {
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>()
   return { statement, untilMs: 0, askers: 0, isSent: false, promise, resolve, reject, backend: () => null }
-}
-
-function cancelling(backend: number): Statement {
-  return toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
 }
 
 /** Beside other lists, this one has waited too long. */

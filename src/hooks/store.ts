@@ -42,9 +42,11 @@ export class HookStore {
   add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
     return this.change(async (sql) => {
       const id = Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+      // Events have no letter that would need an escape.
+      const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
       const made = await sql`
         insert into hook (id, url, secret, events, run, position, number)
-        select ${id}, ${hook.url}, ${hook.secret}, ${textsOf(hook.events)}::text[], run,
+        select ${id}, ${hook.url}, ${hook.secret}, ${events}::text[], run,
           pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0
         from change_feed where (select count(*) from hook) < ${HOOKS_MAX}`
       if (made.count === 0) throw new HookRefused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
@@ -136,11 +138,6 @@ export class HookStore {
       return work(sql)
     }) as Promise<T>
   }
-}
-
-/** An array as PostgreSQL reads it; events have no letter that would need an escape. */
-function textsOf(events: readonly string[]): string {
-  return `{${events.map((event) => `"${event}"`).join()}}`
 }
 
 /** The first lines behind a place that the events name, up to so many; null: they name nothing that there is. */

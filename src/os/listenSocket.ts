@@ -26,7 +26,8 @@ export class ListenSocket {
 
   /** Finds the listener now, since no folder can be read while all descriptors are in use, `/proc` neither. */
   constructor(port: number) {
-    this.descriptors = process.platform === 'linux' ? listenersOn(port) : []
+    const all = process.platform === 'linux' ? readdirSync('/proc/self/fd').map(Number) : []
+    this.descriptors = all.filter((descriptor) => isListener(descriptor) && portOf(descriptor) === port)
   }
 
   /**
@@ -62,12 +63,6 @@ export class ListenSocket {
   private set(option: number, value: Int32Array | BigUint64Array): void {
     for (const descriptor of this.descriptors) sockets().setsockopt(descriptor, SOL_SOCKET, option, ptr(value), value.byteLength)
   }
-}
-
-function listenersOn(port: number): number[] {
-  return readdirSync('/proc/self/fd')
-    .map(Number)
-    .filter((descriptor) => isListener(descriptor) && portOf(descriptor) === port)
 }
 
 function isListener(descriptor: number): boolean {

@@ -205,7 +205,8 @@ async function initialize(runner: Runner, dataDir: string) {
   runner.give(part)
   const { path, file } = openLog(dataDir)
   const from = fstatSync(file).size
-  const version = majorVersion(runner.native)
+  const catalog = readFileSync(join(runner.native, 'share/postgresql/postgres.bki'), 'utf8')
+  const version = Number(/PostgreSQL (\d+)/.exec(catalog)?.[1])
   const locale = version >= 17 ? LOCALE_BUILTIN : LOCALE
   // No role gets in before there is a role to serve.
   const memory = version >= 16 ? sharedMemorySettings() : []
@@ -220,8 +221,4 @@ async function initialize(runner: Runner, dataDir: string) {
     throw new Error(`initdb ended with ${code}:\n${reason}`)
   }
   renameSync(part, runner.cluster)
-}
-
-function majorVersion(native: string): number {
-  return Number(/PostgreSQL (\d+)/.exec(readFileSync(join(native, 'share/postgresql/postgres.bki'), 'utf8'))?.[1])
 }

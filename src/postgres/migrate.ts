@@ -143,17 +143,15 @@ export async function loadSample(url: string, folder: string, wanted: boolean): 
   )
 }
 
-/** Content of lines of changes: none, without values, or with values. D58 */
-interface Kept {
-  readonly isKept: boolean
-  readonly hasValues: boolean
-}
-
 /**
  * Passes the settings of lines to the triggers; begins a new run of lines where none were kept before, or the database is
  * another one. Returns those of `tables` whose triggers are missing, or do not fire in every session.
  */
-export function checkChanges(url: string, { isKept, hasValues }: Kept, tables: readonly string[]): Promise<string[]> {
+export function checkChanges(
+  url: string,
+  { isKept, hasValues }: Record<'isKept' | 'hasValues', boolean>,
+  tables: readonly string[],
+): Promise<string[]> {
   return withConnection(url, async (sql) => {
     await sql`select check_changes(${isKept}, ${hasValues})`
     const unrecorded = await sql<{ name: string }[]>`

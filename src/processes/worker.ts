@@ -98,11 +98,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
+  const ask = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
   const memoryBytesMax = config.memoryMb * 2 ** 20
   const memory =
     config.memoryMb === 0
       ? null
-      : new TableCopies({ bytesMax: memoryBytesMax, url: directUrl, database, questions: asking(questions), log })
+      : new TableCopies({ bytesMax: memoryBytesMax, url: directUrl, database, questions: { read: ask }, log })
   const { admission, keys, hasKeys, ready, close } = createAdmission(config, surroundings, database)
   if (!isWaiting)
     await keys.refresh().catch((error) => {
@@ -184,11 +185,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       endGauges()
     },
   }
-}
-
-/** Sent at once, and alone on a connection. */
-function asking(questions: Database) {
-  return { read: (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined) }
 }
 
 /** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */
