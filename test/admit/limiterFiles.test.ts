@@ -133,7 +133,7 @@ describe('the table of a key with limits of its own', () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
-      const settings = { rateLimits: parseRules('9/1m'), anonymousLimits: parseRules('1/1m'), clients: 3 }
+      const settings = { rateLimits: parseRules('9/1m'), rateLimitsAnonymous: parseRules('1/1m'), rateLimitClients: 3 }
       const files = new LimiterFiles('${folder.path}', settings)
       const records = ['big', 'small'].map((name) => ({ name, limits: name === 'big' ? '1000000/1m' : '5/1m' }))
       const errors = []
