@@ -114,7 +114,8 @@ function readLinks(value: string): string[] {
 
 describe('hostile headers', () => {
   test('D40: an X-Request-Id that is not sane is replaced, and comes back nowhere', async () => {
-    const insane = hostileTexts.map(inHeader).filter((text) => !/^[\w.:/+=~-]{1,128}$/.test(text.trim()))
+    const texts = ['x'.repeat(129), ...hostileTexts.map(inHeader)]
+    const insane = texts.filter((text) => !/^[\w.:/+=~-]{1,128}$/.test(text.trim()))
     expect(insane.length).toBeGreaterThan(40)
     for (const text of insane) {
       const reply = await raw('GET /', [`X-Request-Id: ${text}`])
