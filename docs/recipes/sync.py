@@ -7,7 +7,7 @@ session = requests.Session()
 session.headers['Authorization'] = 'ApiKey ' + os.environ['KEY']
 copy = sqlite3.connect(FILE)
 copy.execute('create table if not exists row (id integer primary key, json text)')
-copy.execute('create table if not exists state (token text, last integer)')  # last: id in the first copy; null once it is whole
+copy.execute('create table if not exists state (token text, last integer, entity text)')  # last: null once the copy is whole
 
 
 def ask(path, **options):
@@ -17,7 +17,7 @@ def ask(path, **options):
             if answer.status_code not in (429, 503):
                 return answer
             time.sleep(int(answer.headers.get('Retry-After', 5)))
-        except requests.RequestException:
+        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
             time.sleep(1)
 
 
@@ -26,7 +26,7 @@ def save(rows, deleted, token, last=None):
         copy.executemany('insert or replace into row values (?, ?)', [(row['id'], json.dumps(row)) for row in rows])
         copy.executemany('delete from row where id = ?', [(id,) for id in deleted])
         copy.execute('delete from state')
-        copy.execute('insert into state values (?, ?)', (token, last))
+        copy.execute('insert into state values (?, ?, ?)', (token, last, ENTITY))
 
 
 def first_copy(token=None, last=0):
@@ -50,7 +50,9 @@ def first_copy(token=None, last=0):
         save(rows, [], token, last)
 
 
-token, last = copy.execute('select token, last from state').fetchone() or (None, 0)
+token, last, entity = copy.execute('select * from state').fetchone() or (None, 0, ENTITY)
+if entity != ENTITY:
+    sys.exit(f'{FILE} is a copy of {entity}: take another file')
 if last is not None:
     first_copy(token, last)
 more = True

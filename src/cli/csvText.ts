@@ -97,7 +97,8 @@ class CsvText {
     if (named !== undefined && !SEPARATORS.includes(named))
       throw new FileFault(this.line, 'sep= names a comma, a semicolon, a tab or |, and nothing else')
     if (named !== undefined && !this.leaveOut(header?.[0] as string, isLast)) return
-    this.separator = named ?? [',', ';', '\t'].find((candidate) => header?.[1]?.includes(candidate)) ?? ','
+    // Of one name alone, lines are cells as they are.
+    this.separator = named ?? [',', ';', '\t'].find((candidate) => header?.[1]?.includes(candidate)) ?? ''
     this.plain = new RegExp(`[^${this.separator}"\\r\\n]*`, 'y')
   }
 

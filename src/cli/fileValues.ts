@@ -15,22 +15,25 @@ export type FileValues = ReadonlyMap<Property, FileValue>
 /** Thrown for a value that no row can have; the message is a sentence. */
 export class ValueFault extends Error {}
 
-/** The values of a row that is JSON, by property; names in any case. @throws ValueFault for the first fault */
-export function readValues(entity: Entity, json: string): FileValues {
+/**
+ * The values of a row that is JSON, by property; names in any case. `isStored`: values are taken that clients may not write.
+ * @throws ValueFault for the first fault
+ */
+export function readValues(entity: Entity, json: string, isStored = false): FileValues {
   const values = new Map<Property, FileValue>()
   const row: unknown = JSON.parse(json, withDigits)
   if (!isObject(row)) throw new ValueFault('The row must be an object.')
   for (const [name, value] of Object.entries(row)) {
     const member = entity.byName.get(name.toLowerCase())
     if (!member) throw new ValueFault(`${entity.plural} have no property "${name}".${suggest(name, namesOf(entity.properties))}`)
-    if (!isGroup(member)) values.set(member, parsed(member, value))
+    if (!isGroup(member)) values.set(member, parsed(member, value, isStored))
     else if (value === null) for (const part of member.properties) values.set(part, NONE)
     else if (!isObject(value)) throw new ValueFault(`${member.name} must be an object, or null.`)
     else
       for (const [name, inner] of Object.entries(value)) {
         const part = member.properties.find(({ path }) => path.at(-1)?.toLowerCase() === name.toLowerCase())
         if (!part) throw new ValueFault(`${member.name} has no property "${name}".${suggest(name, namesOf(member.properties))}`)
-        values.set(part, parsed(part, inner))
+        values.set(part, parsed(part, inner, isStored))
       }
   }
   return values
@@ -48,7 +51,7 @@ export function writeValues(values: FileValues): string {
 
 const NONE: FileValue = { text: null, json: 'null' }
 
-function parsed({ kind, name, writable }: Property, value: unknown): FileValue {
+function parsed({ kind, name, writable }: Property, value: unknown, isStored: boolean): FileValue {
   const json = value instanceof JsonNumber ? value.source : JSON.stringify(value)
   if (value === null && (kind.nullable || !writable)) return NONE
   try {
@@ -56,6 +59,7 @@ function parsed({ kind, name, writable }: Property, value: unknown): FileValue {
   } catch (error) {
     // What the server makes of others fits no kind for clients; it is not written.
     if (error instanceof Mismatch && !writable) return { text: null, json }
+    if (error instanceof Mismatch && isStored) return { text: json, json }
     if (error instanceof Mismatch) throw new ValueFault(`${name} ${error.message}.`)
     throw error
   }

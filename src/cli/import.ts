@@ -49,11 +49,11 @@ export function importCommand(
     .option('--no-excel', 'it is none: such apostrophes belong to its texts')
     .option('--match <property>', 'change the rows that have the same value of this property, and create the others')
     .option('--again', 'create all rows, although this file was imported before in another version')
-    .option('--dry-run', 'check all rows, and write none; with --match, show what would change')
+    .option('--dry-run', 'check the rows to create, and write none; with --match, show what would change')
     .showHelpAfterError('(--help says more)')
     .addHelpText(
       'after',
-      '\nA file that is imported again within a day continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
+      '\nA file that is imported again within a day, under the same path, continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
     )
     .action(async (name: string, file: string, options: Options) =>
       importRows(
@@ -83,7 +83,8 @@ async function importRows(
     plural: entity.plural,
     key,
     isDry,
-    file: isLasting && matched === null && !options.again ? realpathSync(path) : null,
+    // Rows that are matched were looked for, so those to create are new in each run.
+    file: matched !== null ? crypto.randomUUID() : isLasting && !options.again ? realpathSync(path) : null,
     onWait: (seconds, reason) => say(`waits ${seconds} s: ${reason}`),
   }
   const rows = file.rows(say)

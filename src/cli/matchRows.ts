@@ -107,7 +107,7 @@ async function rowsWith(entity: Entity, { name }: Property, values: readonly str
   const found = new Map<string, FileValues[]>()
   for (const line of text.split('\n').filter(Boolean)) {
     if (line.startsWith('{"Error":')) throw new CommandError(messageOf(line, 200))
-    const row = readValues(entity, line)
+    const row = readValues(entity, line, true)
     const value = [...row].find(([property]) => property.name === name)?.[1].text as string
     found.set(value, [...(found.get(value) ?? []), row])
   }
@@ -125,14 +125,21 @@ function idsOf({ id }: Entity, rows: readonly FileValues[] = []): string {
   return rows.map((row) => row.get(id)?.json).join(', ')
 }
 
-/** Changes a row to what the file says, by its version. @throws CommandError where the server refuses */
-export async function changeRow(entity: Entity, { id, values }: Change, target: Target): Promise<void> {
+/**
+ * Writes what differed from the file, by the row's version. @throws CommandError where the server refuses, or where another has
+ * changed one of these values since they were compared
+ */
+export async function changeRow(entity: Entity, { id, values, differences }: Change, target: Target): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
     const { text, etag } = await ask(target, { method: 'GET', address, accept: 'application/json' })
-    const differing = new Set(differencesOf(values, readValues(entity, text)).map(({ property }) => property))
-    if (differing.size === 0) return
-    const body = writeValues(new Map([...values].filter(([property]) => differing.has(property))))
+    const row = readValues(entity, text, true)
+    const textOf = (property: Property) => row.get(property)?.text ?? null
+    const open = differences.filter(({ property, after }) => textOf(property) !== after)
+    const lost = open.find(({ property, before }) => textOf(property) !== before)
+    if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
+    if (open.length === 0) return
+    const body = writeValues(new Map([...values].filter(([property]) => open.some((other) => other.property === property))))
     const own = { 'If-Match': etag ?? '*', 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
     const { status, text: answer } = await ask(target, { method: 'PATCH', address, accept: 'application/json', own, body })
     if (status !== 412) return

@@ -1,7 +1,7 @@
 import type { FileRow } from './jsonText.ts'
 import { counted, progress } from './progress.ts'
 import { CommandError } from './run.ts'
-import { OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
+import { OtherVersion, OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
 
 /** Maximum size of a request in bytes that a server takes. */
 const PIECE_BYTES_MAX = 2 * 1024 * 1024
@@ -53,7 +53,10 @@ export async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>):
     }
   } catch (error) {
     if (!(error instanceof CommandError) || target.isDry) throw error
-    throw new CommandError(`${error.message}\n${extentText(outcome, error instanceof OutcomeUnknown ? sent : [])}`)
+    if (!(error instanceof OtherVersion))
+      throw new CommandError(`${error.message}\n${extentText(outcome, error instanceof OutcomeUnknown ? sent : [])}`)
+    const created = outcome.rows - outcome.before
+    throw created === 0 ? error : new CommandError(`${error.message}\n${counted(created, 'row')} before it were created.`)
   } finally {
     shown.end()
   }
@@ -90,4 +93,4 @@ function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): 
 }
 
 const AGAIN =
-  'To go on, leave these rows as they are and run it again, with the same key and --piece: within a day, none of them is created twice.'
+  'To go on, leave these rows as they are and run it again, with the same key and options: within a day, none of them is created twice.'

@@ -11,8 +11,8 @@ export interface Target {
   readonly key: string
   readonly isDry: boolean
   /**
-   * Name of the file that all pieces come from: a piece of it is created once, and another one in its place is refused. Null: a
-   * piece is known by its content.
+   * Name of the file, or the run, that all pieces come from: a piece of it is created once, and another one in its place is
+   * refused. Null: a piece is known by its content.
    */
   readonly file: string | null
   /** Called before each wait. */
@@ -41,6 +41,9 @@ const ANSWER_MS_MAX = 120_000
 
 /** Thrown if it is unknown whether the server has created the rows of a piece. */
 export class OutcomeUnknown extends CommandError {}
+
+/** Thrown for a piece that the file had with other rows before. */
+export class OtherVersion extends CommandError {}
 
 /**
  * Sends a piece of a file until it is answered; the first one, of index 0, only where the server is there at all. Each time it
@@ -161,7 +164,7 @@ const TOO_MUCH = [408, 413]
 
 /** Faults of single rows. @throws CommandError for a fault of the whole request */
 function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
-  if (codeOf(text) === 'IdempotencyMismatch') throw new CommandError(OTHER_VERSION)
+  if (codeOf(text) === 'IdempotencyMismatch') throw new OtherVersion(OTHER_VERSION)
   const faults = detailsOf(text).flatMap((detail) => {
     const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
     const row = piece[index]

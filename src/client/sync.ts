@@ -22,8 +22,9 @@ export interface RosterSync extends RosterCall {
   readonly state?: string | null | undefined
 }
 
-/** The progress of a copy: its token, and while it is read for the first time, its last id. */
+/** The progress of a copy: its path and its token, and while it is read for the first time, its last id. */
 interface Progress {
+  readonly path: string
   readonly after: string
   readonly last?: number
 }
@@ -36,12 +37,12 @@ export async function* stepsOf<Row>(
   path: string,
   { state, signal }: RosterSync,
 ): AsyncGenerator<RosterStep<Row>, void, undefined> {
-  let progress = state == null ? null : progressOf(state)
+  let progress = state == null ? null : progressOf(path, state)
   for (;;) {
     try {
       if (progress === null || progress.last !== undefined)
         for await (const step of copied<Row>(connection, path, progress, signal)) {
-          progress = progressOf(step.state)
+          progress = progressOf(path, step.state)
           yield step
         }
       yield* changed<Row>(connection, path, progress as Progress, signal)
@@ -77,14 +78,14 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
         rows.push(row)
         last = row.id
         if (rows.length < STEP_ROWS) continue
-        yield stepOf(rows, { after, last })
+        yield stepOf(rows, { path, after, last })
         rows = []
       }
-      yield stepOf(rows, { after })
+      yield stepOf(rows, { path, after })
       return
     } catch (error) {
       if (!(error instanceof RosterError) || last === before) throw error
-      if (rows.length > 0) yield stepOf(rows, { after, last })
+      if (rows.length > 0) yield stepOf(rows, { path, after, last })
     }
   }
 }
@@ -98,14 +99,14 @@ async function* changed<Row>(connection: Connection, path: string, from: Progres
     const rows = [...now.values()].filter((row) => row !== null)
     const deleted = [...now].flatMap(([id, row]) => (row === null ? [id] : []))
     ;({ more, next: after } = page)
-    yield { isReset: false, rows, deleted, state: JSON.stringify({ after }) }
+    yield { isReset: false, rows, deleted, state: JSON.stringify({ path, after }) }
   }
 }
 
-function progressOf(state: string): Progress {
+function progressOf(path: string, state: string): Progress {
   try {
-    const { after, last } = JSON.parse(state)
-    if (typeof after === 'string') return typeof last === 'number' ? { after, last } : { after }
+    const { path: own, after, last } = JSON.parse(state)
+    if (own === path && typeof after === 'string') return typeof last === 'number' ? { path, after, last } : { path, after }
   } catch {}
-  throw new TypeError('the state is not one that sync has returned')
+  throw new TypeError(`the state is not one that sync of ${path.slice(1)} has returned`)
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
@@ -66,9 +66,9 @@ function parseBracketed(entity: Entity, name: string, bracket: string, text: str
 function unknownBracket(entity: Entity, name: string, bracket: string): ApiError {
   const member = findMember(entity, name)
   if (!member) return unknownParameter(entity, name + bracket)
-  const served = brackets.filter(({ serves }) => isGroup(member) || serves(member.kind))
-  const known = served.map(({ sign }) => member.name + sign)
-  const hint = hintForBracket(member.name, bracket, known) ?? ` In brackets there are ${known.join(', ')}.`
+  if (isGroup(member)) return objectFault(member)
+  const known = brackets.filter(({ serves }) => serves(member.kind)).map(({ sign }) => member.name + sign)
+  const hint = hintForBracket(member, bracket) ?? ` In brackets there are ${known.join(', ')}.`
   const target = shown(name + bracket)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
 }
@@ -83,10 +83,12 @@ function findProperty(entity: Entity, name: string): Property {
   const member = findMember(entity, name)
   if (!member) throw unknownParameter(entity, name)
   if (!isGroup(member)) return member
-  const parts = member.properties.map((part) => part.name).join(', ')
-  throw new ApiError('InvalidFilter', `${member.name} is an object: filter by one of ${parts}.`, {
-    target: member.name,
-  })
+  throw objectFault(member)
+}
+
+function objectFault({ name, properties }: Group): ApiError {
+  const parts = properties.map((part) => part.name).join(', ')
+  return new ApiError('InvalidFilter', `${name} is an object: filter by one of ${parts}.`, { target: name })
 }
 
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.

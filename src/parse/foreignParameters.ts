@@ -1,4 +1,5 @@
 import type { Entity, Property } from '../model/entity.ts'
+import { operators } from '../model/operators.ts'
 
 /** Purposes of parameters of other APIs, which have another name here, or do not exist. */
 const PURPOSES = {
@@ -57,28 +58,28 @@ function exampleOf({ properties }: Entity): Property {
   return properties.find(({ name }) => name !== 'Id') ?? (properties[0] as Property)
 }
 
-/** Operators that other APIs write in brackets, and what stands for them here. */
-const BRACKETS: readonly (readonly [RegExp, string])[] = [
-  [/^(i?like|i?regex|n?i?contains?|search|match|fts|has|substring)$/, '[contains]=<text>'],
-  [/^n?i?(begins?|starts?)(with)?$/, '[begins]=<text>'],
-  [/^(in|oneof|\d+)$/, '[]=<value>'],
-  [/^(eq|equals?|is)i?$/, '=<value>'],
-  [/^(neq?|not|isnot)$/, '=!=<value>'],
-  [/^(lt|before)$/, '=<<value>'],
-  [/^(lte|le|max|to)$/, '=<=<value>'],
-  [/^(gt|after)$/, '=><value>'],
-  [/^(gte|ge|min|from)$/, '=>=<value>'],
-  [/^(null|isnull|empty)$/, '='],
-  [/^(nnull|notnull|exists|nempty)$/, '=!='],
+/** Operators that other APIs write in brackets, and the sign that stands for them here; `null` and its like have no value. */
+const BRACKETS: readonly (readonly [RegExp, string, string])[] = [
+  [/^(i?like|i?regex|i?contains?|search|match|fts|has|substring)$/, '[contains]', '<text>'],
+  [/^i?(begins?|starts?)(with)?$/, '[begins]', '<text>'],
+  [/^(in|oneof|\d+)$/, '[]', '<value>'],
+  [/^(eq|equals?|is)i?$/, '=', '<value>'],
+  [/^(neq?|not|isnot)$/, '!=', '<value>'],
+  [/^(lt|before)$/, '<', '<value>'],
+  [/^(lte|le|max|to)$/, '<=', '<value>'],
+  [/^(gt|after)$/, '>', '<value>'],
+  [/^(gte|ge|min|from)$/, '>=', '<value>'],
+  [/^(null|isnull|empty)$/, '=', ''],
+  [/^(nnull|notnull|exists|nempty)$/, '!=', ''],
 ]
 
-/** ` Write Name[contains]=<text>.` for `Name[like]`; `known`: what there is in brackets; null: it was nothing known. */
-export function hintForBracket(property: string, bracket: string, known: readonly string[]): string | null {
+/** ` Write Name[contains]=<text>.` for `Name[like]`; null: it is nothing known, or no operator of the property. */
+export function hintForBracket({ name, kind }: Property, bracket: string): string | null {
   const word = plain(bracket)
-  const meant = BRACKETS.find(([pattern]) => pattern.test(word))?.[1]
-  if (meant === undefined) return null
-  const isServed = !meant.startsWith('[') || known.some((name) => name === property + meant.replace(/=.*/, ''))
-  return isServed ? ` Write ${property}${meant}.` : null
+  const [, sign, operand] = BRACKETS.find(([pattern]) => pattern.test(word)) ?? []
+  if (!operators.some((operator) => operator.sign === sign && operator.serves(kind))) return null
+  const separated = sign?.startsWith('[') ? `${sign}=` : sign === '=' ? '=' : `=${sign}`
+  return ` Write ${name}${separated}${operand}.`
 }
 
 /** `per_page`, `$perPage` and `per-page` are one name. */

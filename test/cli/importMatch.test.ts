@@ -75,6 +75,46 @@ line 4: lastName "Öberg" -> "Oberg"
     expect((await server.get('/Employees/1')).headers.get('etag')).toBe(before)
     const again = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
     expect(again.stdout).toBe('0 rows of Employees were created, 0 changed, 4 left as they are.\n')
+    await server.sql`truncate employee cascade`
+    expect((await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])).stdout).toStartWith('4 rows of Employees')
+    expect(await employees()).toHaveLength(4)
+  })
+
+  test.each([
+    ['another property', { department: 'Theirs' }, { lastName: 'Mine', department: 'Theirs' }, ''],
+    [
+      'the same property',
+      { lastName: 'Theirs' },
+      { lastName: 'Theirs' },
+      'line 2: LastName of row 1 was changed by another meanwhile.',
+    ],
+  ])('a change of %s, made meanwhile, is not lost', async (_, theirs, then, message) => {
+    await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'Byron', department: 'Sales' }])
+    let isTheirs = true
+    const proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: async (request) => {
+        const { pathname, search } = new URL(request.url)
+        const { method, headers } = request
+        const body = method === 'GET' ? undefined : await request.text()
+        if (method === 'PATCH' && isTheirs) await server.patch('/Employees/1', theirs)
+        if (method === 'PATCH') isTheirs = false
+        return fetch(server.url + pathname + search, { method, headers, body, decompress: false })
+      },
+    })
+    const path = fileOf('employeeNumber,lastName,department\nE1,Mine,Sales\n')
+    const { stderr } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'], {}, proxy.url.origin)
+    await proxy.stop(true)
+    expect(stderr).toContain(message)
+    expect((await server.get('/Employees/1')).body).toMatchObject(then)
+  })
+
+  test('a value of the table that clients may not write is no fault of the file', async () => {
+    await server.sql`insert into employee (employee_number, last_name) values ('E1', ${'x'.repeat(9_999)})`
+    const path = fileOf('employeeNumber,lastName\nE1,Byron\n')
+    expect((await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])).stdout).toContain('1 changed')
+    expect(await employees()).toMatchObject([{ name: 'Byron' }])
   })
 
   test('by id, an export that was edited comes back; parts of objects and decimals too', async () => {
@@ -162,6 +202,15 @@ describe('a file that was imported before', () => {
     expect((await roster(['import', 'companies', path, '--again'])).stdout).toContain('by an earlier run over this file')
     expect(await countOf()).toBe(3 + names.length)
   })
+
+  test('is not said to be imported in part where only its first pieces are what they were', async () => {
+    const path = fileOf(rows(['A', 'B', 'C']))
+    await roster(['import', 'companies', path, '--piece', '2'])
+    writeFileSync(path, rows(['A', 'B', 'C', 'D']))
+    const { stderr } = await roster(['import', 'companies', path, '--piece', '2'])
+    expect(stderr).toContain('in another version')
+    expect(stderr).not.toContain('run it again')
+  })
 })
 
 describe('the address of the server', () => {
@@ -192,6 +241,9 @@ test('a CSV of export --locale de has semicolons and decimal commas, and comes b
   expect((await roster(['import', 'absences', fileOf(stdout)])).code).toBe(0)
   const all = await server.sql`select reason, period_days::text as days from absence order by id`
   expect([...all.slice(2)]).toEqual([...all.slice(0, 2)])
+  const days = (await roster(['export', 'absences', '--locale', 'de', '--fields', 'Period.Days'])).stdout
+  expect((await roster(['import', 'absences', fileOf(days)])).code).toBe(0)
+  expect((await server.sql`select from absence where period_days = 2.5`).count).toBe(4)
   const wrong = await roster(['export', 'absences', '--locale', 'deutsch!'])
   expect(wrong.stderr).toContain('locale is a language with decimal points or commas, such as de, fr-CA or en.')
 })

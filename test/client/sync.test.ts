@@ -83,7 +83,12 @@ describe('D73: a copy kept by sync', () => {
     expect([copy.inOrder, copy.resets]).toEqual([await all(), 2])
   }, 60_000)
 
-  test('refuses a state that is none', async () => {
-    await expect(roster.absences.sync({ state: 'x' }).next()).rejects.toThrow('the state is not one that sync has returned')
+  test('refuses a state that is none, or that of another collection', async () => {
+    const { value } = await roster.absences.sync().next()
+    const other = roster.companies.sync({ state: value?.state })
+    await expect(other.next()).rejects.toThrow('the state is not one that sync of Companies has returned')
+    await expect(roster.absences.sync({ state: 'x' }).next()).rejects.toThrow(
+      'the state is not one that sync of Absences has returned',
+    )
   })
 })

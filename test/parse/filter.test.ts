@@ -92,6 +92,8 @@ describe('names', () => {
       target: 'Period',
       message: 'Period is an object: filter by one of Period.Prefered, Period.Days, Period.Hours.',
     })
+    for (const name of ['Period[]', 'Period[Days]', 'Period[gte]', 'Period[0]'])
+      expect(fault(absence, name, '1')).toMatchObject({ code: 'InvalidFilter', target: 'Period' })
   })
 
   test('names that every object has are unknown too', () => {

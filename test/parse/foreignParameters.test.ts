@@ -61,6 +61,9 @@ describe('what other APIs call it is answered with what it is called here', () =
     ['Name[_nnull]', 'Write Name=!=.'],
     ['Name[nonsense]', 'In brackets there are Name[], Name[begins], Name[contains].'],
     ['Enabled[like]', 'In brackets there are Enabled[].'],
+    ['Enabled[gt]', 'In brackets there are Enabled[].'],
+    ['Name[ncontains]', 'In brackets there are Name[], Name[begins], Name[contains].'],
+    ['Name[nstarts_with]', 'In brackets there are Name[], Name[begins], Name[contains].'],
   ])('%s: %s', (name, hint) => {
     expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toEndWith(`". ${hint}`)
   })

@@ -32,7 +32,8 @@ afterAll(async () => {
   folder.remove()
 }, TIMEOUT_MS)
 
-const sync = () => run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), 'Absences', file], { ROSTER: url, KEY: key })
+const sync = (entity = 'Absences', address = url) =>
+  run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), entity, file], { ROSTER: address, KEY: key })
 
 /** Runs it, killed so often at some moment on the way, until it ends by itself. */
 async function syncWithKills(kills: number, random: Random): Promise<string> {
@@ -81,6 +82,10 @@ test(
     await untilSettled(sql)
     await syncWithKills(3, random)
     await expectEqual()
+    // A file of another collection, and an address that is none, are errors.
+    const [other, wrong] = [sync('Companies'), sync('Absences', 'localhost')]
+    expect([await other.ended, await wrong.ended]).toEqual([1, 1])
+    expect(other.output()).toContain(`${file} is a copy of Absences: take another file`)
   },
   TIMEOUT_MS,
 )
