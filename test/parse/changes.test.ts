@@ -44,8 +44,7 @@ describe('the parameters of the changes', () => {
   })
 
   test('of one row are its place and the size of a page alone', () => {
-    expect(refusal('wait=1', null)).toBe('UnknownParameter wait')
-    expect(refusal('entity=Companies', null)).toBe('UnknownParameter entity')
+    for (const name of ['wait', 'entity']) expect(refusal(`${name}=1`, null)).toBe(`UnknownParameter ${name}`)
   })
 })
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { JsonNumber } from '../../src/model/kinds.ts'
-import { isExcessive, parseJson } from '../../src/parse/json.ts'
+import { isExcessive } from '../../src/parse/json.ts'
 
 const MIB = 1024 * 1024
 /** Longer than what is not looked at. */
@@ -33,12 +32,5 @@ describe('a text is not excessive', () => {
     ['a short text, whatever is in it', '['.repeat(2_000)],
   ])('%s', (_, text) => {
     expect(isExcessive(text)).toBe(false)
-  })
-})
-
-test('numbers are parsed as they were written', () => {
-  expect(parseJson('{"a":[1e2,4.00000000],"b":"1"}')).toEqual({
-    a: [new JsonNumber('1e2'), new JsonNumber('4.00000000')],
-    b: '1',
   })
 })
