@@ -24,14 +24,10 @@ describe('readDatabaseUrl', () => {
     expect(readDatabaseUrl(ADDRESS + parameters)).toEqual({ address: ADDRESS, options, connection } as never),
   )
 
-  test('a file of authorities is kept by its path', () => {
-    const { options, authoritiesFile } = readDatabaseUrl(`${ADDRESS}?sslrootcert=/etc/roster/ca.crt`)
-    expect([options, authoritiesFile]).toEqual([{ ssl: 'verify-full' }, '/etc/roster/ca.crt'])
-  })
-
-  test('several hosts', () => {
+  test('a file of authorities is kept by its path, and several hosts as they are', () => {
     const address = 'postgres://u:p@one:5433,two:5434/hr'
-    expect(readDatabaseUrl(`${address}?target_session_attrs=primary`).address).toBe(address)
+    const { options, authoritiesFile, ...kept } = readDatabaseUrl(`${address}?sslrootcert=/etc/roster/ca.crt`)
+    expect([kept.address, options, authoritiesFile]).toEqual([address, { ssl: 'verify-full' }, '/etc/roster/ca.crt'])
   })
 
   test.each([
@@ -56,10 +52,9 @@ describe('readDatabaseUrl', () => {
     expect(read).not.toThrow(value)
   })
 
-  test('a value that cannot be used is refused with those that can', () => {
-    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(
-      'sslmode has a value that cannot be used: allowed is disable, allow, prefer, require, verify-ca, verify-full',
-    )
+  test('the values that can be used are named', () => {
+    const all = 'disable, allow, prefer, require, verify-ca, verify-full'
+    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(`sslmode has a value that cannot be used: allowed is ${all}`)
   })
 
   test.each(['postgres://u:pa?ss@db/hr', 'postgres://u:pass@db/hr?pa@ss=1', 'postgres://u:pa#ss@db/hr'])(

@@ -21,61 +21,6 @@ import {
   text,
 } from '../../src/model/entity.ts'
 
-const namesOf = (entity: Entity) => entity.properties.map(({ name }) => name)
-
-describe('the entities of the spec, section 2', () => {
-  test('D10: Company', () => {
-    expect([company.name, company.plural, company.table]).toEqual(['Company', 'Companies', 'company'])
-    expect(namesOf(company)).toEqual(['Id', 'Name', 'Enabled'])
-  })
-
-  test('D11: Employee', () => {
-    expect(employee.plural).toBe('Employees')
-    expect(employee.properties.map(({ path }) => path.join('.'))).toEqual(
-      `id employeeNumber title firstName middleName lastName knownAs displayName workEmail workPhone workMobile
-      companyId company department division location jobTitle jobLevel managerId manager type status
-      started continuousStart contractEnd employmentEnd`.split(/\s+/),
-    )
-  })
-
-  test('D12: Absence, its period with the spelling of the spec', () => {
-    expect(namesOf(absence)).toEqual(
-      'Id Status EmployeeId Employee Type Reason Start End Period.Prefered Period.Days Period.Hours'.split(' '),
-    )
-    expect(absence.members.filter(isGroup).map(({ name, key }) => [name, key])).toEqual([['Period', 'period']])
-  })
-
-  test('D8: read-only are ids, copies and computed names', () => {
-    const readOnly = [company, employee, absence].flatMap((entity) =>
-      entity.properties.filter(({ writable }) => !writable).map(({ name }) => `${entity.name}.${name}`),
-    )
-    expect(readOnly).toEqual([
-      'Company.Id',
-      'Employee.Id',
-      'Employee.DisplayName',
-      'Employee.Company',
-      'Employee.Manager',
-      'Absence.Id',
-      'Absence.Employee',
-    ])
-  })
-
-  test('D12: the open vocabularies take 100 characters, other text 200', () => {
-    const takes = (name: string, entity: Entity, length: number) => {
-      const member = entity.byName.get(name)
-      if (!member || isGroup(member)) throw new Error(name)
-      try {
-        return member.kind.parseJson('x'.repeat(length)).length === length
-      } catch {
-        return false
-      }
-    }
-    for (const name of ['status', 'type', 'reason', 'period.prefered'])
-      expect([takes(name, absence, 100), takes(name, absence, 101)]).toEqual([true, false])
-    expect([takes('name', company, 200), takes('name', company, 201)]).toEqual([true, false])
-  })
-})
-
 describe('defineEntity', () => {
   const entity = defineEntity(
     'PayRun',
@@ -134,22 +79,8 @@ describe('defineEntity', () => {
     expect(entity.rules[0]?.later).toBe(property('closes'))
   })
 
-  test('finds properties and groups by lower-case name', () => {
-    expect(entity.byName.get('cost.net')).toBe(property('cost.net'))
-    expect(entity.byName.get('cost')).toMatchObject({ name: 'Cost', key: 'cost' })
-    expect(entity.byName.get('net')).toBeUndefined()
-  })
-
   test('a plural can be given', () => {
     expect(defineEntity('Person', { id: identity() }, { plural: 'People' }).plural).toBe('People')
-  })
-
-  test('a rule about a property that does not exist stops the start', () => {
-    expect(() => defineEntity('A', { id: identity() }, { notBefore: [['end', 'start']] })).toThrow('A has no property end')
-  })
-
-  test('an entity without an id stops the start', () => {
-    expect(() => defineEntity('A', { name: text() })).toThrow('A has no property id')
   })
 
   test('its schema takes the whole entity and nothing less or more', () => {
@@ -245,6 +176,7 @@ describe('a declaration is refused (D65)', () => {
   test('with another id than the one', () => {
     expect(declare({ other: identity() })).toThrow('the one identity is called id')
     expect(() => defineEntity('Thing', { id: integer() })).toThrow('Thing needs id: identity()')
+    expect(() => defineEntity('Thing', { name: text() })).toThrow('Thing has no property id')
   })
 
   test('with a copy or computed text of what is not there, or of itself', () => {
@@ -268,7 +200,8 @@ describe('a declaration is refused (D65)', () => {
     for (const scale of [-1, 0.5, 21]) expect(() => decimal(scale)).toThrow('the digits after the point')
   })
 
-  test('with a rule between what cannot be compared', () => {
+  test('with a rule between what cannot be compared, or is not there', () => {
+    expect(declare({}, { notBefore: [['end', 'start']] })).toThrow('Thing has no property end')
     const rules = { notBefore: [['until', 'from']] }
     expect(declare({ from: date(), until: instant() }, rules)).toThrow('must both be dates, or both date-times')
     expect(declare({ from: text(), until: text() }, rules)).toThrow('must both be dates, or both date-times')

@@ -15,16 +15,11 @@ const NEARLY = [
   ['2024-01-31T09:30+02:00', '2024-01-31T09:30:00+02:00'],
 ] as const
 
-test.each(NEARLY)('%s: what to write is %s', (text, meant) => {
+test.each(NEARLY)('%s: what to write is %s, which is a date-time, in filters and in bodies', (text, meant) => {
   expect(instantHint(text)).toBe(`; for ${text} write ${meant}`)
-})
-
-test('what it says to write is a date-time, in filters and in bodies', () => {
-  for (const [text, meant] of NEARLY) {
-    expect(() => instantKind.parseFilter(text)).toThrow(`must be a date-time like 2024-01-31T09:00:00Z; for ${text} write`)
-    expect(() => instantKind.parseJson(text)).toThrow(`; for ${text} write ${meant}`)
-    expect(() => instantKind.parseFilter(meant)).not.toThrow()
-  }
+  expect(() => instantKind.parseFilter(text)).toThrow(`must be a date-time like 2024-01-31T09:00:00Z; for ${text} write ${meant}`)
+  expect(() => instantKind.parseJson(text)).toThrow(`; for ${text} write ${meant}`)
+  expect(() => instantKind.parseFilter(meant)).not.toThrow()
 })
 
 test('a + that was not encoded is named', () => {
