@@ -45,30 +45,24 @@ describe('the file of a secret', () => {
     )
   })
 
-  test('that is not there, is empty or too long is a fault that names it', () => {
+  test('that is not there, is empty, too long or without an end is a fault that names it', () => {
     const [none, empty, long] = [join(folder, 'none'), fileOf('empty', '\n'), fileOf('long', 'x'.repeat(65_537))]
     expect(readSecretFiles({ DATABASE_URL_FILE: none }).faults).toEqual([
       'DATABASE_URL_FILE must name a file with the value: there is no file of that name',
     ])
     expect(readSecretFiles({ DATABASE_URL_FILE: empty }).faults[0]).toEndWith(`${empty} is empty`)
     expect(readSecretFiles({ DATABASE_URL_FILE: long }).faults[0]).toEndWith(`${long} has more than 65536 bytes`)
+    expect(readSecretFiles({ DATABASE_URL_FILE: '/dev/zero' }).faults[0]).toEndWith('/dev/zero has more than 65536 bytes')
     expect(readSecretFiles({ DATABASE_URL_FILE: folder }).faults[0]).toContain('the file cannot be read (EISDIR)')
   })
 
-  test('that has no end is not read to it', () => {
-    expect(readSecretFiles({ DATABASE_URL_FILE: '/dev/zero' }).faults[0]).toEndWith('/dev/zero has more than 65536 bytes')
-  })
-
-  test('is named nowhere where it is none, since it may be the secret itself', () => {
-    for (const name of secretFileNames) expect(faultOf({ [name]: URL })).not.toContain('secret')
-    const shown = effectiveSettings({ DATABASE_URL_FILE: URL }, [])
-    expect(JSON.stringify(shown)).not.toContain('secret')
-  })
-
-  test('with a wrong value is a fault that does not repeat it', () => {
+  test('is named nowhere where it is none, since it may be the secret itself, nor is a wrong value in it repeated', () => {
     const message = faultOf({ DATABASE_URL_FILE: fileOf('wrong', 'mysql://u:secret@db/hr') })
     expect(message).toContain('DATABASE_URL must be')
     expect(message).not.toContain('secret')
+    for (const name of secretFileNames) expect(faultOf({ [name]: URL })).not.toContain('secret')
+    const shown = effectiveSettings({ DATABASE_URL_FILE: URL }, [])
+    expect(JSON.stringify(shown)).not.toContain('secret')
   })
 
   test('may be named in a .env file, and the file of what is no secret may not', () => {

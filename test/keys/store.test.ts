@@ -53,21 +53,15 @@ describe('create', () => {
     for (let start = 18; start < TEXT.length - 6; start++) expect(row?.whole).not.toContain(TEXT.slice(start, start + 6))
   })
 
-  test('a name that has a current key is refused, and nothing changes', async () => {
-    const key = recordOf('ci')
+  test('a name that has a current key is refused, and nothing changes; that of a revoked one is free again', async () => {
+    const [key, next] = [recordOf('ci'), recordOf('ci')]
     await store.create(key)
     const version = await source.version()
-    await expect(store.create(recordOf('ci'))).rejects.toThrow(
+    await expect(store.create(next)).rejects.toThrow(
       new KeyRefused('a key named "ci" exists already: rotate it, or revoke it first'),
     )
-    expect(await source.current()).toEqual([key])
-    expect(await source.version()).toBe(version)
-  })
-
-  test('the name of a revoked key is free again', async () => {
-    await store.create(recordOf('ci'))
+    expect([await source.current(), await source.version()]).toEqual([[key], version])
     await store.revoke('ci')
-    const next = recordOf('ci')
     await store.create(next)
     expect(await source.current()).toEqual([next])
   })
@@ -101,19 +95,17 @@ describe('revoke', () => {
     expect((await statesOf()).map(({ state }) => state)).toEqual(['revoked', 'revoked', 'active'])
   })
 
-  for (const [what, name, message] of [
+  test.each([
     ['an unknown name', 'deploy', 'there is no valid key named "deploy".'],
     ['a misspelt name', 'Cii', 'there is no valid key named "Cii". Did you mean ci?'],
     ['a name revoked before', 'gone', 'there is no valid key named "gone".'],
-  ] as const)
-    test(`${what} is refused, and servers have nothing to read`, async () => {
-      await store.create(recordOf('ci'))
-      await store.create(recordOf('gone'))
-      await store.revoke('gone')
-      const version = await source.version()
-      await expect(store.revoke(name)).rejects.toThrow(new KeyRefused(message))
-      expect(await source.version()).toBe(version)
-    })
+  ])('of %s is refused, and servers have nothing to read', async (_, name, message) => {
+    for (const made of ['ci', 'gone']) await store.create(recordOf(made))
+    await store.revoke('gone')
+    const version = await source.version()
+    await expect(store.revoke(name)).rejects.toThrow(new KeyRefused(message))
+    expect(await source.version()).toBe(version)
+  })
 })
 
 describe('rotate', () => {
@@ -132,22 +124,12 @@ describe('rotate', () => {
     expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'expired' })
   })
 
-  test('with an overlap of 0 the old one ends at once', async () => {
-    const [old, fresh] = [recordOf('ci'), recordOf('ci')]
+  test('with an overlap of 0 the old one ends at once; the new one takes over rights and limits', async () => {
+    const [old, fresh] = [{ ...recordOf('ci'), rights: '*:write', limits: null }, recordOf('ci')]
     await store.create(old)
     expect(await store.rotate('ci', fresh, 0)).toMatchObject({ id: old.id, expires: null })
-    expect(await source.current()).toEqual([fresh])
+    expect(await source.current()).toEqual([{ ...fresh, rights: '*:write', limits: null }])
     expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'revoked' })
-  })
-
-  test('the new one takes over rights and limits', async () => {
-    const fresh = recordOf('ci')
-    await store.create({ ...recordOf('ci'), rights: '*:write', limits: null })
-    await store.rotate('ci', fresh, HOUR_MS)
-    expect((await source.current()).find(({ id }) => id === fresh.id)).toMatchObject({
-      rights: '*:write',
-      limits: null,
-    })
   })
 
   test('twice: each replaced one has its own end', async () => {
@@ -190,25 +172,17 @@ describe('rotate', () => {
   })
 })
 
-describe('version', () => {
-  test('differs after each change', async () => {
-    const seen = [await source.version()]
-    await store.create(recordOf('ci'))
+test('the version differs after each change, and stays while nothing changes and while keys are used', async () => {
+  const key = recordOf('ci')
+  const changes = [() => store.create(key), () => store.rotate('ci', recordOf('ci'), HOUR_MS), () => store.revoke('ci')]
+  const seen = [await source.version()]
+  for (const change of changes) {
+    await change()
     seen.push(await source.version())
-    await store.rotate('ci', recordOf('ci'), HOUR_MS)
-    seen.push(await source.version())
-    await store.revoke('ci')
-    seen.push(await source.version())
-    expect(new Set(seen).size).toBe(4)
-  })
-
-  test('stays while nothing changes, and while keys are used', async () => {
-    const key = recordOf('ci')
-    await store.create(key)
-    const version = await source.version()
     await database.read(touchKeys([key.id]))
-    expect(await source.version()).toBe(version)
-  })
+    expect(await source.version()).toBe(seen.at(-1) as string)
+  }
+  expect(new Set(seen).size).toBe(4)
 })
 
 describe('touch', () => {

@@ -61,7 +61,9 @@ describe('D32: a page by cursor in the order of any property', () => {
               const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
               const branches = branchesOf(plan)
               expect(branches.length).toBeGreaterThan(0)
+              // All else is for the total.
               expect(scansOf(plan)).toEqual(branches)
+              expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
               const isDescending = query.sorts[0]?.direction === 'descending'
               const isBackwards = isDescending === (query.seek.side === 'behind')
               for (const scan of branches) {
@@ -93,15 +95,6 @@ describe('D32: a page by cursor in the order of any property', () => {
     },
     TIMEOUT_MS,
   )
-
-  test('reads the whole table for nothing but the total', async () => {
-    for (const entity of entities)
-      for await (const query of seeksBy(entity, entity.properties[1] as Property)) {
-        const plan = await explain(site.database, compileList(entity, query))
-        expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
-        expect(scansOf(plan)).toEqual(branchesOf(plan))
-      }
-  })
 })
 
 describe('D32: a page by cursor in the order of several properties', () => {
