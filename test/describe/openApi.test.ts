@@ -47,26 +47,6 @@ describe('the document', () => {
     expect(JSON.stringify(describeApi(entities, facts))).toBe(JSON.stringify(document))
   })
 
-  test('has the six operations on each entity', () => {
-    const ids = operations.map(({ operationId }) => operationId)
-    expect(new Set(ids).size).toBe(ids.length)
-    for (const [many, one] of [
-      ['Companies', 'Company'],
-      ['Employees', 'Employee'],
-      ['Absences', 'Absence'],
-    ])
-      expect(ids).toEqual(
-        expect.arrayContaining([
-          `list${many}`,
-          `get${one}`,
-          `create${one}`,
-          `replace${one}`,
-          `update${one}`,
-          `delete${one}`,
-        ]) as never,
-      )
-  })
-
   test('refers to nothing that it does not have, and has nothing to which it does not refer', () => {
     const refs = new Set([...objectsIn(document)].flatMap(([{ $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
     expect([...refs].filter((ref) => at(ref.slice(1)) === undefined)).toEqual([])
@@ -154,36 +134,17 @@ describe('the schema of a body', () => {
   const takes = (body: Json) => isValid('/components/schemas/AbsenceWrite', body)
 
   test('has every property that may be written, and requires none', () => {
-    expect(Object.keys(document.components.schemas.AbsenceWrite.properties)).toEqual([
-      'status',
-      'employeeId',
-      'type',
-      'reason',
-      'start',
-      'end',
-      'period',
-    ])
-    for (const body of [
-      {},
-      { status: null },
-      { period: null },
-      { period: { days: 2.5 } },
-      { start: '2026-03-01T09:00:00+01:00' },
-    ])
-      expect([body, takes(body)]).toEqual([body, true])
+    const written = ['status', 'employeeId', 'type', 'reason', 'start', 'end', 'period']
+    expect(Object.keys(document.components.schemas.AbsenceWrite.properties)).toEqual(written)
+    const parts = [{ period: null }, { period: { days: 2.5 } }, { start: '2026-03-01T09:00:00+01:00' }]
+    for (const body of [{}, { status: null }, ...parts]) expect([body, takes(body)]).toEqual([body, true])
   })
 
   test('refuses what the server refuses', () => {
     for (const body of [
       ...[{ staus: 'x' }, { status: 5 }, { status: 'x'.repeat(101) }, { status: 'a\0' }, { employeeId: 1.5 }, { period: [] }],
-      ...[
-        { period: { days: -1 } },
-        { period: { days: 1e10 } },
-        { period: { days: '2' } },
-        { start: '2026-02-30T09:00:00Z' },
-        [],
-        null,
-      ],
+      ...[{ period: { days: -1 } }, { period: { days: 1e10 } }, { period: { days: '2' } }, { start: '2026-02-30T09:00:00Z' }],
+      ...[[], null],
     ])
       expect([body, takes(body)]).toEqual([body, false])
   })
@@ -229,10 +190,8 @@ describe('the parameters of a list', () => {
 
   test('a filter names its operators, and has examples that its schema takes', () => {
     expect(named('Start').description).toContain('`=` `!=` `<` `<=` `>` `>=`')
-    for (const { operationId } of operations.filter(
-      ({ operationId }) => operationId.startsWith('list') && operationId !== 'listErrors',
-    ))
-      for (const { schema, examples = {} } of operation(operationId).parameters)
+    for (const { plural } of entities)
+      for (const { schema, examples = {} } of operation(`list${plural}`).parameters)
         for (const { value } of Object.values(examples) as Json[]) expect([value, isFilter(schema, value)]).toEqual([value, true])
   })
 

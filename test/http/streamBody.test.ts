@@ -37,6 +37,12 @@ const server = Bun.serve({
 })
 afterAll(() => server.stop(true))
 
+/** A stream that no server sends, of what `texts` makes. */
+const bodyOf = (stallMs: number, onEnd: (isWhole: boolean) => void = () => undefined) =>
+  streamBody(
+    { texts: texts('/'), isGzipped: false, saysFault: false, place: NO_PLACE },
+    { request: new Request(server.url.href), stallMs, faultLine: () => '', onEnd: (_, isWhole) => onEnd(isWhole) },
+  )
 const nextEnd = () => new Promise<End>((resolve) => ends.push(resolve))
 
 test('sends what there is, and gives its place back once', async () => {
@@ -102,15 +108,7 @@ test('D55: a client that sips is cut off before it has a thousand rows, however 
     for (;;) yield 'x'
   }
   const ended = Promise.withResolvers<boolean>()
-  const body = streamBody(
-    { texts: texts('/'), isGzipped: false, saysFault: false, place: NO_PLACE },
-    {
-      request: new Request(server.url.href),
-      stallMs: 200,
-      faultLine: () => '',
-      onEnd: (_, isWhole) => ended.resolve(isWhole),
-    },
-  )
+  const body = bodyOf(200, ended.resolve)
   const reader = body.getReader()
   let isCut = false
   // So slowly that a thousand rows take half as long again as they may, and half of them less.
@@ -126,11 +124,7 @@ test('one that takes a thousand rows in time has its time again for the next', a
   texts = async function* () {
     for (let index = 0; index < 1_000; index++) yield 'x'
   }
-  const body = streamBody(
-    { texts: texts('/'), isGzipped: false, saysFault: false, place: NO_PLACE },
-    { request: new Request(server.url.href), stallMs: 20_000, faultLine: () => '', onEnd: () => undefined },
-  )
   let read = 0
-  for await (const piece of body) read += piece.length
+  for await (const piece of bodyOf(20_000)) read += piece.length
   expect(read).toBe(1_000)
 })

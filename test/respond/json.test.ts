@@ -1,24 +1,22 @@
 import { describe, expect, test } from 'bun:test'
-import { Value } from '@sinclair/typebox/value'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import employee from '../../src/entities/employee.ts'
-import { boolean, decimal, defineEntity, type Entity, group, identity, instant, text } from '../../src/model/entity.ts'
+import { boolean, decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { writeEntity } from '../../src/respond/json.ts'
 
 const ABSENCE = [
-  '7',
-  'Approved',
-  '3',
-  'Ada "Countess" Byron',
-  'Holiday',
-  'Annual Leave',
-  '2024-01-31 09:00:00+00',
-  '2024-02-01 17:30:00+00',
-  'Hours',
-  '1.00000000',
-  '7.50000000',
+  ...[
+    '7',
+    'Approved',
+    '3',
+    'Ada "Countess" Byron',
+    'Holiday',
+    'Annual Leave',
+    '2024-01-31 09:00:00+00',
+    '2024-02-01 17:30:00+00',
+  ],
+  ...['Hours', '1.00000000', '7.50000000'],
 ]
 
 test('D3: every property in order, camelCase, types as the spec prints them', () => {
@@ -29,50 +27,18 @@ test('D3: every property in order, camelCase, types as the spec prints them', ()
   )
 })
 
-test('booleans', () => {
-  expect(writeEntity(company, ['1', 'A', 't'])).toBe('{"id":1,"name":"A","enabled":true}')
-  expect(writeEntity(company, ['1', '', 'f'])).toBe('{"id":1,"name":"","enabled":false}')
-})
-
-test('D3: null where there is no value', () => {
-  expect(writeEntity(company, ['1', null, 'f'])).toBe('{"id":1,"name":null,"enabled":false}')
-})
-
 test('D14: a period without a value in any part is null, one with a single value is whole', () => {
   const withPeriod = (...period: (string | null)[]) => JSON.parse(writeEntity(absence, [...ABSENCE.slice(0, 8), ...period]))
   expect(withPeriod(null, null, null).period).toBeNull()
   expect(withPeriod(null, '0.00000000', null).period).toEqual({ prefered: null, days: 0, hours: null })
   expect(withPeriod('', null, null).period).toEqual({ prefered: '', days: null, hours: null })
-})
-
-test('D13: a decimal keeps digits that a float would lose', () => {
-  const row = [...ABSENCE.slice(0, 9), '9999999999.99999999', '0.00000001']
-  expect(writeEntity(absence, row)).toEndWith('"days":9999999999.99999999,"hours":0.00000001}}')
+  // The columns of a row may begin behind others.
+  expect(JSON.parse(writeEntity(absence, ['99', ...ABSENCE.slice(0, 8), null, null, null], 1)).period).toBeNull()
 })
 
 test('text is escaped, so that the JSON reads back as the row', () => {
   for (const text of ['"', '\\', '\n\r\t\b', '\u0001', '</script>', '\u2028', 'Zoë 😀', '{"a":1}'])
     expect(JSON.parse(writeEntity(company, ['1', text, 'f'])).name).toBe(text)
-})
-
-test('the columns begin at the offset', () => {
-  expect(writeEntity(company, ['99', '1', 'A', 't'], 1)).toBe('{"id":1,"name":"A","enabled":true}')
-  const shifted = writeEntity(absence, ['99', ...ABSENCE.slice(0, 8), null, null, null], 1)
-  expect(JSON.parse(shifted).period).toBeNull()
-})
-
-test('what is written fits the schema of the entity', () => {
-  const row = (entity: Entity) =>
-    entity.properties.map(({ kind }) =>
-      kind.name === 'text'
-        ? null
-        : ({ boolean: 't', integer: '1', instant: null, date: null, oneOf: null, decimal: '1.00000000' }[kind.name] ?? null),
-    )
-  for (const entity of [company, employee, absence]) {
-    const written = JSON.parse(writeEntity(entity, row(entity)))
-    expect([...Value.Errors(entity.schema, written)]).toEqual([])
-    expect(Object.keys(written)).toHaveLength(entity.members.length)
-  }
 })
 
 describe('wherever its decimals stand', () => {
@@ -95,16 +61,10 @@ describe('wherever its decimals stand', () => {
     note: '"note":{"by":"\\\\","at":"2024-01-31T09:00:00Z","open":true}',
     cost: '"cost":{"net":0.10,"gross":null,"unit":"\\""}',
   }
-  const orders: Name[][] = [
-    ['id'],
-    ['id', 'note', 'name'],
-    ['note', 'id'],
-    ['rate', 'id', 'note', 'name'],
-    ['cost', 'id', 'note', 'rate'],
-    ['id', 'name', 'rate'],
-    ['id', 'note', 'cost', 'name', 'rate'],
-    ['cost', 'rate', 'note', 'name', 'id'],
-  ]
+  const orders = [
+    ...['id', 'id note name', 'note id', 'rate id note name', 'cost id note rate', 'id name rate', 'id note cost name rate'],
+    'cost rate note name id',
+  ].map((names) => names.split(' ') as Name[])
 
   for (const order of orders)
     test(order.join(', '), () => {

@@ -19,12 +19,6 @@ function respond(query: string, total: number, rows?: Row[]) {
 
 const shown = (reply: BytesReply) => ({ ...reply, body: new TextDecoder().decode(reply.body) })
 
-/** `previous=1 next=3`: the relations of the links in their order, each with its page. */
-function links(query: string, total: number, header: 'Location' | 'Link' = 'Location'): string {
-  const value = respond(query, total).headers[header] ?? ''
-  return [...value.matchAll(/<[^>]*[?&]page=(\d+)>; rel="(\w+)"/g)].map(([, page, rel]) => `${rel}=${page}`).join(' ')
-}
-
 test('the rows as a JSON array, with their total', () => {
   const { status, headers, body } = respond('PageSize=5', 12, [
     ['12', '1', 'A', 't'],
@@ -49,40 +43,6 @@ test('nothing found: an empty array, total 0, no link', () => {
   })
 })
 
-test('D29: a page past the last is an empty array with the true total', () => {
-  const { status, headers, body } = respond('page=9&PageSize=5', 12)
-  expect([status, headers['X-Total-Count'], body]).toEqual([200, '12', '[]'])
-})
-
-describe('links (spec 4.3): each only where it applies, in the order of D31', () => {
-  for (const [query, total, expected] of [
-    ['PageSize=5', 5, ''],
-    ['PageSize=5', 6, 'next=2 last=2'],
-    ['PageSize=5', 12, 'next=2 last=3'],
-    ['PageSize=5&page=2', 12, 'first=1 previous=1 next=3 last=3'],
-    ['PageSize=5&page=3', 12, 'first=1 previous=2'],
-    ['PageSize=5&page=2', 10, 'first=1 previous=1'],
-    // D29: past the last
-    ['PageSize=5&page=4', 12, 'first=1 previous=3 last=3'],
-    ['PageSize=5&page=99', 12, 'first=1 previous=3 last=3'],
-    ['page=2', 0, 'first=1 previous=1 last=1'],
-    // Clamped sizes count as what they are set to.
-    ['PageSize=75', 100, 'next=2 last=2'],
-    ['PageSize=1', 6, 'next=2 last=2'],
-    ['', 20, ''],
-    ['', 21, 'next=2 last=2'],
-  ] as const)
-    test(`${query || 'no query'} of ${total}: ${expected || 'none'}`, () => {
-      expect(links(query, total)).toBe(expected)
-      // The standard's spelling of the same.
-      expect(links(query, total, 'Link')).toBe(expected.replace('previous', 'prev'))
-    })
-
-  test('no link: no header', () => {
-    expect(Object.keys(respond('', 3).headers)).toEqual(['Content-Type', 'Cache-Control', 'X-Total-Count', 'ETag'])
-  })
-})
-
 test('D42: the tag stands for the rows, the total and the links, and a page without links has one of its rows', () => {
   const tagOf = (text: string, total: number) => respond(text, total).headers.ETag
   expect(tagOf('', 3)).toBe(tagOf('', 3))
@@ -90,22 +50,7 @@ test('D42: the tag stands for the rows, the total and the links, and a page with
   expect(new Set(tags).size).toBe(tags.length)
 })
 
-test('D31: a link is the absolute address in angle brackets with its relation', () => {
-  const { Location, Link } = respond('PageSize=5', 12).headers
-  expect(Location).toBe(`<${URL}?PageSize=5&page=2>; rel="next", <${URL}?PageSize=5&page=3>; rel="last"`)
-  expect(Link).toBe(Location as string)
-})
-
-test('D28: links keep the other parameters as the client wrote them', () => {
-  const { Location } = respond('Name=%21=x&page=2&pagesize=007&sort=+Name', 30).headers
-  expect(Location).toStartWith(`<${URL}?Name=%21=x&pagesize=007&sort=+Name&page=1>; rel="first"`)
-})
-
-test('without other parameters a link has the page alone', () => {
-  expect(respond('', 21).headers.Location).toStartWith(`<${URL}?page=2>; rel="next"`)
-})
-
-test('both headers of a page in the middle, to the letter', () => {
+test('D31: both headers of a page in the middle, to the letter', () => {
   const { Location, Link } = respond('Name=a|b&PageSize=5&page=2', 30).headers
   const link = (page: number, relation: string) => `<${URL}?Name=a%7Cb&PageSize=5&page=${page}>; rel="${relation}"`
   expect(Location).toBe([link(1, 'first'), link(1, 'previous'), link(3, 'next'), link(6, 'last')].join(', '))
@@ -140,11 +85,6 @@ describe('D32: with a secret, links to the next and the previous page have a cur
       ['next', '4', { side: 'behind', position: ['', 'f', '7'] }],
       ['last', '6', null],
     ])
-  })
-
-  test('the same in both headers', () => {
-    const { Location, Link } = respondTo('PageSize=5&page=3', rows).headers
-    expect(Link).toBe((Location as string).replace('rel="previous"', 'rel="prev"'))
   })
 
   test('the row beyond what was sought is not shown, whichever side it is on', () => {
