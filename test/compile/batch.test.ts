@@ -104,13 +104,6 @@ describe('on the database', () => {
     select id, display_name_key, 'S' || n % 3, timestamptz '2024-01-01Z' + n * interval '1 day', n % 4, n / 8.0
     from generate_series(1, 30) as n join e on n % e.id <> 1`
 
-  test('gets of rows that are there and that are not', async () => {
-    await fill()
-    const statements = ['3', '999', '1', '12', '3', '9007199254740991'].map((value) => compileGet(employee, value))
-    expect(withoutNumbers(await together(statements))).toEqual(await alone(statements))
-    expect(sent).toHaveLength(1)
-  })
-
   const filters = [
     '',
     '&Start=>2024-01-10T00:00:00Z&Start=<=2024-01-20T00:00:00%2B02:00',
@@ -124,17 +117,14 @@ describe('on the database', () => {
     '&Id=>-99999999999999999999',
   ]
   const sorts = ['', '&sort=-Period.Days,Status', '&sort=-Employee,-Start&PageSize=5']
-  for (const filter of filters)
-    test(`lists of employees${filter}, in several orders: each as alone`, async () => {
-      await fill()
-      for (const sort of sorts) {
-        const statements = [5, 1, 99, 12, 2, 2, 0].map((employeeId) =>
-          listOf(absence, `EmployeeId=${employeeId}${filter}${sort}`),
-        )
-        expect(withoutNumbers(await together(statements))).toEqual(await alone(statements))
-      }
-      expect(sent).toHaveLength(sorts.length)
-    })
+  test.each(filters)('lists of employees%s, in several orders: each as alone', async (filter) => {
+    await fill()
+    for (const sort of sorts) {
+      const statements = [5, 1, 99, 12, 2, 0].map((employee) => listOf(absence, `EmployeeId=${employee}${filter}${sort}`))
+      expect(withoutNumbers(await together(statements))).toEqual(await alone(statements))
+    }
+    expect(sent).toHaveLength(sorts.length)
+  })
 
   const marks = ['NULL', 'null', '', ' ', '{}', '{a,"b"}', 'a,b', '"', '\\', '\\"', '\r\n\t', '\u{10ffff}', null]
   const texts = [...marks, ...hostileTexts.filter((text) => text.length <= 200 && !text.includes('\0')).slice(0, 50)]
@@ -159,29 +149,6 @@ describe('on the database', () => {
       first += length
     }
     expect([first, sent.length < 20]).toEqual([200, true])
-  })
-
-  test('updates give each row its own values, and rows that are not there give none', async () => {
-    await fill()
-    const changes = (index: number) =>
-      parsePartial(absence, { EmployeeId: id(1 + index), Period: { Days: id(index), Prefered: `"${index}\\` } })
-    const statements = ['5', '999', '1', '30', '17'].map((place, index) =>
-      compileUpdate(absence, planWrite(place, changes(index))),
-    )
-    // Behind the columns of a row that was got stands the transaction that has written it.
-    const got = ['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place))
-    const updated = withoutNumbers(await together(statements))
-    expect(updated.map((rows) => rows.map((row) => [row[0], row[2], row[3], row[8], row[9]]))).toEqual([
-      [['5', '1', 'E1', '"0\\', '0.00000000']],
-      [],
-      [['1', '3', 'E3', '"2\\', '2.00000000']],
-      [['30', '4', 'E4', '"3\\', '3.00000000']],
-      [['17', '5', 'E5', '"4\\', '4.00000000']],
-    ])
-    expect(await alone(got)).toEqual(updated)
-    // One statement is one transaction.
-    const transactions = updated.flat().map((row) => row.at(-1))
-    expect([transactions.length, new Set(transactions).size]).toEqual([4, 1])
   })
 
   test('removals give each row as it was, and none for rows that are not there or that others refer to', async () => {

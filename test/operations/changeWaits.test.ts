@@ -48,14 +48,6 @@ test('who waits is woken by a line of the entities that it waits for', async () 
   expect(woken).toEqual(['absence true', 'company true'])
 })
 
-test('who waits behind the last line is not woken by it', async () => {
-  await leave('company')
-  const [last] = await sql`select position::text, number::text from entity_change order by position desc, number desc limit 1`
-  const waits = waitsOf()
-  const place = { position: last?.position, number: last?.number }
-  expect(await waits.wait({ ...forNothing(), after: place, untilMs: performance.now() + 300 })).toBe(false)
-})
-
 test('a client that has gone, one too many, and who waits at the end of the server, wait no longer', async () => {
   const leaving = new AbortController()
   let isDraining = false
@@ -90,20 +82,4 @@ test('a database that is away ends no wait', async () => {
   const away = { read: () => Promise.reject(new Error('away')) } as unknown as Database
   const lost = new ChangeWaits(ENTITIES, away, { isDraining: () => false })
   expect(await lost.wait({ ...forNothing(), after: START, untilMs: performance.now() + 300 })).toBe(false)
-})
-
-test('who waits with a key that has ended waits no longer, and others wait on', async () => {
-  let serial = 1
-  let isValid = true
-  const leaving = new AbortController()
-  const waits = waitsOf({ keysSerial: () => serial })
-  const ended = waits.wait({ ...forNothing(), isAdmitted: () => isValid })
-  let isOtherEnded = false
-  const other = waits.wait({ ...forNothing(), signal: leaving.signal }).then(() => (isOtherEnded = true))
-  isValid = false
-  serial++
-  expect(await ended).toBe(false)
-  expect(isOtherEnded).toBe(false)
-  leaving.abort()
-  await other
 })

@@ -8,17 +8,12 @@ const ask = (body: StoredBody, headers: Record<string, string> = {}) => body.rep
 const textOf = (body: unknown) => new TextDecoder().decode(body as Uint8Array)
 
 describe('a stored body', () => {
-  test('goes out as it is to a client that takes no gzip, with a tag', () => {
+  test('goes out as it is to a client that takes no gzip, with the tag of what is packed, and of nothing else', () => {
     const { status, headers, body } = ask(stored)
     expect([status, textOf(body)]).toEqual([200, long])
     expect(headers).toEqual({ ...HEADERS, Vary: 'Accept, Accept-Encoding', ETag: expect.stringMatching(/^W\/"\w+"$/) })
-  })
-
-  test('goes out packed to one that does, under the same tag', () => {
-    const { headers, body } = ask(stored, { 'accept-encoding': 'gzip, br' })
-    expect(headers).toEqual({ ...ask(stored).headers, 'Content-Encoding': 'gzip' })
-    expect(textOf(Bun.gunzipSync(body as Uint8Array<ArrayBuffer>))).toBe(long)
-    expect((body as Uint8Array).length).toBeLessThan(long.length / 2)
+    expect(ask(stored, { 'accept-encoding': 'gzip, br' }).headers).toEqual({ ...headers, 'Content-Encoding': 'gzip' })
+    expect(ask(new StoredBody(`${long}!`, HEADERS)).headers.ETag).not.toBe(headers.ETag as string)
   })
 
   test('that is short is not packed, and varies by nothing more', () => {
@@ -34,10 +29,6 @@ describe('a stored body', () => {
     }
     for (const other of ['"other"', '', 'W/', tag.slice(0, -1)])
       expect([other, ask(stored, { 'if-none-match': other }).status]).toEqual([other, 200])
-  })
-
-  test('has another tag when it is another', () => {
-    expect(ask(new StoredBody(`${long}!`, HEADERS)).headers.ETag).not.toBe(ask(stored).headers.ETag as string)
   })
 
   test('gives each answer headers of its own, since the server adds to them', () => {
