@@ -18,12 +18,10 @@ const silent = { debug() {}, info() {}, warn() {}, error() {}, async flush() {},
 
 let server: TestServer
 beforeAll(async () => {
-  const databaseUrl = await createSampleDatabase()
-  const records = Object.values(keys).map(({ record }) => record)
   server = await startServer({
-    databaseUrl,
+    databaseUrl: await createSampleDatabase(),
     log: silent,
-    keys: records,
+    keys: Object.values(keys).map(({ record }) => record),
     environment: { RATE_LIMIT_CLIENTS: '3', MEMORY_MB: '0' },
   })
 })
@@ -32,31 +30,36 @@ afterAll(() => server.stop())
 /** What has to be so, and is no longer afterwards; it may send another request than the one that it gets. */
 type Circumstances = (send: (request: Partial<ErrorExample>) => Promise<string>) => Promise<string>
 
+/** The answer of another server on the same database to the example, as if it were of this one. */
+async function answerOfOther(code: ErrorCode, options: Parameters<typeof startServer>[0]): Promise<string> {
+  const other = await startServer({ databaseUrl: server.databaseUrl, log: silent, ...options })
+  const answer = await exchange(other.url, bytesOf(errorExamples[code]), 30_000)
+  await other.stop()
+  return answer.replaceAll(`:${new URL(other.url).port}/`, `:${new URL(server.url).port}/`)
+}
+
+/** Answers the request of the example between two statements. */
+const between =
+  (before: string, after: string): Circumstances =>
+  async (send) => {
+    await server.sql.unsafe(before)
+    const answer = await send({})
+    await server.sql.unsafe(after)
+    return answer
+  }
+
 const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
-  async ReadOnly() {
+  ReadOnly() {
     const options = encodeURIComponent('-c default_transaction_read_only=on')
-    const reading = await startServer({ databaseUrl: `${server.databaseUrl}?options=${options}`, log: silent })
-    const { port } = new URL(reading.url)
-    const bytes = bytesOf(errorExamples.ReadOnly)
-    const answer = await exchange(reading.url, bytes, 30_000)
-    await reading.stop()
-    return answer.replaceAll(`:${port}/`, `:${new URL(server.url).port}/`)
+    return answerOfOther('ReadOnly', { databaseUrl: `${server.databaseUrl}?options=${options}` })
   },
   RequestTimeout: (send) => send({ headers: { 'Content-Length': '1000' } }),
-  async Conflict(send) {
-    await server.sql`create unique index unique_names on company (name)`
-    const answer = await send({})
-    await server.sql`drop index unique_names`
-    return answer
-  },
+  Conflict: between('create unique index unique_names on company (name)', 'drop index unique_names'),
   async AlreadyExists() {
     await server.sql`alter table company add constraint company_name_unique unique (name)`
-    const declared = await startServer({ databaseUrl: server.databaseUrl, log: silent, entitiesDir: folder.path })
-    const { port } = new URL(declared.url)
-    const answer = await exchange(declared.url, bytesOf(errorExamples.AlreadyExists), 30_000)
-    await declared.stop()
+    const answer = await answerOfOther('AlreadyExists', { entitiesDir: folder.path })
     await server.sql`alter table company drop constraint company_name_unique`
-    return answer.replaceAll(`:${port}/`, `:${new URL(server.url).port}/`)
+    return answer
   },
   async InProgress(send) {
     let [answer, locked]: [string, Promise<unknown>] = ['', Promise.resolve()]
@@ -81,15 +84,12 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     expect(await send({ headers })).toStartWith('HTTP/1.1 200')
     return send({ headers })
   },
-  async InternalError(send) {
-    await server.sql.unsafe(`
-      create function fail() returns trigger language plpgsql as $$
-        begin raise exception 'ours' using errcode = '22012'; end $$;
-      create trigger fail before insert on company execute function fail()`)
-    const answer = await send({})
-    await server.sql`drop function fail cascade`
-    return answer
-  },
+  InternalError: between(
+    `create function fail() returns trigger language plpgsql as $$
+       begin raise exception 'ours' using errcode = '22012'; end $$;
+     create trigger fail before insert on company execute function fail()`,
+    'drop function fail cascade',
+  ),
   async ServiceUnavailable(send) {
     const url = new URL(server.databaseUrl)
     const name = url.pathname.slice(1)
@@ -102,18 +102,8 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     await admin.end()
     return answer
   },
-  async OutcomeUnknown(send) {
-    await server.sql.unsafe(endingWrites('company'))
-    const answer = await send({})
-    await server.sql.unsafe(endingNoWrites('company'))
-    return answer
-  },
-  async TooCostly(send) {
-    await server.sql.unsafe(slowly('absence'))
-    const answer = await send({})
-    await server.sql.unsafe(quickly('absence'))
-    return answer
-  },
+  OutcomeUnknown: between(endingWrites('company'), endingNoWrites('company')),
+  TooCostly: between(slowly('absence'), quickly('absence')),
 }
 
 const folder = declaredCompanies()
@@ -122,15 +112,10 @@ afterAll(() => folder.remove())
 /** As it stands: fetch would mend the host, the length and the target. */
 function bytesOf({ method, target, headers, body = '', rights }: ErrorExample): string {
   const all: Record<string, string> = { Host: new URL(server.url).host, Connection: 'close' }
-  if (rights !== null) all.Authorization = rights === undefined ? `ApiKey ${KEY}` : authorizationFor(rights)
+  if (rights !== null) all.Authorization = rights === undefined ? `ApiKey ${KEY}` : keys[rights as '*:read'].headers.authorization
   if (body !== '') Object.assign(all, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
   const lines = Object.entries({ ...all, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
-}
-
-function authorizationFor(rights: string): string {
-  if (rights !== '*:read') throw new Error(`no key has the rights ${rights}`)
-  return keys[rights].headers.authorization
 }
 
 describe('the example of', () => {

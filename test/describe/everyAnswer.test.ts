@@ -187,10 +187,18 @@ test('IdempotencyMismatch', async () => {
   await provoke('IdempotencyMismatch', (operation) => ({ headers: headersOf(operation) }))
 })
 
-test('OutcomeUnknown', async () => {
-  for (const table of TABLES) await server.sql.unsafe(endingWrites(table))
-  await provoke('OutcomeUnknown')
-  for (const table of TABLES) await server.sql.unsafe(endingNoWrites(table))
+test.each([
+  ['OutcomeUnknown', endingWrites, endingNoWrites],
+  ['TooCostly', slowly, quickly],
+  [
+    'Conflict',
+    (table: string) => `alter table ${table} add constraint never check (false) not valid`,
+    (table: string) => `alter table ${table} drop constraint never`,
+  ],
+] as const)('%s', async (code, before, after) => {
+  for (const table of TABLES) await server.sql.unsafe(before(table))
+  await provoke(code)
+  for (const table of TABLES) await server.sql.unsafe(after(table))
 })
 
 test('RateLimitExceeded', async () => {
@@ -198,18 +206,6 @@ test('RateLimitExceeded', async () => {
   const [first] = operations as [Operation]
   expect((await send(first, { headers })).status).toBe(200)
   await provoke('RateLimitExceeded', () => ({ headers }))
-})
-
-test('Conflict', async () => {
-  for (const table of TABLES) await server.sql.unsafe(`alter table ${table} add constraint never check (false) not valid`)
-  await provoke('Conflict')
-  for (const table of TABLES) await server.sql.unsafe(`alter table ${table} drop constraint never`)
-})
-
-test('TooCostly', async () => {
-  for (const table of TABLES) await server.sql.unsafe(slowly(table))
-  await provoke('TooCostly')
-  for (const table of TABLES) await server.sql.unsafe(quickly(table))
 })
 
 test('InternalError', async () => {

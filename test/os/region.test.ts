@@ -53,13 +53,6 @@ describe('a region', () => {
     expect(readdirSync(folder.path)).toEqual(['region'])
   })
 
-  test('is the same memory through every mapping', () => {
-    const file = start()
-    const [one, two] = [openRegion(file.path), openRegion(file.path)]
-    Atomics.store(one.words, OWN_WORD, 42)
-    expect(Atomics.load(two.words, OWN_WORD)).toBe(42)
-  })
-
   test('is kept by the next start', () => {
     mark(start(), 7)
     expect(last(start())).toBe(7)
