@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
@@ -7,7 +7,7 @@ import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, run, temporaryFolder } from '../support/process.ts'
 
 const FILES = readMigrations(MIGRATIONS).map(({ file }) => file)
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 const name = `unmigrated_${process.pid}`
 
 let admin: postgres.Sql
@@ -38,65 +38,49 @@ async function migrateWith(environment: Record<string, string>, ...words: string
   return { code: await program.ended, output: program.output() }
 }
 
-test(
-  'applies what is missing, once; --dry-run says what that is, and changes nothing',
-  async () => {
-    const dry = { code: 0, output: FILES.map((file) => `to apply: ${file}\n`).join('') }
-    expect([await migrate('--dry-run'), await migrate('--dry-run')]).toEqual([dry, dry])
-    expect(await migrate()).toEqual({ code: 0, output: FILES.map((file) => `applied: ${file}\n`).join('') })
-    expect(await sql`select file from migration order by file`).toMatchObject(FILES.map((file) => ({ file })))
-    const done = { code: 0, output: 'All migrations are applied.\n' }
-    expect([await migrate(), await migrate('--dry-run')]).toEqual([done, done])
-    expect(JSON.parse((await migrate('--dry-run', '--json')).output)).toEqual({ pending: [] })
-  },
-  TIMEOUT_MS,
-)
+test('applies what is missing, once; --dry-run says what that is, and changes nothing', async () => {
+  const dry = { code: 0, output: FILES.map((file) => `to apply: ${file}\n`).join('') }
+  expect([await migrate('--dry-run'), await migrate('--dry-run')]).toEqual([dry, dry])
+  expect(await migrate()).toEqual({ code: 0, output: FILES.map((file) => `applied: ${file}\n`).join('') })
+  expect(await sql`select file from migration order by file`).toMatchObject(FILES.map((file) => ({ file })))
+  const done = { code: 0, output: 'All migrations are applied.\n' }
+  expect([await migrate(), await migrate('--dry-run')]).toEqual([done, done])
+  expect(JSON.parse((await migrate('--dry-run', '--json')).output)).toEqual({ pending: [] })
+})
 
-test(
-  'where the files of the second folder fail, says what was done before, and the fault',
-  async () => {
-    const databaseUrl = await createDatabase('empty')
-    const broken = '1001_broken.sql'
-    writeFileSync(join(folder.path, broken), 'create tabel broken ()')
-    const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DIR: folder.path }
-    const error = `the database cannot be used: ${broken} failed: syntax error at or near "tabel"`
-    const first = await migrateWith(environment, '--json')
-    expect(first.code).toBe(1)
-    expect(first.output).toContain(`roster: ${error}\n`)
-    expect(jsonOf(first.output)).toEqual({ applied: FILES, error })
-    expect(jsonOf((await migrateWith(environment, '--json')).output)).toEqual({ applied: [], error })
-    expect((await migrateWith(environment)).output).toBe(`roster: ${error}\n`)
-  },
-  TIMEOUT_MS,
-)
+test('where the files of the second folder fail, says what was done before, and the fault', async () => {
+  const databaseUrl = await createDatabase('empty')
+  const broken = '1001_broken.sql'
+  writeFileSync(join(folder.path, broken), 'create tabel broken ()')
+  const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DIR: folder.path }
+  const error = `the database cannot be used: ${broken} failed: syntax error at or near "tabel"`
+  const first = await migrateWith(environment, '--json')
+  expect(first.code).toBe(1)
+  expect(first.output).toContain(`roster: ${error}\n`)
+  expect(jsonOf(first.output)).toEqual({ applied: FILES, error })
+  expect(jsonOf((await migrateWith(environment, '--json')).output)).toEqual({ applied: [], error })
+  expect((await migrateWith(environment)).output).toBe(`roster: ${error}\n`)
+})
 
 /** Without what stands on stderr. */
 const jsonOf = (output: string) => JSON.parse(output.replace(/^roster: .*\n/gm, ''))
 
-test(
-  '--dry-run makes no embedded database where there is none, and says so',
-  async () => {
-    const dataDir = join(folder.path, 'data')
-    const said = `roster: there is no database yet in ${dataDir}: the first start makes it\n`
-    const { code, output } = await migrateWith({ DATA_DIR: dataDir }, '--dry-run')
-    expect(code).toBe(0)
-    expect(output).toContain(said)
-    expect(output.replace(said, '')).toBe(FILES.map((file) => `to apply: ${file}\n`).join(''))
-    expect(jsonOf((await migrateWith({ DATA_DIR: dataDir }, '--dry-run', '--json')).output)).toEqual({ pending: FILES })
-    expect(existsSync(dataDir)).toBe(false)
-  },
-  TIMEOUT_MS,
-)
+test('--dry-run makes no embedded database where there is none, and says so', async () => {
+  const dataDir = join(folder.path, 'data')
+  const said = `roster: there is no database yet in ${dataDir}: the first start makes it\n`
+  const { code, output } = await migrateWith({ DATA_DIR: dataDir }, '--dry-run')
+  expect(code).toBe(0)
+  expect(output).toContain(said)
+  expect(output.replace(said, '')).toBe(FILES.map((file) => `to apply: ${file}\n`).join(''))
+  expect(jsonOf((await migrateWith({ DATA_DIR: dataDir }, '--dry-run', '--json')).output)).toEqual({ pending: FILES })
+  expect(existsSync(dataDir)).toBe(false)
+})
 
-test(
-  'an edited file is a fault in one line, with and without --dry-run',
-  async () => {
-    await sql`update migration set checksum = 'x' where file = ${FILES[0] as string}`
-    const output = `roster: the database cannot be used: ${FILES[0]} was edited after it had been applied: undo that, and add a new file instead\n`
-    expect([await migrate(), await migrate('--dry-run')]).toEqual([
-      { code: 1, output },
-      { code: 1, output },
-    ])
-  },
-  TIMEOUT_MS,
-)
+test('an edited file is a fault in one line, with and without --dry-run', async () => {
+  await sql`update migration set checksum = 'x' where file = ${FILES[0] as string}`
+  const output = `roster: the database cannot be used: ${FILES[0]} was edited after it had been applied: undo that, and add a new file instead\n`
+  expect([await migrate(), await migrate('--dry-run')]).toEqual([
+    { code: 1, output },
+    { code: 1, output },
+  ])
+})

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, run, runMain, temporaryFolder, until } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 let url: string
 beforeAll(async () => {
   url = await createDatabase()
@@ -18,43 +18,39 @@ async function seed(...words: string[]) {
   return { code: await program.ended, output: program.output() }
 }
 
-test(
-  'fills a database under a server, which knows its rows then; a second time only with --add',
-  async () => {
-    const server = runMain({
-      ...{ DATABASE_URL: url, DATA_DIR: folder.path, WORKERS: '1', BOOTSTRAP_API_KEY: KEY },
-      ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '1' },
-    })
-    const address = (await server.waitFor(/listens on (http:\S+?),/))[1] as string
-    const headers = { authorization: `ApiKey ${KEY}` }
-    const total = async (plural: string) => {
-      const response = await fetch(`${address}/${plural}`, { headers })
-      return Number(response.headers.get('x-total-count'))
-    }
-    expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
+test('fills a database under a server, which knows its rows then; a second time only with --add', async () => {
+  const server = runMain({
+    ...{ DATABASE_URL: url, DATA_DIR: folder.path, WORKERS: '1', BOOTSTRAP_API_KEY: KEY },
+    ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '1' },
+  })
+  const address = (await server.waitFor(/listens on (http:\S+?),/))[1] as string
+  const headers = { authorization: `ApiKey ${KEY}` }
+  const total = async (plural: string) => {
+    const response = await fetch(`${address}/${plural}`, { headers })
+    return Number(response.headers.get('x-total-count'))
+  }
+  expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
 
-    const first = await seed('--rows', '620', '--seed', '42')
-    expect(first).toEqual({
-      code: 0,
-      output: expect.stringContaining('Made 620 rows by seed 42: 20 of Companies, 100 of Employees, 500 of Absences.\n'),
-    })
-    expect(first.output).toContain('620 of 620 rows\n')
-    await until(async () => (await total('Companies')) === 20 && (await total('Absences')) === 500)
+  const first = await seed('--rows', '620', '--seed', '42')
+  expect(first).toEqual({
+    code: 0,
+    output: expect.stringContaining('Made 620 rows by seed 42: 20 of Companies, 100 of Employees, 500 of Absences.\n'),
+  })
+  expect(first.output).toContain('620 of 620 rows\n')
+  await until(async () => (await total('Companies')) === 20 && (await total('Absences')) === 500)
 
-    expect(await seed('--rows', '62')).toEqual({
-      code: 1,
-      output: 'roster: there are rows already, of Absences, Companies, Employees: --add makes more beside them\n',
-    })
-    const { output } = await seed('--rows', '62', '--add', '--json')
-    expect(JSON.parse(output.slice(output.indexOf('{')))).toEqual({
-      seed: 1,
-      rows: 62,
-      entities: { Companies: 2, Employees: 10, Absences: 50 },
-    })
-    await until(async () => (await total('Companies')) === 22 && (await total('Absences')) === 550)
-  },
-  TIMEOUT_MS,
-)
+  expect(await seed('--rows', '62')).toEqual({
+    code: 1,
+    output: 'roster: there are rows already, of Absences, Companies, Employees: --add makes more beside them\n',
+  })
+  const { output } = await seed('--rows', '62', '--add', '--json')
+  expect(JSON.parse(output.slice(output.indexOf('{')))).toEqual({
+    seed: 1,
+    rows: 62,
+    entities: { Companies: 2, Employees: 10, Absences: 50 },
+  })
+  await until(async () => (await total('Companies')) === 22 && (await total('Absences')) === 550)
+})
 
 test('numbers out of their bounds are faults of the command line', async () => {
   for (const words of [
@@ -69,17 +65,13 @@ test('numbers out of their bounds are faults of the command line', async () => {
   }
 })
 
-test(
-  'makes the tables of a database that has none, and none where some are missing',
-  async () => {
-    url = await createDatabase('empty')
-    expect((await seed('--rows', '3')).output).toContain('Made 3 rows by seed 1')
-    const sql = connect(url)
-    await sql`delete from migration where file = (select max(file) from migration)`
-    await sql.end()
-    const { code, output } = await seed('--add')
-    expect(code).toBe(1)
-    expect(output).toMatch(/^roster: the database cannot be used: \d{4}_\w+\.sql not applied: .+, first\n$/)
-  },
-  TIMEOUT_MS,
-)
+test('makes the tables of a database that has none, and none where some are missing', async () => {
+  url = await createDatabase('empty')
+  expect((await seed('--rows', '3')).output).toContain('Made 3 rows by seed 1')
+  const sql = connect(url)
+  await sql`delete from migration where file = (select max(file) from migration)`
+  await sql.end()
+  const { code, output } = await seed('--add')
+  expect(code).toBe(1)
+  expect(output).toMatch(/^roster: the database cannot be used: \d{4}_\w+\.sql not applied: .+, first\n$/)
+})

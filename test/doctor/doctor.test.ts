@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run } from '../support/process.ts'
 
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 const folder = mkdtempSync(join(tmpdir(), 'roster-doctor-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(endPrograms)
@@ -48,19 +48,15 @@ async function onlyFaultOf(own: Record<string, string>) {
   return faults[0] as string
 }
 
-test(
-  'where all is well each line is OK, and nothing is made',
-  async () => {
-    const findings = await findingsOf({ DATABASE_URL: await createDatabase() })
-    expect(findings.filter(({ state }) => state === 'fault')).toEqual([])
-    const checks = findings.map(({ check }) => check)
-    for (const check of ['settings', 'versions', 'shared memory', 'port', 'database', 'migrations', 'indexes'])
-      expect(checks).toContain(check)
-    for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls']) expect(checks).toContain(check)
-    expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
-  },
-  TIMEOUT_MS,
-)
+test('where all is well each line is OK, and nothing is made', async () => {
+  const findings = await findingsOf({ DATABASE_URL: await createDatabase() })
+  expect(findings.filter(({ state }) => state === 'fault')).toEqual([])
+  const checks = findings.map(({ check }) => check)
+  for (const check of ['settings', 'versions', 'shared memory', 'port', 'database', 'migrations', 'indexes'])
+    expect(checks).toContain(check)
+  for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls']) expect(checks).toContain(check)
+  expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
+})
 
 test('it asks for no right that docs/operations.md does not grant', async () => {
   const page = await Bun.file(join(import.meta.dir, '../../docs/operations.md')).text()
@@ -295,18 +291,14 @@ describe('of the database it finds', () => {
   })
 })
 
-test(
-  'the command says each in a line, and ends with 1 where there is a fault: here a port that is taken',
-  async () => {
-    const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-    const command = [process.execPath, '--no-env-file', 'src/main.ts', 'doctor']
-    const program = run(command, { ...environment(), PORT: String(taken.port) })
-    expect(await program.ended).toBe(1)
-    const lines = program.output().split('\n')
-    expect(lines.find((line) => /^FAULT +port +.* is taken by another program/.test(line))).toBeDefined()
-    expect(lines.find((line) => /^OK +database +the embedded one does not run/.test(line))).toBeDefined()
-    expect(lines).toContain('roster: 1 fault')
-    taken.stop(true)
-  },
-  TIMEOUT_MS,
-)
+test('the command says each in a line, and ends with 1 where there is a fault: here a port that is taken', async () => {
+  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const command = [process.execPath, '--no-env-file', 'src/main.ts', 'doctor']
+  const program = run(command, { ...environment(), PORT: String(taken.port) })
+  expect(await program.ended).toBe(1)
+  const lines = program.output().split('\n')
+  expect(lines.find((line) => /^FAULT +port +.* is taken by another program/.test(line))).toBeDefined()
+  expect(lines.find((line) => /^OK +database +the embedded one does not run/.test(line))).toBeDefined()
+  expect(lines).toContain('roster: 1 fault')
+  taken.stop(true)
+})

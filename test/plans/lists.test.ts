@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
@@ -21,7 +21,7 @@ function idBranches(plan: PlanNode): PlanNode[] {
 }
 
 const COUNTS = { company: 10_000, employee: 20_000, absence: 10_000 }
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 
 const site = usePlanSite(COUNTS)
 // Those that have many rows here: an order is an index's business only then.
@@ -50,26 +50,22 @@ function scanOf(node: PlanNode | undefined) {
 }
 
 describe('the first page in the order of any property', () => {
-  test(
-    'is read from the index of that order: no sort, no whole table',
-    async () => {
-      for (const { entity, property, descending } of orders) {
-        const plan = await explain(site.database, statementOf(entity, sortOf(property, descending)))
-        const [limit, scan, ...rest] = mainNodes(plan)
-        const seen = {
-          order: [entity.name, property.name],
-          nodes: [limit?.['Node Type'], scan?.['Node Type'], rest.length],
-          ...scanOf(scan),
-        }
-        expect(seen).toEqual({
-          order: [entity.name, property.name],
-          nodes: ['Limit', 'Index Scan', 0],
-          ...orderingScan(entity, property, descending),
-        })
+  test('is read from the index of that order: no sort, no whole table', async () => {
+    for (const { entity, property, descending } of orders) {
+      const plan = await explain(site.database, statementOf(entity, sortOf(property, descending)))
+      const [limit, scan, ...rest] = mainNodes(plan)
+      const seen = {
+        order: [entity.name, property.name],
+        nodes: [limit?.['Node Type'], scan?.['Node Type'], rest.length],
+        ...scanOf(scan),
       }
-    },
-    TIMEOUT_MS,
-  )
+      expect(seen).toEqual({
+        order: [entity.name, property.name],
+        nodes: ['Limit', 'Index Scan', 0],
+        ...orderingScan(entity, property, descending),
+      })
+    }
+  })
 })
 
 describe('a later page in the order of any property', () => {
@@ -103,7 +99,6 @@ describe('a later page in the order of any property', () => {
         expect(whole).toEqual([])
       }
     },
-    TIMEOUT_MS,
   )
 
   /** How often each branch was read, and how many index entries it took. */
@@ -115,21 +110,17 @@ describe('a later page in the order of any property', () => {
 
   const never = { loops: 0, rows: 0 }
 
-  test(
-    'is read from the nearer end; the far branch is never executed',
-    async () => {
-      for (const { entity, property, descending } of orders) {
-        const count = COUNTS[entity.table as keyof typeof COUNTS]
-        const order = [entity.name, property.name, descending]
-        const query = `${sortOf(property, descending)}&PageSize=20&page=`
-        const second = await readsOf(entity, `${query}2`)
-        expect({ order, second }).toEqual({ order, second: [{ loops: 1, rows: 40 }, never] })
-        const last = await readsOf(entity, query + count / 20)
-        expect({ order, last }).toEqual({ order, last: [never, { loops: 1, rows: 20 }] })
-      }
-    },
-    TIMEOUT_MS,
-  )
+  test('is read from the nearer end; the far branch is never executed', async () => {
+    for (const { entity, property, descending } of orders) {
+      const count = COUNTS[entity.table as keyof typeof COUNTS]
+      const order = [entity.name, property.name, descending]
+      const query = `${sortOf(property, descending)}&PageSize=20&page=`
+      const second = await readsOf(entity, `${query}2`)
+      expect({ order, second }).toEqual({ order, second: [{ loops: 1, rows: 40 }, never] })
+      const last = await readsOf(entity, query + count / 20)
+      expect({ order, last }).toEqual({ order, last: [never, { loops: 1, rows: 20 }] })
+    }
+  })
 
   test('past the last reads no ids at all', async () => {
     for (const entity of entities) expect(await readsOf(entity, 'sort=-Id&page=99999999')).toEqual([never, never])

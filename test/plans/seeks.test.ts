@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
@@ -9,7 +9,7 @@ import { allNodes, explain, type PlanNode } from '../support/explain.ts'
 import { usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 const PAGE_SIZE = 20
 /** Many rows without a value lie on either side of it, whatever the property. */
 const MIDDLE_ID = '5000'
@@ -51,70 +51,58 @@ function branchesOf(plan: PlanNode) {
 
 describe('D32: a page by cursor in the order of any property', () => {
   for (const kind of ['values known', 'generic_plan'] as const)
-    test(
-      `reads nothing but ranges of indexes, in their order, each up to its limit: ${kind}`,
-      async () => {
-        for (const entity of entities)
-          for (const property of entity.properties)
-            for await (const query of seeksBy(entity, property)) {
-              const statement = compileList(entity, query)
-              const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
-              const branches = branchesOf(plan)
-              expect(branches.length).toBeGreaterThan(0)
-              // All else is for the total.
-              expect(scansOf(plan)).toEqual(branches)
-              expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
-              const isDescending = query.sorts[0]?.direction === 'descending'
-              const isBackwards = isDescending === (query.seek.side === 'behind')
-              for (const scan of branches) {
-                const { 'Node Type': type, 'Scan Direction': direction, 'Index Cond': range, Filter: filter = null } = scan
-                const keys = site.indexKeys.get(scan['Index Name'] ?? '')
-                expect({ text: statement.text, type, keys, direction, range, filter }).toEqual({
-                  text: statement.text,
-                  type: 'Index Scan',
-                  keys: property === entity.id ? '(id)' : `(${property.column}, id)`,
-                  direction: isBackwards ? 'Backward' : 'Forward',
-                  range: expect.any(String),
-                  filter: null,
-                })
-              }
-            }
-      },
-      TIMEOUT_MS,
-    )
-
-  test(
-    'reads no more than a page of each range, and one row, however deep it lies',
-    async () => {
+    test(`reads nothing but ranges of indexes, in their order, each up to its limit: ${kind}`, async () => {
       for (const entity of entities)
         for (const property of entity.properties)
           for await (const query of seeksBy(entity, property)) {
-            const plan = await explain(site.database, compileList(entity, query), 'analyze')
-            for (const scan of branchesOf(plan)) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
+            const statement = compileList(entity, query)
+            const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
+            const branches = branchesOf(plan)
+            expect(branches.length).toBeGreaterThan(0)
+            // All else is for the total.
+            expect(scansOf(plan)).toEqual(branches)
+            expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
+            const isDescending = query.sorts[0]?.direction === 'descending'
+            const isBackwards = isDescending === (query.seek.side === 'behind')
+            for (const scan of branches) {
+              const { 'Node Type': type, 'Scan Direction': direction, 'Index Cond': range, Filter: filter = null } = scan
+              const keys = site.indexKeys.get(scan['Index Name'] ?? '')
+              expect({ text: statement.text, type, keys, direction, range, filter }).toEqual({
+                text: statement.text,
+                type: 'Index Scan',
+                keys: property === entity.id ? '(id)' : `(${property.column}, id)`,
+                direction: isBackwards ? 'Backward' : 'Forward',
+                range: expect.any(String),
+                filter: null,
+              })
+            }
           }
-    },
-    TIMEOUT_MS,
-  )
+    })
+
+  test('reads no more than a page of each range, and one row, however deep it lies', async () => {
+    for (const entity of entities)
+      for (const property of entity.properties)
+        for await (const query of seeksBy(entity, property)) {
+          const plan = await explain(site.database, compileList(entity, query), 'analyze')
+          for (const scan of branchesOf(plan)) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
+        }
+  })
 })
 
 describe('D32: a page by cursor in the order of several properties', () => {
   test.each([
     ...['Status,-Start', '-Type,Reason,-Period.Days', '-EmployeeId,Status', 'Start,-Status,Id', '-Reason,Start'],
     ...['Status,Start', '-Status,-Start', '-Start,Id', 'Status,-Id', '-Reason,Id'],
-  ])(
-    'reads ranges of indexes too, in which it may have to sort what is equal in the first: %s',
-    async (sort) => {
-      const entity = entities.find(({ name }) => name === 'Absence') as Entity
-      const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
-      for (const page of [2, 75, 250, 490])
-        for (const side of ['behind', 'before'] as const) {
-          const position = await positionOn(entity, query, page)
-          const plan = await explain(site.database, compileList(entity, { ...query, seek: { side, position } }))
-          const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')
-          expect(scans.length).toBeGreaterThan(0)
-          for (const scan of scans) expect(scan['Index Cond']).toBeString()
-        }
-    },
-    TIMEOUT_MS,
-  )
+  ])('reads ranges of indexes too, in which it may have to sort what is equal in the first: %s', async (sort) => {
+    const entity = entities.find(({ name }) => name === 'Absence') as Entity
+    const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
+    for (const page of [2, 75, 250, 490])
+      for (const side of ['behind', 'before'] as const) {
+        const position = await positionOn(entity, query, page)
+        const plan = await explain(site.database, compileList(entity, { ...query, seek: { side, position } }))
+        const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')
+        expect(scans.length).toBeGreaterThan(0)
+        for (const scan of scans) expect(scan['Index Cond']).toBeString()
+      }
+  })
 })

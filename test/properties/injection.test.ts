@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { shown } from '../../src/model/shown.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { collections, properties, writable } from '../support/model.ts'
 import { type Answer, errorOf, startServer, type TestServer } from '../support/server.ts'
 
-const TIMEOUT_MS = 30_000
+setDefaultTimeout(30_000)
 
 let server: TestServer
 beforeAll(async () => {
@@ -18,6 +18,9 @@ afterAll(() => server.stop())
 let before: unknown
 beforeEach(async () => {
   before = await everything()
+})
+afterEach(async () => {
+  expect(await everything()).toBe(before)
 })
 
 /** All rows, and the tables that there are. */
@@ -45,22 +48,17 @@ async function all<T>(items: T[], check: (item: T) => Promise<void>) {
 
 describe('hostile text in a query', () => {
   for (const collection of collections)
-    test(
-      `${collection}: as the value of every filter it finds nothing, or is refused`,
-      async () => {
-        const cases = properties[collection].flatMap((field) => hostileTexts.map((text) => ({ field, text })))
-        await all(cases, async ({ field, text }) => {
-          const path = `/${collection}?${field.name}==${encodeURIComponent(text)}`
-          const answer = await server.get(path)
-          expectHarmless(path, answer)
-          if (field.kind !== 'text' || text.includes('\0'))
-            expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidFilter', target: field.name })
-          else expect({ path, status: answer.status, body: answer.body }).toEqual({ path, status: 200, body: [] })
-        })
-        expect(await everything()).toBe(before)
-      },
-      TIMEOUT_MS,
-    )
+    test(`${collection}: as the value of every filter it finds nothing, or is refused`, async () => {
+      const cases = properties[collection].flatMap((field) => hostileTexts.map((text) => ({ field, text })))
+      await all(cases, async ({ field, text }) => {
+        const path = `/${collection}?${field.name}==${encodeURIComponent(text)}`
+        const answer = await server.get(path)
+        expectHarmless(path, answer)
+        if (field.kind !== 'text' || text.includes('\0'))
+          expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidFilter', target: field.name })
+        else expect({ path, status: answer.status, body: answer.body }).toEqual({ path, status: 200, body: [] })
+      })
+    })
 
   test('behind every operator it is a value too', async () => {
     const cases = ['=', '!=', '<', '<=', '>', '>='].flatMap((operator) => hostileTexts.map((text) => ({ operator, text })))
@@ -70,7 +68,6 @@ describe('hostile text in a query', () => {
       expectHarmless(path, answer)
       expect({ path, status: answer.status }).toEqual({ path, status: text.includes('\0') ? 400 : 200 })
     })
-    expect(await everything()).toBe(before)
   })
 
   test('D21: as the name of a parameter it is unknown', async () => {
@@ -79,7 +76,6 @@ describe('hostile text in a query', () => {
       expectHarmless(text, answer)
       expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'UnknownParameter', target: shown(text) })
     })
-    expect(await everything()).toBe(before)
   })
 
   test('D27, D28, D32: in sort, PageSize, page and cursor it is refused', async () => {
@@ -91,91 +87,65 @@ describe('hostile text in a query', () => {
           expectHarmless(text, answer)
           expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code, target: name })
         })
-    expect(await everything()).toBe(before)
   })
 })
 
-test(
-  'hostile text in a path is no address, whatever the method',
-  async () => {
-    const paths = hostileTexts.flatMap((text) => {
-      const segment = encodeURIComponent(text)
-      return [`/${segment}`, `/Companies/${segment}`, `/Companies/1${segment}`, `/errors/${segment}`, `/Companies/1/${segment}`]
-    })
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
-      await all(paths, async (path) => {
-        const answer = await server.send(method, path, method === 'GET' || method === 'DELETE' ? undefined : { Name: 'x' })
-        expectHarmless(`${method} ${path}`, answer)
-        expect({ method, path, status: [404, 405].includes(answer.status) ? 404 : answer.status }).toEqual({
-          method,
-          path,
-          status: 404,
-        })
+test('hostile text in a path is no address, whatever the method', async () => {
+  const paths = hostileTexts.flatMap((text) => {
+    const segment = encodeURIComponent(text)
+    return [`/${segment}`, `/Companies/${segment}`, `/Companies/1${segment}`, `/errors/${segment}`, `/Companies/1/${segment}`]
+  })
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
+    await all(paths, async (path) => {
+      const answer = await server.send(method, path, method === 'GET' || method === 'DELETE' ? undefined : { Name: 'x' })
+      expectHarmless(`${method} ${path}`, answer)
+      expect({ method, path, status: [404, 405].includes(answer.status) ? 404 : answer.status }).toEqual({
+        method,
+        path,
+        status: 404,
       })
-    expect(await everything()).toBe(before)
-  },
-  TIMEOUT_MS,
-)
+    })
+})
 
 describe('hostile text in a body', () => {
   const legal = hostileTexts.filter((text) => !text.includes('\0') && [...text].length <= 100)
 
   for (const collection of collections)
-    test(
-      `${collection}: every text property stores it to the letter, in every write`,
-      async () => {
-        const names = writable[collection].filter(({ kind }) => kind === 'text').map(({ name }) => name)
-        await all(legal, async (text) => {
-          const body = nested(Object.fromEntries(names.map((name) => [name, text])))
-          const created = await server.post(`/${collection}`, body)
-          expectHarmless(text, created)
-          expect(created.status).toBe(201)
-          const path = `/${collection}/${created.body.id}`
-          for (const answer of [created, await server.put(path, body), await server.patch(path, body), await server.get(path)])
-            for (const name of names) expect({ name, value: valueAt(answer.body, name) }).toEqual({ name, value: text })
-          const found = await server.get(`/${collection}?${names[0]}==${encodeURIComponent(text)}&Id=${created.body.id}`)
-          expect(found.body).toEqual([(await server.get(path)).body])
-          expect((await server.remove(path)).status).toBe(204)
-        })
-        expect(await everything()).toBe(before)
-      },
-      TIMEOUT_MS,
-    )
+    test(`${collection}: every text property stores it to the letter, in every write`, async () => {
+      const names = writable[collection].filter(({ kind }) => kind === 'text').map(({ name }) => name)
+      await all(legal, async (text) => {
+        const body = nested(Object.fromEntries(names.map((name) => [name, text])))
+        const created = await server.post(`/${collection}`, body)
+        expectHarmless(text, created)
+        expect(created.status).toBe(201)
+        const path = `/${collection}/${created.body.id}`
+        for (const answer of [created, await server.put(path, body), await server.patch(path, body), await server.get(path)])
+          for (const name of names) expect({ name, value: valueAt(answer.body, name) }).toEqual({ name, value: text })
+        const found = await server.get(`/${collection}?${names[0]}==${encodeURIComponent(text)}&Id=${created.body.id}`)
+        expect(found.body).toEqual([(await server.get(path)).body])
+        expect((await server.remove(path)).status).toBe(204)
+      })
+    })
 
   for (const collection of collections)
-    test(
-      `${collection}: every other property refuses it, and names itself`,
-      async () => {
-        const others = writable[collection].filter(({ kind }) => kind !== 'text')
-        const cases = others.flatMap(({ name }) => hostileTexts.map((text) => ({ name, text })))
-        await all(cases, async ({ name, text }) => {
-          const answer = await server.post(`/${collection}`, nested({ [name]: text }))
-          expectHarmless(text, answer)
-          expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'InvalidValue', target: name })
-        })
-        expect(await everything()).toBe(before)
-      },
-      TIMEOUT_MS,
-    )
+    test(`${collection}: every other property refuses it, and names itself`, async () => {
+      const others = writable[collection].filter(({ kind }) => kind !== 'text')
+      const cases = others.flatMap(({ name }) => hostileTexts.map((text) => ({ name, text })))
+      await all(cases, async ({ name, text }) => {
+        const answer = await server.post(`/${collection}`, nested({ [name]: text }))
+        expectHarmless(text, answer)
+        expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'InvalidValue', target: name })
+      })
+    })
 
-  test('D10: JSON of another type is never taken for a text', async () => {
+  test('D10, D17: JSON of another type, NUL and half a surrogate pair are never taken for a text', async () => {
+    const others = [{ $ne: null }, ['a'], [], {}, 1, true, { toString: 'x' }, 'a\0b', '\0', '\ud800', 'x\udc00y', '\udfff\ud800']
     for (const collection of collections)
       for (const { name } of writable[collection].filter(({ kind }) => kind === 'text'))
-        for (const value of [{ $ne: null }, ['a'], [], {}, 1, true, { toString: 'x' }]) {
+        for (const value of others) {
           const answer = await server.post(`/${collection}`, nested({ [name]: value }))
           expect({ value, ...errorOf(answer) }).toEqual({ value, status: 400, code: 'InvalidValue', target: name })
         }
-    expect(await everything()).toBe(before)
-  })
-
-  test('D17: NUL and half a surrogate pair are refused in every text property', async () => {
-    for (const collection of collections)
-      for (const { name } of writable[collection].filter(({ kind }) => kind === 'text'))
-        for (const value of ['a\0b', '\0', '\ud800', 'x\udc00y', '\udfff\ud800']) {
-          const answer = await server.post(`/${collection}`, nested({ [name]: value }))
-          expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidValue', target: name })
-        }
-    expect(await everything()).toBe(before)
   })
 
   test('D9: as the name of a property it is unknown, inside an object too', async () => {
@@ -186,7 +156,6 @@ describe('hostile text in a body', () => {
         expect({ text, ...errorOf(answer) }).toMatchObject({ text, status: 400, code: 'UnknownProperty' })
       }
     })
-    expect(await everything()).toBe(before)
   })
 })
 

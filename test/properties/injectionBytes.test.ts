@@ -88,17 +88,6 @@ describe('links of a hostile request', () => {
       }
     }
   })
-
-  test('D31: are on our own address whatever the Host header says', async () => {
-    for (const host of ['evil.example', 'evil.example:80', '127.0.0.1:1', 'localhost'])
-      for (const value of valuesOf(await raw('GET /Companies?PageSize=5&page=2', undefined, host), 'location'))
-        expect(readLinks(value)).toHaveLength(4)
-  })
-
-  test('a Host header that is no name is refused', async () => {
-    for (const host of ['a b', '"><script>', 'a/b', '../..', '\xff', 'a@b', 'a?b'])
-      expect({ host, status: (await raw('GET /Companies', undefined, host)).status }).toEqual({ host, status: 400 })
-  })
 })
 
 /** The relations of a header that is nothing but links to our collection. */
@@ -125,11 +114,6 @@ describe('hostile headers', () => {
     }
   })
 
-  test('D40: a sane X-Request-Id comes back as it is', async () => {
-    for (const id of ['a', 'abc-123', '7f3e:1/2+3=~', 'constructor', '__proto__', 'x'.repeat(128)])
-      expect(valuesOf(await raw('GET /', [`X-Request-Id: ${id}`]), 'x-request-id')).toEqual([id])
-  })
-
   test('D33: a hostile Authorization gets the same 401 as none, but for a hint at the form', async () => {
     const hint = / (ApiKey and a space stand in front of the key|The scheme is ApiKey, not \w+)\.(?=",)/
     const none = await raw('GET /Companies', [])
@@ -144,11 +128,6 @@ describe('hostile headers', () => {
         const body = reply.body.replace(hint, '')
         expect({ header, status: reply.status, body }).toEqual({ header, status: 401, body: none.body })
       }
-  })
-
-  test('D33: a key in the query string opens nothing', async () => {
-    for (const name of ['access_token', 'apikey', 'ApiKey', 'key', 'authorization', '%ED%A0%80', '\ud800'])
-      expect((await raw(`GET /Companies?${inHeader(name)}=${KEY}`, [])).status).toBe(401)
   })
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, spelling } from '../support/arbitraries.ts'
 import { type Collection, collections, properties, utc } from '../support/model.ts'
@@ -6,7 +6,7 @@ import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support
 import { rounds } from '../support/rounds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 
 let server: TestServer
 let known: Known
@@ -36,70 +36,54 @@ function inCase(like: string, name: string): string {
 
 describe('4.1: what is written is what is read', () => {
   for (const collection of collections) {
-    test(
-      `${collection}: a create answers with every field, and a get repeats the answer`,
-      async () => {
-        await forAnyBody(collection, async (written, body) => {
-          const created = await server.post(`/${collection}`, body)
-          expect({ status: created.status, body: created.text.slice(0, 500) }).toMatchObject({ status: 201 })
-          const record = recordOf(created.text)
-          expect(Object.keys(record).sort()).toEqual(properties[collection].map(({ name }) => name).sort())
-          expect(record).toEqual({ Id: created.body.id, ...rowOf(collection, written, known) })
-          expect((await server.get(`/${collection}/${created.body.id}`)).text).toBe(created.text)
-        })
-      },
-      TIMEOUT_MS,
-    )
+    test(`${collection}: a create answers with every field, and a get repeats the answer`, async () => {
+      await forAnyBody(collection, async (written, body) => {
+        const created = await server.post(`/${collection}`, body)
+        expect({ status: created.status, body: created.text.slice(0, 500) }).toMatchObject({ status: 201 })
+        const record = recordOf(created.text)
+        expect(Object.keys(record).sort()).toEqual(properties[collection].map(({ name }) => name).sort())
+        expect(record).toEqual({ Id: created.body.id, ...rowOf(collection, written, known) })
+        expect((await server.get(`/${collection}/${created.body.id}`)).text).toBe(created.text)
+      })
+    })
 
-    test(
-      `${collection}: a PUT sets everything, whatever was there before`,
-      async () => {
-        const { body: before } = await server.post(`/${collection}`, {})
-        await forAnyBody(collection, async (written, body) => {
-          const { status, text } = await server.put(`/${collection}/${before.id}`, body)
-          expect({ status, record: recordOf(text) }).toEqual({
-            status: 200,
-            record: { Id: before.id, ...rowOf(collection, written, known) },
-          })
+    test(`${collection}: a PUT sets everything, whatever was there before`, async () => {
+      const { body: before } = await server.post(`/${collection}`, {})
+      await forAnyBody(collection, async (written, body) => {
+        const { status, text } = await server.put(`/${collection}/${before.id}`, body)
+        expect({ status, record: recordOf(text) }).toEqual({
+          status: 200,
+          record: { Id: before.id, ...rowOf(collection, written, known) },
         })
-      },
-      TIMEOUT_MS,
-    )
+      })
+    })
 
-    test(
-      `D8, ${collection}: what GET returned can be PUT or PATCHed back whole and changes nothing`,
-      async () => {
-        await forAnyBody(collection, async (_, body) => {
-          const { text, body: record } = await server.post(`/${collection}`, body)
-          const path = `/${collection}/${record.id}`
-          expect((await server.put(path, text)).text).toBe(text)
-          expect((await server.patch(path, text)).text).toBe(text)
-          expect((await server.patch(path, {})).text).toBe(text)
-          expect((await server.get(path)).text).toBe(text)
-        })
-      },
-      TIMEOUT_MS,
-    )
+    test(`D8, ${collection}: what GET returned can be PUT or PATCHed back whole and changes nothing`, async () => {
+      await forAnyBody(collection, async (_, body) => {
+        const { text, body: record } = await server.post(`/${collection}`, body)
+        const path = `/${collection}/${record.id}`
+        expect((await server.put(path, text)).text).toBe(text)
+        expect((await server.patch(path, text)).text).toBe(text)
+        expect((await server.patch(path, {})).text).toBe(text)
+        expect((await server.get(path)).text).toBe(text)
+      })
+    })
 
-    test(
-      `rule 3, ${collection}: a PATCH changes what it names and nothing else`,
-      async () => {
-        const { body: record } = await server.post(`/${collection}`, {})
-        let current: Draft = {}
-        await forAnyBody(collection, async (written, body) => {
-          const given = Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined))
-          const merged = { ...current, ...given }
-          const { status } = await server.patch(`/${collection}/${record.id}`, body)
-          // Of an absence's two ends one may come alone and not fit the other that is stored. D13
-          const fits = endsInOrder(merged)
-          expect({ body, status }).toEqual({ body, status: fits ? 200 : 400 })
-          if (fits) current = merged
-          const after = recordOf((await server.get(`/${collection}/${record.id}`)).text)
-          expect(after).toEqual({ Id: record.id, ...rowOf(collection, current, known) })
-        })
-      },
-      TIMEOUT_MS,
-    )
+    test(`rule 3, ${collection}: a PATCH changes what it names and nothing else`, async () => {
+      const { body: record } = await server.post(`/${collection}`, {})
+      let current: Draft = {}
+      await forAnyBody(collection, async (written, body) => {
+        const given = Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined))
+        const merged = { ...current, ...given }
+        const { status } = await server.patch(`/${collection}/${record.id}`, body)
+        // Of an absence's two ends one may come alone and not fit the other that is stored. D13
+        const fits = endsInOrder(merged)
+        expect({ body, status }).toEqual({ body, status: fits ? 200 : 400 })
+        if (fits) current = merged
+        const after = recordOf((await server.get(`/${collection}/${record.id}`)).text)
+        expect(after).toEqual({ Id: record.id, ...rowOf(collection, current, known) })
+      })
+    })
   }
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Collection, collections, properties } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { Random } from '../support/random.ts'
@@ -6,7 +6,7 @@ import { insertRows, randomValues, tables } from '../support/randomRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
-const TIMEOUT_MS = 120_000
+setDefaultTimeout(120_000)
 const WALKS = rounds(8, 25)
 const PAGES_MAX = 500
 
@@ -91,52 +91,44 @@ async function arrange(random: Random, collection: Collection) {
 }
 
 describe.each(collections)('%s', (collection) => {
-  test(
-    'D32: while nothing changes, links with cursors lead to the pages that numbers lead to',
-    async () => {
-      for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
-        const random = new Random(seed)
-        await arrange(random, collection)
-        const list = randomList(random, collection)
-        const pages = await numbered(list)
-        const forth = await follow(list, 'next', async () => {})
-        const back = await follow(`${list}&page=${pages.length}`, 'previous', async () => {})
-        const plain = pages.map(seen)
-        expect({ seed, list, pages: forth.map(seen) }).toEqual({ seed, list, pages: plain })
-        expect({ seed, list, pages: back.toReversed().map(seen) }).toEqual({ seed, list, pages: plain })
-      }
-    },
-    TIMEOUT_MS,
-  )
+  test('D32: while nothing changes, links with cursors lead to the pages that numbers lead to', async () => {
+    for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
+      const random = new Random(seed)
+      await arrange(random, collection)
+      const list = randomList(random, collection)
+      const pages = await numbered(list)
+      const forth = await follow(list, 'next', async () => {})
+      const back = await follow(`${list}&page=${pages.length}`, 'previous', async () => {})
+      const plain = pages.map(seen)
+      expect({ seed, list, pages: forth.map(seen) }).toEqual({ seed, list, pages: plain })
+      expect({ seed, list, pages: back.toReversed().map(seen) }).toEqual({ seed, list, pages: plain })
+    }
+  })
 
   for (const [relation, from] of [
     ['next', 'the first page to the end'],
     ['previous', 'the last page to the beginning'],
   ] as const)
-    test(
-      `D32: ${relation} from ${from}, while others write, meets every row that stays once, in order`,
-      async () => {
-        for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
-          const random = new Random(seed)
-          const { staying, passing } = await arrange(random, collection)
-          const list = randomList(random, collection)
-          const stayed = (answers: Answer[]) => answers.flatMap(idsOf).filter((id) => staying.has(id))
-          const pages = await numbered(list)
-          const start = relation === 'next' ? list : `${list}&page=${pages.length}`
-          const write = writer(random, collection, passing)
-          const first = await get(start)
-          const second = linkOf(first, relation)
-          // Half of the walks meet writes at the same moment too.
-          const written: Promise<void>[] = []
-          const during = seed % 2 === 0 ? write : async () => void written.push(write())
-          const rest = second === null ? [] : await follow(second, relation, during)
-          const met = relation === 'next' ? [first, ...rest] : [...rest.toReversed(), first]
-          expect({ seed, list, ids: stayed(met) }).toEqual({ seed, list, ids: stayed(pages) })
-          await Promise.all(written)
-        }
-      },
-      TIMEOUT_MS,
-    )
+    test(`D32: ${relation} from ${from}, while others write, meets every row that stays once, in order`, async () => {
+      for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
+        const random = new Random(seed)
+        const { staying, passing } = await arrange(random, collection)
+        const list = randomList(random, collection)
+        const stayed = (answers: Answer[]) => answers.flatMap(idsOf).filter((id) => staying.has(id))
+        const pages = await numbered(list)
+        const start = relation === 'next' ? list : `${list}&page=${pages.length}`
+        const write = writer(random, collection, passing)
+        const first = await get(start)
+        const second = linkOf(first, relation)
+        // Half of the walks meet writes at the same moment too.
+        const written: Promise<void>[] = []
+        const during = seed % 2 === 0 ? write : async () => void written.push(write())
+        const rest = second === null ? [] : await follow(second, relation, during)
+        const met = relation === 'next' ? [first, ...rest] : [...rest.toReversed(), first]
+        expect({ seed, list, ids: stayed(met) }).toEqual({ seed, list, ids: stayed(pages) })
+        await Promise.all(written)
+      }
+    })
 })
 
 /** All that a client sees of a page, without what cursors say. */
