@@ -1,11 +1,9 @@
-import { afterEach, expect, test } from 'bun:test'
-import { endPrograms, run } from '../support/process.ts'
-
-afterEach(endPrograms)
+import { expect, test } from 'bun:test'
+import { roster } from './roster.ts'
 
 async function config(words: readonly string[], environment: Record<string, string>) {
-  const program = run([process.execPath, '--no-env-file', 'src/main.ts', 'config', ...words], environment)
-  return { code: await program.ended, output: program.output() }
+  const { code, stdout, stderr } = await roster(['config', ...words], environment)
+  return { code, output: stdout + stderr }
 }
 
 const SECRETS = { DATABASE_URL: 'postgres://u:secret@db/hr', RATE_LIMIT_STORE: 'redis://:secret@cache' }

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
-import { Command } from 'commander'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type postgres from 'postgres'
 import { hooksCommand } from '../../src/cli/hooks.ts'
-import { runCommandLine } from '../../src/cli/run.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { rosterHere } from './roster.ts'
 
 setDefaultTimeout(60_000)
 
@@ -17,20 +16,11 @@ beforeAll(async () => {
 })
 afterAll(() => sql.end())
 
-async function hooks(words: string[], more: Record<string, string> = {}) {
-  const written = { stdout: '', stderr: '' }
-  const spies = [
-    spyOn(Bun, 'write').mockImplementation((async (_: unknown, text: string) => (written.stdout += text).length) as never),
-    spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== ''),
-    spyOn(console, 'error').mockImplementation((text) => void (written.stderr += `${text}\n`)),
-  ]
-  try {
-    const program = new Command('roster').addCommand(hooksCommand(() => readConfig({ ...settings, ...more })))
-    return { code: await runCommandLine(program, ['hooks', ...words]), ...written }
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-  }
-}
+const hooks = (words: string[], more: Record<string, string> = {}) =>
+  rosterHere(
+    hooksCommand(() => readConfig({ ...settings, ...more })),
+    words,
+  )
 const add = (...words: string[]) => hooks(['add', '--url', URL_GIVEN, ...words])
 
 test('a hook is made, listed, paused, resumed and removed', async () => {
@@ -94,14 +84,12 @@ test('an address that the setting names is taken, and one that is none is wrong 
   expect(await hooks(['add', '--entity', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') })
 })
 
-test('without lines of changes there are no hooks', async () => {
-  const { code, stderr } = await hooks(['list'], { CHANGES_DAYS: '0' })
-  expect([code, stderr]).toEqual([1, 'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n'])
-})
-
-test('behind a pooler alone there are none either, since no server would post', async () => {
-  const { code, stderr } = await hooks(['list'], { DATABASE_PREPARE: 'false' })
-  expect([code, stderr]).toEqual([1, expect.stringContaining('set DATABASE_DIRECT_URL')])
+test('without lines of changes there are no hooks, nor behind a pooler alone, since no server would post', async () => {
+  const none = await hooks(['list'], { CHANGES_DAYS: '0' })
+  const stderr = 'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n'
+  expect(none).toMatchObject({ code: 1, stderr })
+  const pooled = await hooks(['list'], { DATABASE_PREPARE: 'false' })
+  expect(pooled).toMatchObject({ code: 1, stderr: expect.stringContaining('set DATABASE_DIRECT_URL') })
 })
 
 test('a database of an earlier version is not changed by the command', async () => {

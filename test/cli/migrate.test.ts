@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, run, temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { roster } from './roster.ts'
 
 const FILES = readMigrations(MIGRATIONS).map(({ file }) => file)
 setDefaultTimeout(60_000)
@@ -26,7 +27,6 @@ afterAll(async () => {
   await admin.unsafe(`drop database ${name} with (force)`)
   await admin.end()
 })
-afterEach(endPrograms)
 
 const folder = temporaryFolder()
 afterAll(folder.remove)
@@ -34,8 +34,8 @@ afterAll(folder.remove)
 const migrate = (...words: string[]) => migrateWith({ DATABASE_URL: url }, ...words)
 
 async function migrateWith(environment: Record<string, string>, ...words: string[]) {
-  const program = run([process.execPath, '--no-env-file', 'src/main.ts', 'migrate', ...words], environment)
-  return { code: await program.ended, output: program.output() }
+  const { code, stdout, stderr } = await roster(['migrate', ...words], environment)
+  return { code, output: stdout + stderr }
 }
 
 test('applies what is missing, once; --dry-run says what that is, and changes nothing', async () => {

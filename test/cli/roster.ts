@@ -1,0 +1,42 @@
+import { spyOn } from 'bun:test'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { runCommandLine } from '../../src/cli/run.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The command line as a process of its own, with these settings alone in its environment. */
+export async function roster(words: readonly string[], settings: Record<string, string> = {}): Promise<Ended> {
+  const child = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts', ...words], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...settings },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, stdout, stderr }
+}
+
+/** A command in this process: what needs no process of its own is quicker so. */
+export async function rosterHere(command: Command, words: readonly string[]): Promise<Ended> {
+  const written = { stdout: '', stderr: '' }
+  const spies = [
+    spyOn(Bun, 'write').mockImplementation((async (_: unknown, text: string) => (written.stdout += text).length) as never),
+    spyOn(process.stdout, 'write').mockImplementation((text) => (written.stdout += text) !== ''),
+    spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== ''),
+    spyOn(console, 'error').mockImplementation((text) => void (written.stderr += `${text}\n`)),
+  ]
+  try {
+    const program = new Command('roster').addCommand(command)
+    return { code: await runCommandLine(program, [command.name(), ...words]), ...written }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
