@@ -22,26 +22,20 @@ const [, example = '', output = ''] =
   /^```ts\n\/\/ example\.ts\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/m.exec(readPage(PAGE)) ?? []
 
 /** What the strictest programs ask of a file. */
+const STRICT = [
+  ...[
+    'strict',
+    'exactOptionalPropertyTypes',
+    'noUncheckedIndexedAccess',
+    'noPropertyAccessFromIndexSignature',
+    'noImplicitOverride',
+  ],
+  ...['noImplicitReturns', 'noUnusedLocals', 'noUnusedParameters', 'isolatedDeclarations', 'declaration', 'erasableSyntaxOnly'],
+  ...['verbatimModuleSyntax', 'allowImportingTsExtensions', 'skipLibCheck', 'noEmit'],
+]
 const COMPILER_OPTIONS = {
-  target: 'ES2022',
-  lib: ['ES2022', 'DOM'],
-  module: 'Preserve',
-  types: [] as string[],
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  noUncheckedIndexedAccess: true,
-  noPropertyAccessFromIndexSignature: true,
-  noImplicitOverride: true,
-  noImplicitReturns: true,
-  noUnusedLocals: true,
-  noUnusedParameters: true,
-  isolatedDeclarations: true,
-  declaration: true,
-  erasableSyntaxOnly: true,
-  verbatimModuleSyntax: true,
-  allowImportingTsExtensions: true,
-  skipLibCheck: true,
-  noEmit: true,
+  ...{ target: 'ES2022', lib: ['ES2022', 'DOM'], module: 'Preserve', types: [] as string[] },
+  ...Object.fromEntries(STRICT.map((option) => [option, true])),
 }
 
 /** Writes a program of these files, and a `tsconfig.json` that is as strict as any. */

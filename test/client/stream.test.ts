@@ -96,8 +96,7 @@ describe('a stream', () => {
 
 describe('a body', () => {
   const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n'
-  const END = '0\r\n\r\n'
-  let answer: (socket: Socket) => void = () => undefined
+  let answer: (socket: Socket) => unknown = () => undefined
   let requests = 0
   let net: Server
   let url = ''
@@ -119,16 +118,27 @@ describe('a body', () => {
 
   const chunk = (bytes: Uint8Array) =>
     Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+  /** An answer with one row, and no end. */
+  const begin = (socket: Socket, bytes = lines({ id: 1 })) => socket.write(Buffer.concat([Buffer.from(HEAD), chunk(bytes)]))
   const lines = (...rows: unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 
+  /** A `fetch` whose answer has these pieces, each when it is taken. */
+  const answeredBy = (pieces: Iterable<Uint8Array>, type = 'application/x-ndjson') => ({
+    fetch: async () =>
+      new Response(ReadableStream.from(pieces) as ReadableStream<Uint8Array>, { headers: { 'Content-Type': type } }),
+  })
+
   /** Rows that were read, and what ended it. */
-  async function read(options: { signal?: AbortSignal } & Partial<Parameters<typeof createRoster>[0]>) {
-    const { signal, ...others } = options
+  async function read(options: { onRow?: () => unknown } & Partial<Parameters<typeof createRoster>[0]>) {
+    const { onRow, ...others } = options
     const rows: unknown[] = []
     requests = 0
     const { companies } = createRoster({ url, key: KEY, ...others })
     try {
-      for await (const row of companies.stream({ signal })) rows.push(row)
+      for await (const row of companies.stream()) {
+        rows.push(row)
+        onRow?.()
+      }
       return { rows, error: null }
     } catch (error) {
       return { rows, error }
@@ -142,52 +152,20 @@ describe('a body', () => {
       { id: 3, name: '漢字' },
     ]
     const bytes = lines(...rows)
-    const client = async () => {
-      let at = 0
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
-          if (at >= bytes.length) return controller.close()
-          controller.enqueue(bytes.subarray(at, at + size))
-          at += size
-        },
-      })
-      return new Response(body, { headers: { 'Content-Type': 'application/x-ndjson' } })
-    }
-    expect(await read({ fetch: client })).toEqual({ rows, error: null })
-  })
-
-  test('that ends is whole', async () => {
-    answer = (socket) => socket.end(Buffer.concat([Buffer.from(HEAD), chunk(lines({ id: 1 })), Buffer.from(END)]))
-    expect(await read({})).toEqual({ rows: [{ id: 1 }], error: null })
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+    expect(await read(answeredBy(pieces))).toEqual({ rows, error: null })
   })
 
   test.each([
     ['behind a row', lines({ id: 1 })],
     ['in a row', Buffer.from('{"id":1}\n{"id":2')],
   ])('whose connection is cut %s fails behind its rows, and is not asked for again', async (_, bytes) => {
-    answer = (socket) => socket.write(Buffer.concat([Buffer.from(HEAD), chunk(bytes)]))
-    const cut = async (target: string, init: RequestInit) => {
-      const response = await fetch(target, init)
-      const reader = response.body?.getReader()
-      // The rows have come before the connection is cut.
-      const first = await reader?.read()
-      const body = new ReadableStream<Uint8Array>(
-        {
-          start: (controller) => controller.enqueue(first?.value ?? new Uint8Array()),
-          async pull(controller) {
-            for (const socket of sockets) socket.destroy()
-            const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-            if (done) controller.close()
-            else controller.enqueue(value)
-          },
-        },
-        { highWaterMark: 0 },
-      )
-      return new Response(body, { headers: response.headers })
+    let cut = () => undefined as unknown
+    answer = (socket) => {
+      begin(socket, bytes)
+      cut = () => socket.destroy()
     }
-    const sockets = new Set<Socket>()
-    net.once('connection', (socket) => sockets.add(socket))
-    const { rows, error } = await read({ fetch: cut })
+    const { rows, error } = await read({ onRow: () => cut() })
     expect(rows).toEqual([{ id: 1 }])
     expect(error).toMatchObject({ status: 0, code: 'NetworkFailure' })
     expect(String(error)).toContain('/Companies broke off')
@@ -195,9 +173,7 @@ describe('a body', () => {
   })
 
   test('that ends in the middle of a row, or has what is no row, fails', async () => {
-    const fake = (text: string, type = 'application/x-ndjson') => ({
-      fetch: async () => new Response(text, { headers: { 'Content-Type': type } }),
-    })
+    const fake = (text: string, type?: string) => answeredBy([Buffer.from(text)], type)
     expect((await read(fake('{"id":1}\n{"id":2}'))).error).toMatchObject({ code: 'NetworkFailure' })
     for (const text of ['{"id":1}\n<br>\n', '{"id":1}\n[]\n', '{"id":1}\nnull\n', '{"id":1}\n\n'])
       expect(await read(fake(text))).toMatchObject({ rows: [{ id: 1 }], error: { code: 'UnexpectedAnswer' } })
@@ -207,21 +183,15 @@ describe('a body', () => {
   test('without line feeds is not kept without end', async () => {
     const piece = new Uint8Array(64 * 1024).fill(0x61)
     let pieces = 0
-    const endless = async () => {
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
-          pieces++
-          controller.enqueue(piece)
-        },
-      })
-      return new Response(body, { headers: { 'Content-Type': 'application/x-ndjson' } })
+    function* endless() {
+      for (; ; pieces++) yield piece
     }
-    expect((await read({ fetch: endless })).error).toMatchObject({ code: 'UnexpectedAnswer' })
+    expect((await read(answeredBy(endless()))).error).toMatchObject({ code: 'UnexpectedAnswer' })
     expect(pieces).toBeLessThan(100)
   })
 
   test('that stops is given up after the time', async () => {
-    answer = (socket) => socket.write(Buffer.concat([Buffer.from(HEAD), chunk(lines({ id: 1 }))]))
+    answer = begin
     const { rows, error } = await read({ timeoutMs: 500 })
     expect(rows.length).toBeLessThan(2)
     expect(error).toMatchObject({ status: 0, code: 'Timeout' })
@@ -231,7 +201,7 @@ describe('a body', () => {
     const closed = new Promise<void>((resolve) => {
       answer = (socket) => {
         socket.once('close', () => resolve())
-        socket.write(Buffer.concat([Buffer.from(HEAD), chunk(lines({ id: 1 }))]))
+        begin(socket)
       }
     })
     const ending = new AbortController()

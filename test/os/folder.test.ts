@@ -75,38 +75,23 @@ describe('takeMemoryFolder', () => {
     expect(dirname(path)).toBe(existsSync('/dev/shm') ? '/dev/shm' : join(dataDir, 'shared'))
   })
 
-  test('gives the next run the folder of the last, with what is in it', () => {
-    const first = take()
-    writeFileSync(join(first.path, 'keys'), 'counts')
-    first.release()
-    const second = take()
-    expect(second.path).toBe(first.path)
-    expect(readFileSync(join(second.path, 'keys'), 'utf8')).toBe('counts')
-  })
-
-  test('gives it too where the data folder was never made, because the database is elsewhere', () => {
-    const nowhere = join(root.path, 'never-made')
-    const first = take(nowhere)
-    writeFileSync(join(first.path, 'keys'), 'counts')
-    first.release()
-    const second = take(nowhere)
-    expect(second.path).toBe(first.path)
-    expect(existsSync(join(second.path, 'keys'))).toBe(true)
-  })
+  // It was never made where the database is elsewhere.
+  test.each(['data', 'never-made'])(
+    'gives the next run the folder of the last, with what is in it, by the data folder %s',
+    (name) => {
+      const first = take(join(root.path, name))
+      writeFileSync(join(first.path, 'keys'), 'counts')
+      first.release()
+      const second = take(join(root.path, name))
+      expect(second.path).toBe(first.path)
+      expect(readFileSync(join(second.path, 'keys'), 'utf8')).toBe('counts')
+    },
+  )
 
   test('is another for another data folder, and for another port, in use or not', () => {
-    const paths = (
-      [
-        [dataDir, 1],
-        [dataDir, 2],
-        [otherDataDir(), 1],
-      ] as const
-    ).map(([dir, port]) => {
-      const { path, release } = take(dir, port)
-      release()
-      return path
-    })
-    expect(new Set(paths).size).toBe(3)
+    const places = [take(), take(dataDir, 2), take(otherDataDir())]
+    for (const { release } of places) release()
+    expect(new Set([...places, take()].map(({ path }) => path)).size).toBe(3)
   })
 
   test('knows a data folder by any path to it', () => {
@@ -161,17 +146,13 @@ describe('takeMemoryFolder', () => {
 
   // Only root can give a folder away.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('takes another folder where another user has put one', () => {
+    test('takes another folder, and starts where another user has taken every name that can be foreseen', () => {
       const { path, release } = take()
       release()
       chownSync(path, uid, uid)
-      expect(take().path).toBe(`${path}-2`)
-    })
-
-  for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('starts where another user has taken every name that can be foreseen', () => {
-      const { path, release } = take()
-      release()
+      const next = take()
+      expect(next.path).toBe(`${path}-2`)
+      next.release()
       const names = [path, ...Array.from({ length: 63 }, (_, index) => `${path}-${index + 2}`)]
       for (const name of names) {
         mkdirSync(name, { recursive: true, mode: 0o777 })
@@ -185,42 +166,30 @@ describe('takeMemoryFolder', () => {
       }
     })
 
-  test.each(['a file', 'a link to nowhere'])('takes another place where there is %s', (what) => {
-    const { path, release } = take()
-    release()
-    rmSync(path, { recursive: true })
-    if (what === 'a file') writeFileSync(path, '')
-    else symlinkSync(join(root.path, 'nowhere'), path)
-    expect(take().path).toBe(`${path}-2`)
-    rmSync(path)
-  })
-
-  test('takes another place where there is a link, and writes nothing where it leads', () => {
-    const { path, release } = take()
-    release()
-    rmSync(path, { recursive: true })
-    symlinkSync(otherDataDir(), path)
-    expect(take().path).toBe(`${path}-2`)
-    expect(readdirSync(join(root.path, 'other'))).toEqual([])
-    rmSync(path)
-  })
+  test.each(['a file', 'a link to nowhere', 'a link'])(
+    'takes another place where there is %s, and writes nothing where it leads',
+    (what) => {
+      const { path, release } = take()
+      release()
+      rmSync(path, { recursive: true })
+      if (what === 'a file') writeFileSync(path, '')
+      else symlinkSync(what === 'a link' ? otherDataDir() : join(root.path, 'nowhere'), path)
+      expect(take().path).toBe(`${path}-2`)
+      if (what === 'a link') expect(readdirSync(join(root.path, 'other'))).toEqual([])
+      rmSync(path)
+    },
+  )
 })
 
 describe('what servers left', () => {
-  test('is thrown away when their data folder is gone', () => {
+  test('is thrown away when their data folder is gone, and not before', () => {
     const left = take(otherDataDir())
-    writeFileSync(join(left.path, 'keys'), 'counts')
     left.release()
+    take().release()
+    expect(existsSync(join(left.path, 'owner'))).toBe(true)
     rmSync(join(root.path, 'other'), { recursive: true })
     take()
     expect(existsSync(left.path)).toBe(false)
-  })
-
-  test('stays while their data folder is there', () => {
-    const left = take(otherDataDir())
-    left.release()
-    take()
-    expect(existsSync(join(left.path, 'owner'))).toBe(true)
   })
 
   test('stays while a server uses it, though its data folder is gone', async () => {
@@ -275,14 +244,12 @@ describe('lockPort', () => {
     return own !== null
   }
 
-  test('one server has a port of a host, until it lets it go', () => {
+  test('one server has a port of a host, which is no path, until it lets it go', () => {
     expect([lock(HOST, 1), lock(HOST, 1)]).toEqual([true, false])
     locks[0]?.release()
     expect(lock(HOST, 1)).toBe(true)
-  })
-
-  test('other ports and other hosts are others', () => {
-    expect([lock(HOST, 2), lock(HOST, 3), lock(`${HOST}.lan`, 2), lock(`${HOST}:1`, 2)]).toEqual([true, true, true, true])
+    const hosts = [HOST, `${HOST}.lan`, `${HOST}:1`, `../../../proc/${HOST}`]
+    expect([lock(HOST, 3), ...hosts.map((host) => lock(host, 2))]).toEqual(Array(5).fill(true))
   })
 
   test('a second process is refused while the first lives', async () => {
@@ -292,9 +259,5 @@ describe('lockPort', () => {
     expect([said, lock(HOST, 4)]).toEqual(['true', false])
     await end(child)
     expect(lock(HOST, 4)).toBe(true)
-  })
-
-  test('a host is no path', () => {
-    expect(lock(`../../../proc/${HOST}`, 5)).toBe(true)
   })
 })

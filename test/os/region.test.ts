@@ -67,33 +67,28 @@ describe('a region', () => {
   })
 })
 
-describe('a file that is not ours to use is replaced', () => {
-  const cases: [string, () => void][] = [
-    ['another shape', () => start('other')],
-    ['another size', () => start('shape', WORDS + 1)],
-    ['a truncated file', () => truncateSync(path, 100)],
-    ['an empty file', () => truncateSync(path, 0)],
-    ['a foreign file', () => writeFileSync(path, 'x'.repeat(WORDS * 4))],
-    ['zeroes', () => writeFileSync(path, new Uint8Array(WORDS * 4))],
-    ['no file', () => rmSync(path)],
-  ]
-  for (const [name, damage] of cases)
-    test(name, () => {
-      mark(start(), 7)
-      damage()
-      expect(last(start())).toBe(0)
-      expect(statSync(path).size).toBe(WORDS * 4)
-    })
-
-  for (let word = 0; word < SEED_WORD; word++)
-    test(`word ${word} of the header changed: magic, version, size, shape, boot, or what must be 0`, () => {
-      mark(start(), 7)
-      const bytes = readFileSync(path)
-      bytes[4 * word] = (bytes[4 * word] as number) ^ 1
-      writeFileSync(path, bytes)
-      expect(last(start())).toBe(0)
-    })
+test.each([
+  ['another shape', () => start('other')],
+  ['another size', () => start('shape', WORDS + 1)],
+  ['a truncated file', () => truncateSync(path, 100)],
+  ['an empty file', () => truncateSync(path, 0)],
+  ['a foreign file', () => writeFileSync(path, 'x'.repeat(WORDS * 4))],
+  ['zeroes', () => writeFileSync(path, new Uint8Array(WORDS * 4))],
+  ['no file', () => rmSync(path)],
+  // Magic, version, size, shape, boot, or what must be 0.
+  ...Array.from({ length: SEED_WORD }, (_, word) => [`word ${word} of the header changed`, () => flip(4 * word)] as const),
+])('a file that is not ours to use is replaced: %s', (_, damage) => {
+  mark(start(), 7)
+  damage()
+  expect(last(start())).toBe(0)
+  expect(statSync(path).size).toBe(WORDS * 4)
 })
+
+function flip(at: number) {
+  const bytes = readFileSync(path)
+  bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(path, bytes)
+}
 
 describe('while it is in use', () => {
   test('a deleted file goes on: who opens it later shares it with the others', () => {

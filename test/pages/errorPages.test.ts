@@ -9,15 +9,14 @@ const textOf = (stored: StoredBody) => new TextDecoder().decode(stored.reply(new
 const kindOf = (code: string) => findError(code) as NonNullable<ReturnType<typeof findError>>
 
 describe('D38: every code has a page', () => {
-  test.each(Object.entries(errorTable))('%s', (code, { status, title, explanation, remedy }) => {
+  test.each(Object.entries(errorTable))('%s', (code, texts) => {
+    const { status, title, explanation, remedy } = texts
     const page = textOf(errorPage(kindOf(code), BASE, '../'))
-    const texts = [`${title}.`, `HTTP status ${status} `, explanation, remedy, `HTTP/1.1 ${status} `, `"Code": "${code}"`]
-    for (const text of [`<h1>${code}</h1>`, ...texts.map(Bun.escapeHTML)]) expect(page).toContain(text)
+    const parts = [`${title}.`, `HTTP status ${status} `, explanation, remedy, `HTTP/1.1 ${status} `, `"Code": "${code}"`]
+    for (const text of [`<h1>${code}</h1>`, ...parts.map(Bun.escapeHTML)]) expect(page).toContain(text)
     const { target } = errorExamples[code as keyof typeof errorTable]
     expect(page).toContain(Bun.escapeHTML(`${target} HTTP/1.1`))
-  })
-
-  test.each(Object.entries(errorTable))('%s, for programs', (code, texts) => {
+    // For programs:
     expect(JSON.parse(textOf(errorJson(kindOf(code), BASE)))).toMatchObject({
       ...{ code, ...texts, reference: `${BASE}/errors/${code}` },
       example: { request: { method: expect.any(String) }, answer: { Error: { Code: code } } },
@@ -25,15 +24,12 @@ describe('D38: every code has a page', () => {
   })
 })
 
-test('the page of all codes links to each, by status', () => {
+test('the page of all codes links to each, by status, and its JSON has them', () => {
   const page = textOf(errorsPage('./'))
   const links = [...page.matchAll(/href="\.\/errors\/(\w+)"/g)].map(([, code]) => code)
   expect(links.toSorted()).toEqual(Object.keys(errorTable).sort())
   const statuses = [...page.matchAll(/<h2>(\d+) /g)].map(([, status]) => Number(status))
   expect(statuses).toEqual([...new Set(Object.values(errorTable).map(({ status }) => status))].sort())
-})
-
-test('its JSON has all codes', () => {
   const { errors } = JSON.parse(textOf(errorsJson(BASE)))
   expect(errors.map(({ code }: { code: string }) => code)).toEqual(errorCodes)
 })

@@ -24,8 +24,8 @@ const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
 const BODY = '{"Name":"Zoë"}'
 const LENGTH = `Content-Length: ${Buffer.byteLength(BODY)}\r\n`
 
-/** What comes back for pieces that are sent one after the other; the client leaves once `isDone`. */
-function send(pieces: string[], isDone: (answer: string) => boolean): Promise<string> {
+/** What comes back for pieces that are sent one after the other; the client leaves once its body is answered. */
+function send(pieces: string[]): Promise<string> {
   return new Promise((done, fail) => {
     let answer = ''
     const socket = connect(server.port as number, '127.0.0.1', async () => {
@@ -36,46 +36,21 @@ function send(pieces: string[], isDone: (answer: string) => boolean): Promise<st
     })
     socket.on('data', (chunk) => {
       answer += chunk
-      if (isDone(answer)) socket.destroy()
+      if (answer.includes(BODY)) socket.destroy()
     })
     socket.on('close', () => done(answer))
     socket.on('error', fail)
   })
 }
 
-const untilRead = (pieces: string[]) => send(pieces, (answer) => answer.includes(BODY))
-
 describe('a body over a real connection', () => {
-  test('at once, in pieces, and after 100 Continue', async () => {
-    expect(await untilRead([`${HEAD}${LENGTH}\r\n${BODY}`])).toStartWith('HTTP/1.1 200')
-    expect(await untilRead([`${HEAD}${LENGTH}\r\n`, ...BODY])).toStartWith('HTTP/1.1 200')
-    expect(await untilRead([`${HEAD}Expect: 100-continue\r\n${LENGTH}\r\n`, BODY])).toContain('HTTP/1.1 200')
-  })
-
-  test('in chunks, without a length', async () => {
+  test('at once, in pieces, after 100 Continue, and in chunks without a length', async () => {
+    expect(await send([`${HEAD}${LENGTH}\r\n${BODY}`])).toStartWith('HTTP/1.1 200')
+    expect(await send([`${HEAD}${LENGTH}\r\n`, ...BODY])).toStartWith('HTTP/1.1 200')
+    expect(await send([`${HEAD}Expect: 100-continue\r\n${LENGTH}\r\n`, BODY])).toContain('HTTP/1.1 200')
     const size = Buffer.byteLength(BODY).toString(16)
     const chunks = `${size}\r\n${BODY}\r\n0\r\n\r\n`
-    expect(await untilRead([`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, chunks])).toStartWith('HTTP/1.1 200')
-  })
-
-  test('two on one connection', async () => {
-    const request = `${HEAD}${LENGTH}\r\n${BODY}`
-    const answer = await send([request, request], (text) => text.split(BODY).length > 2)
-    expect(answer.split('HTTP/1.1 200')).toHaveLength(3)
-  })
-
-  test('a length beside chunks is refused before it comes to us: no body is longer than its declared length', async () => {
-    for (const both of [
-      `Content-Length: 3\r\nTransfer-Encoding: chunked\r\n`,
-      `Transfer-Encoding: chunked\r\nContent-Length: 3\r\n`,
-    ])
-      expect(await send([`${HEAD}${both}\r\n`, `e\r\n${BODY}\r\n0\r\n\r\n`], () => false)).toStartWith('HTTP/1.1 400')
-  })
-
-  test('what stands behind the declared length is not read', async () => {
-    const answer = await send([`${HEAD}${LENGTH}\r\n${BODY}${BODY}`], () => false)
-    expect(answer).toStartWith('HTTP/1.1 200')
-    expect(answer).toContain(`${BODY}HTTP/1.1 400`)
+    expect(await send([`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, chunks])).toStartWith('HTTP/1.1 200')
   })
 
   test('a client that leaves within its body: cut short', async () => {
@@ -92,7 +67,7 @@ describe('a body over a real connection', () => {
     const chunked = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
     const trickle = Array<string>(900).fill(' ')
     const answers = await Promise.all(
-      [[head], [head, '{'], [head, ...trickle], [chunked, '1\r\n{\r\n']].map((pieces) => send(pieces, () => false)),
+      [[head], [head, '{'], [head, ...trickle], [chunked, '1\r\n{\r\n']].map((pieces) => send(pieces)),
     )
     for (const answer of answers) {
       expect(answer).toContain('\r\nConnection: close\r\n')
