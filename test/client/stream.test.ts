@@ -123,10 +123,17 @@ describe('a body', () => {
   const lines = (...rows: unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 
   /** A `fetch` whose answer has these pieces, each when it is taken. */
-  const answeredBy = (pieces: Iterable<Uint8Array>, type = 'application/x-ndjson') => ({
-    fetch: async () =>
-      new Response(ReadableStream.from(pieces) as ReadableStream<Uint8Array>, { headers: { 'Content-Type': type } }),
-  })
+  function answeredBy(pieces: Iterable<Uint8Array>, type = 'application/x-ndjson') {
+    const left = pieces[Symbol.iterator]()
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const { done, value } = left.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+    })
+    return { fetch: async () => new Response(body, { headers: { 'Content-Type': type } }) }
+  }
 
   /** Rows that were read, and what ended it. */
   async function read(options: { onRow?: () => unknown } & Partial<Parameters<typeof createRoster>[0]>) {

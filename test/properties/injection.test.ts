@@ -122,7 +122,20 @@ describe('hostile text in a body', () => {
     })
 
   test('D10, D17: JSON of another type, NUL and half a surrogate pair are never taken for a text', async () => {
-    const others = [{ $ne: null }, ['a'], [], {}, 1, true, { toString: 'x' }, 'a\0b', '\0', '\ud800', 'x\udc00y', '\udfff\ud800']
+    const others: unknown[] = [
+      { $ne: null },
+      ['a'],
+      [],
+      {},
+      1,
+      true,
+      { toString: 'x' },
+      'a\0b',
+      '\0',
+      '\ud800',
+      'x\udc00y',
+      '\udfff\ud800',
+    ]
     for (const collection of collections)
       for (const { name } of writable[collection].filter(({ kind }) => kind === 'text'))
         for (const value of others) {
