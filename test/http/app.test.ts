@@ -10,21 +10,6 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-describe('a body that is not read', () => {
-  test('closes its connection, since its sender is still sending', async () => {
-    for (const headers of [{ authorization: 'none' }, { 'content-type': 'text/plain' }]) {
-      const answer = await server.send('POST', '/Companies', 'x'.repeat(16 * 1024 + 1), headers)
-      expect([answer.status >= 400, answer.headers.get('connection')]).toEqual([true, 'close'])
-    }
-  })
-
-  test('is the only kind that does: an answered request leaves its connection open', async () => {
-    const created = await server.post('/Companies', { Name: 'Acme' })
-    expect([created.status, created.headers.get('connection')]).not.toContain('close')
-    expect((await server.get('/Companies')).headers.get('connection')).not.toBe('close')
-  })
-})
-
 test('D18: a compressed body is 415', async () => {
   const answer = await server.send('POST', '/Companies', '{}', { 'content-encoding': 'gzip' })
   expect(errorOf(answer)).toEqual({ status: 415, code: 'UnsupportedMediaType', target: 'Body' })

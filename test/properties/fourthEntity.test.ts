@@ -136,6 +136,7 @@ describe('one file that declares an entity, and a migration that a command write
     expect(get.parameters.map(({ name }: Json) => name)).toContain('File.Pages')
     const written = ['title', 'signed', 'fee', 'signedAt', 'file', 'authorId', 'summary']
     expect(Object.keys(components.schemas.DocumentWrite.properties)).toEqual(written)
+    expect(components.schemas.DocumentWrite.properties.fee).toMatchObject({ multipleOf: 0.00000001 })
   })
 
   test('4.1: a create answers 201 with every field, decimals and times as they should be printed', async () => {
