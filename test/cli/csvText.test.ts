@@ -80,14 +80,6 @@ describe('the records of a CSV', () => {
     await expect(recordsOf('sep=x\na')).rejects.toThrow('sep= names a comma, a semicolon, a tab or |, and nothing else')
   })
 
-  test('are not lines with nothing but separators, as spreadsheets leave them', async () => {
-    expect(await cellsOf('a;b\n;\n1;\n;\n"";\n;;;\n')).toEqual([
-      ['a', 'b'],
-      ['1', null],
-      ['', null],
-    ])
-  })
-
   test.each([
     ['a\n"b\n\nc', 2],
     ['a\n"b"c', 2],

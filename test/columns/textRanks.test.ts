@@ -255,21 +255,15 @@ describe('the bound of an operand is how many texts are less', () => {
   ].filter((operand) => operand.isWellFormed())
   beforeAll(() => fill(['', ...texts]))
 
-  for (const property of properties)
-    test(property.name, async () => {
-      const { ranks } = await rankedOf(texts, property)
-      const counts = await bounds(property, operands)
-      expect(new Set(counts).size).toBeGreaterThan(100)
-      expect(Math.max(...counts)).toBe(texts.length + 1)
-      for (const [index, operand] of operands.entries()) {
-        const bound = await ranks.boundOf(operand)
-        expect({ operand, bound }).toEqual({ operand, bound: counts[index] as number })
-        expect(ranks.knownBound(operand)).toBe(bound)
-      }
-      const before = asked.length
-      for (const operand of operands) await ranks.boundOf(operand)
-      expect(asked.length).toBe(before)
-    })
+  test('and is known when it is asked for again', async () => {
+    const { ranks } = await rankedOf(texts)
+    const counts = await bounds(name, operands)
+    expect(new Set(counts).size).toBeGreaterThan(100)
+    for (const operand of operands) expect(await ranks.boundOf(operand)).toBe(ranks.knownBound(operand) as number)
+    asked = []
+    for (const operand of operands) await ranks.boundOf(operand)
+    expect(asked).toEqual([])
+  })
 
   test('of texts that ICU here orders in the same way, one statement finds it, or none where the text is there', async () => {
     const names = Array.from({ length: 1_200 }, (_, index) => `Name ${10_000 + 7 * index}`)

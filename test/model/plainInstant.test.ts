@@ -34,11 +34,6 @@ test('of every month it knows the days, in leap years, common years and centurie
       for (const day of [0, 1, 28, 29, 30, 31, 32, 99]) expectAgreement(`${four(year)}-${two(month)}-${two(day)}T12:34:56Z`)
 })
 
-test('no hour 24, no minute 60, no second 60', () => {
-  for (const time of ['00:00:00', '23:59:59', '24:00:00', '24:00:01', '23:60:00', '23:59:60', '99:99:99', '09:00:00'])
-    expectAgreement(`2024-01-31T${time}Z`)
-})
-
 test('what is accepted is what a Date accepts, whatever the digits', () => {
   const texts = fc
     .tuple(fc.nat(9999), fc.nat(14), fc.nat(33), fc.nat(25), fc.nat(61), fc.nat(61))
