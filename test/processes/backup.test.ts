@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
-import { endPrograms, freePort, run, runMain, temporaryFolder } from '../support/process.ts'
-import { type Json, KEY } from '../support/server.ts'
+import { endPrograms, freePort, type RunningProgram, temporaryFolder } from '../support/process.ts'
+import { askAt, headersOf, keyIn, roster, serve } from '../support/serve.ts'
+import type { Json } from '../support/server.ts'
 
 // As docs/operations.md says: a dump while a server writes, and what servers and clients find in what is restored from it.
-
-setDefaultTimeout(120_000)
 
 /** Where Debian's packages put each version, with `bin` and the rest. */
 const VERSIONS = '/usr/lib/postgresql'
@@ -41,7 +40,7 @@ const folder = temporaryFolder()
 const port = freePort()
 const dump = join(folder.path, 'roster.dump')
 let postgres: PlainPostgres
-let server: ReturnType<typeof runMain>
+let server: RunningProgram
 let url: string
 let client: string
 
@@ -54,44 +53,28 @@ afterAll(async () => {
 
 const roleUrl = (database: string) =>
   Object.assign(new URL(postgres.url), { username: 'roster_app', password: 'app', pathname: `/${database}` }).href
-const headersOf = (key: string) => ({ authorization: `ApiKey ${key}`, 'content-type': 'application/json' })
 
-async function serve(database: string) {
-  server = runMain({
-    ...{ DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, PORT: String(port), WORKERS: '1', DATABASE_POOL: '3' },
+async function start(settings: Record<string, string>) {
+  ;({ server, url } = await serve({ PORT: String(port), WORKERS: '1', DATABASE_POOL: '3', ...settings }))
+}
+
+const serveOver = (database: string) =>
+  start({
+    ...{ DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, HOOKS_ALLOW: '127.0.0.1' },
     ...{ RATE_LIMITS: `${LIMIT}/12h`, RATE_LIMITS_ANONYMOUS: `${LIMIT}/12h`, RATE_LIMIT_CLIENTS: '4' },
-    ...{ BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn', HOOKS_ALLOW: '127.0.0.1' },
   })
-  ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
-}
 
-async function serveEmbedded(data: string, more: Record<string, string> = {}) {
-  const settings = { DATA_DIR: data, PORT: String(port), WORKERS: '1', DATABASE_POOL: '3', RATE_LIMIT_CLIENTS: '2' }
-  server = runMain({ ...settings, DEMO_DATA: '0', LOG_LEVEL: 'warn', ...more })
-  ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
-}
+const serveEmbedded = (data: string, more: Record<string, string> = {}) =>
+  start({ DATA_DIR: data, DEMO_DATA: '0', BOOTSTRAP_API_KEY: '', ...more })
 
-async function stop() {
-  server.kill('SIGTERM')
-  expect(await server.ended).toBe(0)
-}
+const stop = async () => expect(await server.stop()).toBe(0)
 
-async function roster(database: string, ...words: string[]): Promise<string> {
-  const settings = { DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, HOOKS_ALLOW: '127.0.0.1' }
-  const command = run([process.execPath, '--no-env-file', 'src/main.ts', ...words], settings)
-  const code = await command.ended
-  if (code !== 0) throw new Error(`ended with ${code}:\n${command.output()}`)
-  return command.output()
-}
+const commandOver = (database: string, ...words: string[]) =>
+  roster({ DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, HOOKS_ALLOW: '127.0.0.1' }, ...words)
 
-async function ask(path: string, { key = client, method = 'GET', body = '' } = {}) {
-  const target = path.startsWith('http') ? path : url + path
-  const answer = await fetch(target, { method, headers: headersOf(key), ...(body === '' ? {} : { body }) })
-  const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, body: (text === '' ? null : JSON.parse(text)) as Json }
-}
-
-const create = (path: string, row: object) => ask(path, { method: 'POST', body: JSON.stringify(row) })
+const ask = (path: string, method = 'GET', body?: object) =>
+  askAt(path.startsWith('http') ? path : url + path, method, body, headersOf(client))
+const create = (path: string, row: object) => ask(path, 'POST', row)
 
 const LISTS = [
   ...['/Companies?sort=-Name&PageSize=5', '/Employees?Company=Company%203', '/Employees?sort=Manager,-DisplayName'],
@@ -150,23 +133,14 @@ if (withTools)
       await sql.unsafe("create role roster_app login password 'app'")
       await sql.unsafe('create database hr owner roster_app template template0')
       await sql.end()
-      await serve('hr')
-      client = (await roster('hr', 'keys', 'create', '--name', 'client', '--rights', '*:read,*:write'))
-        .trim()
-        .split('\n')
-        .at(-1) as string
-      const companies = Array.from({ length: 7 }, (_, index) => ({
-        Name: `Company ${index + 1}`,
-        Enabled: index % 2 === 0,
-      }))
+      await serveOver('hr')
+      client = keyIn(await commandOver('hr', 'keys', 'create', '--name', 'client', '--rights', '*:read,*:write'))
+      const companies = Array.from({ length: 7 }, (_, at) => ({ Name: `Company ${at + 1}`, Enabled: at % 2 === 0 }))
       expect((await create('/Companies', companies)).status).toBe(201)
-      const names = ['Ana', 'Bo', 'Cy', 'Di', 'Ed']
-      const people = names.map((FirstName, index) => ({
-        FirstName,
-        LastName: 'Marsh',
-        CompanyId: 3 - (index % 2),
-        ...(index > 0 ? { ManagerId: 1 } : {}),
-      }))
+      const people = ['Ana', 'Bo', 'Cy', 'Di', 'Ed'].map((FirstName, at) => {
+        const manager = at > 0 ? { ManagerId: 1 } : {}
+        return { FirstName, LastName: 'Marsh', CompanyId: 3 - (at % 2), ...manager }
+      })
       for (const person of people) expect((await create('/Employees', person)).status).toBe(201)
       const absences = people.map((_, index) => ({
         EmployeeId: index + 1,
@@ -175,7 +149,7 @@ if (withTools)
         Period: { Days: index + 0.5 },
       }))
       expect((await create('/Absences', absences)).status).toBe(201)
-      await roster('hr', 'hooks', 'add', '--url', `http://127.0.0.1:${freePort()}/`, '--entity', '*')
+      await commandOver('hr', 'hooks', 'add', '--url', `http://127.0.0.1:${freePort()}/`, '--entity', '*')
     })
     afterAll(async () => {
       await endPrograms()
@@ -188,26 +162,26 @@ if (withTools)
       atDump = await lists()
       nextPage = /<([^>]+)>; rel="next"/.exec((await ask('/Companies?PageSize=5')).headers.get('link') ?? '')?.[1] as string
       await tool('pg_dump', '--format=custom', `--file=${dump}`, roleUrl('hr'))
-      await ask('/Companies/3', { method: 'PATCH', body: '{"Name": "written later"}' })
+      await ask('/Companies/3', 'PATCH', { Name: 'written later' })
       await create('/Companies', { Name: 'written later' })
       tokens = { before, later: await nextToken() }
       // Three employees have the name that was changed.
       expect([await after(tokens.before), await after(tokens.later)]).toEqual([6, 0])
-      await roster('hr', 'keys', 'revoke', '--name', 'client')
+      await commandOver('hr', 'keys', 'revoke', '--name', 'client')
       await stop()
     })
 
     test('restored into a new database has its lists, keys and cursors; limits count on, and tokens are refused', async () => {
       await tool('psql', '--command=create database restored owner roster_app template template0', postgres.url)
       await tool('pg_restore', '--exit-on-error', '--single-transaction', `--dbname=${roleUrl('restored')}`, dump)
-      await serve('restored')
+      await serveOver('restored')
       // The key was revoked after the dump, so here it never was.
       expect(await lists()).toEqual(atDump)
       expect((await ask(nextPage)).body.map(({ name }: Json) => name)).toEqual(['Company 6', 'Company 7', 'Company 8'])
       expect([await after(tokens.before), await after(tokens.later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])
       expect(Number((await ask('/')).headers.get('x-ratelimit-remaining'))).toBeLessThan(LIMIT - 20)
       expect((await create('/Companies', { Name: 'Company 9' })).body.id).toBe(9)
-      expect((await ask('/Companies/3', { method: 'PATCH', body: '{"Name": "Renamed"}' })).status).toBe(200)
+      expect((await ask('/Companies/3', 'PATCH', { Name: 'Renamed' })).status).toBe(200)
       expect((await ask('/Employees/1')).body.company).toBe('Renamed')
       const token = await nextToken()
       await create('/Companies', { Name: 'Company 10' })
@@ -218,17 +192,10 @@ if (withTools)
     })
 
     test('restored into its own database has tokens refused once changes begin anew', async () => {
-      await tool(
-        'pg_restore',
-        '--clean',
-        '--if-exists',
-        '--exit-on-error',
-        '--single-transaction',
-        `--dbname=${roleUrl('hr')}`,
-        dump,
-      )
+      const options = ['--clean', '--if-exists', '--exit-on-error', '--single-transaction']
+      await tool('pg_restore', ...options, `--dbname=${roleUrl('hr')}`, dump)
       await tool('psql', '--command=select begin_changes()', roleUrl('hr'))
-      await serve('hr')
+      await serveOver('hr')
       expect(await lists()).toEqual(atDump)
       expect([await after(tokens.before), await after(tokens.later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])
       await stop()

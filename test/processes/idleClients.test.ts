@@ -21,8 +21,7 @@ test(`beside ${IDLE} connections that send nothing, or the first bytes of a requ
   const answers = await Promise.all(Array.from({ length: 40 }, () => fetch(url + PATH, { headers, keepalive: false })))
   expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200))
   for (const socket of idle) socket.destroy()
-  server.kill('SIGTERM')
-  expect(await server.ended).toBe(0)
+  expect(await server.stop()).toBe(0)
   const lines = server
     .output()
     .split('\n')

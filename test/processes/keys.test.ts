@@ -1,133 +1,85 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { KeyStore } from '../../src/keys/store.ts'
-import { memoryFolderOf } from '../../src/os/folder.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, type RunningProgram, run, runMain, temporaryFolder, until } from '../support/process.ts'
+import { type RunningProgram, until } from '../support/process.ts'
+import { dataFolder, endServers, keyIn, roster, serve, statusesOf } from '../support/serve.ts'
 import { makeKey } from '../support/server.ts'
 
-const TIMEOUT_MS = 90_000
+const LIMITS = { RATE_LIMITS: '100000/1h', RATE_LIMITS_ANONYMOUS: '100000/1h' }
+const SETTINGS = { BOOTSTRAP_API_KEY: '', LOG_LEVEL: 'info', ...LIMITS }
 
-let folder: ReturnType<typeof temporaryFolder>
 let DATABASE_URL: string
 let server: RunningProgram
 let url: string
 beforeAll(async () => {
-  folder = temporaryFolder()
   DATABASE_URL = await createDatabase('empty')
-  const settings = { DATA_DIR: folder.path, DATABASE_URL, WORKERS: '2', RATE_LIMIT_CLIENTS: '8' }
-  server = runMain({ ...settings, RATE_LIMITS: '100000/1h', RATE_LIMITS_ANONYMOUS: '100000/1h' })
-  ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
-}, TIMEOUT_MS)
-afterAll(async () => {
-  await endPrograms()
-  rmSync(memoryFolderOf(folder.path, 0), { recursive: true, force: true })
-  folder.remove()
+  ;({ server, url } = await serve({ ...SETTINGS, DATABASE_URL }))
 })
+afterAll(endServers)
 
-/** Runs the command line as `npm run roster` does; returns what it printed. */
-async function roster(...words: string[]): Promise<string> {
-  const settings = { DATABASE_URL, DATA_DIR: folder.path }
-  const command = run([process.execPath, '--no-env-file', 'src/main.ts', ...words], settings)
-  const code = await command.ended
-  if (code !== 0) throw new Error(`ended with ${code}:\n${command.output()}`)
-  return command.output()
-}
+const keys = (...words: string[]) => roster({ DATABASE_URL, DATA_DIR: dataFolder() }, 'keys', ...words)
+const createKey = async (name: string, rights: string, ...more: string[]) =>
+  keyIn(await keys('create', '--name', name, '--rights', rights, ...more))
+const rotateKey = async (name: string, overlap: string) => keyIn(await keys('rotate', '--name', name, '--overlap', overlap))
 
-async function createKey(name: string, rights: string, ...more: string[]): Promise<string> {
-  const output = await roster('keys', 'create', '--name', name, '--rights', rights, ...more)
-  return output.trimEnd().split('\n').at(-1) as string
-}
-
-async function rotateKey(name: string, overlap: string): Promise<string> {
-  const output = await roster('keys', 'rotate', '--name', name, '--overlap', overlap)
-  return output.trimEnd().split('\n').at(-1) as string
-}
-
-/** Statuses of many requests over new connections, so that every worker has some. */
-async function statuses(key: string, path = '/Companies', init: RequestInit = {}, base = url): Promise<number[]> {
-  const headers = { authorization: `ApiKey ${key}`, connection: 'close', 'content-type': 'application/json' }
-  const answers = Array.from({ length: 32 }, () => fetch(base + path, { ...init, headers, keepalive: false }))
-  return [...new Set((await Promise.all(answers)).map(({ status }) => status))]
-}
-
+const statuses = (key: string, path = '/Companies', init: RequestInit = {}) => statusesOf(url + path, key, init)
 const isEverywhere = async (key: string, status: number, base = url) =>
-  Bun.deepEquals(await statuses(key, '/Companies', {}, base), [status])
+  Bun.deepEquals(await statusesOf(`${base}/Companies`, key), [status])
 
 describe('a key made while the server runs', () => {
-  test(
-    'is accepted by every worker as soon as it was printed, for what it has the right to, and for nothing else. D34',
-    async () => {
-      expect(server.output()).toContain('No key is valid yet')
-      const key = await createKey('reader', 'Companies:read')
-      expect(await statuses(key)).toEqual([200])
-      expect(await statuses(key, '/Employees')).toEqual([403])
-      expect(await statuses(key, '/Companies', { method: 'POST', body: '{"Name":"x"}' })).toEqual([403])
-      expect(await statuses(key, '/Employees/999999')).toEqual([403])
-      expect(await statuses(key, '/Companies/999999')).toEqual([404])
-    },
-    TIMEOUT_MS,
-  )
+  test('is accepted by every worker as soon as it was printed, for what it has the right to, and for nothing else. D34', async () => {
+    expect(server.output()).toContain('No key is valid yet')
+    const key = await createKey('reader', 'Companies:read')
+    expect(await statuses(key)).toEqual([200])
+    expect(await statuses(key, '/Employees')).toEqual([403])
+    expect(await statuses(key, '/Companies', { method: 'POST', body: '{"Name":"x"}' })).toEqual([403])
+    expect(await statuses(key, '/Employees/999999')).toEqual([403])
+    expect(await statuses(key, '/Companies/999999')).toEqual([404])
+  })
 
-  test(
-    'has the limits that it was made with, on both workers together',
-    async () => {
-      const key = await createKey('limited', '*:read', '--limits', '10/1h')
-      expect((await statuses(key)).sort()).toEqual([200, 429])
-      const refused = await fetch(`${url}/Companies`, { headers: { authorization: `ApiKey ${key}` } })
-      expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, '1h'])
-      expect(await refused.text()).toContain('10 per 1h')
-    },
-    TIMEOUT_MS,
-  )
+  test('has the limits that it was made with, on both workers together', async () => {
+    const key = await createKey('limited', '*:read', '--limits', '10/1h')
+    expect((await statuses(key)).sort()).toEqual([200, 429])
+    const refused = await fetch(`${url}/Companies`, { headers: { authorization: `ApiKey ${key}` } })
+    expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, '1h'])
+    expect(await refused.text()).toContain('10 per 1h')
+  })
 
-  test(
-    'is refused by every worker within a second after it was revoked, like a key that never was. D34',
-    async () => {
-      const key = await createKey('short', '*:read')
-      expect(await statuses(key)).toEqual([200])
-      await roster('keys', 'revoke', '--name', 'short')
-      // A busy machine adds to the second, which `npm run prove -- --only machines` measures.
-      await until(() => isEverywhere(key, 401))
-    },
-    TIMEOUT_MS,
-  )
+  test('is refused by every worker within a second after it was revoked, like a key that never was. D34', async () => {
+    const key = await createKey('short', '*:read')
+    expect(await statuses(key)).toEqual([200])
+    await keys('revoke', '--name', 'short')
+    // A busy machine adds to the second, which `npm run prove -- --only machines` measures.
+    await until(() => isEverywhere(key, 401))
+  })
 
-  test(
-    'is replaced by rotation: both are valid, then the new one alone; they share their limits',
-    async () => {
-      const old = await createKey('rotated', '*:read', '--limits', '100000/1h')
-      expect(await statuses(old)).toEqual([200])
-      const fresh = await rotateKey('rotated', '1h')
-      expect(await statuses(fresh)).toEqual([200])
-      const remaining = async (key: string) =>
-        Number((await fetch(url, { headers: { authorization: `ApiKey ${key}` } })).headers.get('x-ratelimit-remaining'))
-      const before = await remaining(fresh)
-      expect(await remaining(old)).toBe(before - 1)
-      const last = await rotateKey('rotated', '1s')
-      await until(() => isEverywhere(fresh, 401))
-      expect(await statuses(last)).toEqual([200])
-    },
-    TIMEOUT_MS,
-  )
+  test('is replaced by rotation: both are valid, then the new one alone; they share their limits', async () => {
+    const old = await createKey('rotated', '*:read', '--limits', '100000/1h')
+    expect(await statuses(old)).toEqual([200])
+    const fresh = await rotateKey('rotated', '1h')
+    expect(await statuses(fresh)).toEqual([200])
+    const remaining = async (key: string) =>
+      Number((await fetch(url, { headers: { authorization: `ApiKey ${key}` } })).headers.get('x-ratelimit-remaining'))
+    const before = await remaining(fresh)
+    expect(await remaining(old)).toBe(before - 1)
+    const last = await rotateKey('rotated', '1s')
+    await until(() => isEverywhere(fresh, 401))
+    expect(await statuses(last)).toEqual([200])
+  })
 
-  test(
-    'shows in the list when it was last used, and keeps its rights when workers are replaced',
-    async () => {
-      const beganMs = Date.now()
-      const key = await createKey('seen', '*:read')
-      const entry = async () =>
-        JSON.parse(await roster('keys', 'list', '--json')).find(({ name }: { name: string }) => name === 'seen')
-      expect((await entry()).lastUsed).toBeNull()
-      expect(await statuses(key)).toEqual([200])
-      // Workers report now and then, and when they leave.
-      server.kill('SIGUSR2')
-      await until(async () => (await entry()).lastUsed !== null)
-      expect(Date.parse((await entry()).lastUsed)).toBeGreaterThan(beganMs - 60_000)
-      expect(await statuses(key)).toEqual([200])
-    },
-    TIMEOUT_MS,
-  )
+  test('shows in the list when it was last used, and keeps its rights when workers are replaced', async () => {
+    const beganMs = Date.now()
+    const key = await createKey('seen', '*:read')
+    const entry = async () => JSON.parse(await keys('list', '--json')).find(({ name }: { name: string }) => name === 'seen')
+    expect((await entry()).lastUsed).toBeNull()
+    expect(await statuses(key)).toEqual([200])
+    // Workers report now and then, and when they leave.
+    server.kill('SIGUSR2')
+    await until(async () => (await entry()).lastUsed !== null)
+    expect(Date.parse((await entry()).lastUsed)).toBeGreaterThan(beganMs - 60_000)
+    expect(await statuses(key)).toEqual([200])
+  })
 })
 
 /** An address for a role that, unlike the one of the tests, is bound by limits of the database, which it owns. */
@@ -144,71 +96,50 @@ async function ownedBy(role: string): Promise<string> {
   return owned.href
 }
 
-test(
-  'a key is refused where no new connection is to be had, and pages come from memory. D34',
-  async () => {
-    const role = `roster_keys_${process.pid}`
-    const own = new URL(await ownedBy(role))
-    const other = temporaryFolder()
-    const limits = { RATE_LIMITS: '100000/1h', RATE_LIMITS_ANONYMOUS: '100000/1h', RATE_LIMIT_CLIENTS: '8' }
-    const narrow = runMain({
-      DATA_DIR: other.path,
-      DATABASE_URL: own.href,
-      WORKERS: '2',
-      DATABASE_POOL: '2',
-      ...limits,
-    })
-    const [, address = ''] = await narrow.waitFor(/listens on (http:\S+?),/)
-    const admin = new URL(DATABASE_URL)
-    admin.pathname = own.pathname
-    const [sql, store] = [connect(admin.href), new KeyStore(admin.href)]
-    const [leaving, staying] = [makeKey(), makeKey()]
-    await Promise.all([store.create(leaving.record), store.create(staying.record)])
-    await until(() => isEverywhere(leaving.text, 200, address))
-    // Each worker has the table in memory, and the connection for its questions.
-    await until(
-      async () =>
-        (await isEverywhere(leaving.text, 200, address)) && narrow.output().match(/a table is in memory/g)?.length === 2,
-    )
-    expect(await isEverywhere(leaving.text, 200, address)).toBe(true)
-    // Each worker has made the connection over which it reads keys: there will be no other.
-    expect(await statuses(leaving.text, '/Companies/1', {}, address)).toEqual([404])
-    await sql.unsafe(`alter database ${own.pathname.slice(1)} connection limit 0`)
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role} and application_name = 'roster'`
-    await store.revoke(leaving.record.name)
-    await until(() => isEverywhere(leaving.text, 401, address))
-    await until(() => isEverywhere(staying.text, 200, address))
-    const fresh = makeKey()
-    await store.create(fresh.record)
-    await until(() => isEverywhere(fresh.text, 200, address))
-    narrow.kill('SIGTERM')
-    await narrow.ended
-    await Promise.all([store.end(), sql.end()])
-    rmSync(memoryFolderOf(other.path, 0), { recursive: true, force: true })
-    other.remove()
-  },
-  TIMEOUT_MS,
-)
+test('a key is refused where no new connection is to be had, and pages come from memory. D34', async () => {
+  const role = `roster_keys_${process.pid}`
+  const own = new URL(await ownedBy(role))
+  const { server: narrow, url: address } = await serve({ ...SETTINGS, DATABASE_URL: own.href, DATABASE_POOL: '2' })
+  const admin = new URL(DATABASE_URL)
+  admin.pathname = own.pathname
+  const [sql, store] = [connect(admin.href), new KeyStore(admin.href)]
+  const [leaving, staying] = [makeKey(), makeKey()]
+  await Promise.all([store.create(leaving.record), store.create(staying.record)])
+  await until(() => isEverywhere(leaving.text, 200, address))
+  // Each worker has the table in memory, and the connection for its questions.
+  await until(
+    async () => (await isEverywhere(leaving.text, 200, address)) && narrow.output().match(/a table is in memory/g)?.length === 2,
+  )
+  expect(await isEverywhere(leaving.text, 200, address)).toBe(true)
+  // Each worker has made the connection over which it reads keys: there will be no other.
+  expect(await statusesOf(`${address}/Companies/1`, leaving.text)).toEqual([404])
+  await sql.unsafe(`alter database ${own.pathname.slice(1)} connection limit 0`)
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role} and application_name = 'roster'`
+  await store.revoke(leaving.record.name)
+  await until(() => isEverywhere(leaving.text, 401, address))
+  await until(() => isEverywhere(staying.text, 200, address))
+  const fresh = makeKey()
+  await store.create(fresh.record)
+  await until(() => isEverywhere(fresh.text, 200, address))
+  await narrow.stop()
+  await Promise.all([store.end(), sql.end()])
+})
 
-test(
-  'no key is in the log, in the database, in a command line or in an environment',
-  async () => {
-    const key = await createKey('hidden', '*:read')
-    expect(await statuses(key)).toEqual([200])
-    const [, , secret = ''] = key.split('_')
-    await fetch(`${url}/Companies?Name=${secret}`, { headers: { authorization: `ApiKey ${key}x` } })
-    await server.waitFor(/GET \/Companies 401/)
-    const sql = connect(DATABASE_URL)
-    const rows = JSON.stringify(await sql`select * from api_key`)
-    await sql.end()
-    expect(rows).toContain('hidden')
-    expect(server.output()).toContain('GET /Companies 401')
-    const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid))
-    const shown = processes.map((pid) => ['cmdline', 'environ'].map((file) => read(`/proc/${pid}/${file}`)).join())
-    for (const text of [rows, server.output(), ...shown]) expect(text.includes(secret)).toBe(false)
-  },
-  TIMEOUT_MS,
-)
+test('no key is in the log, in the database, in a command line or in an environment', async () => {
+  const key = await createKey('hidden', '*:read')
+  expect(await statuses(key)).toEqual([200])
+  const [, , secret = ''] = key.split('_')
+  await fetch(`${url}/Companies?Name=${secret}`, { headers: { authorization: `ApiKey ${key}x` } })
+  await server.waitFor(/GET \/Companies 401/)
+  const sql = connect(DATABASE_URL)
+  const rows = JSON.stringify(await sql`select * from api_key`)
+  await sql.end()
+  expect(rows).toContain('hidden')
+  expect(server.output()).toContain('GET /Companies 401')
+  const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid))
+  const shown = processes.map((pid) => ['cmdline', 'environ'].map((file) => read(`/proc/${pid}/${file}`)).join())
+  for (const text of [rows, server.output(), ...shown]) expect(text.includes(secret)).toBe(false)
+})
 
 function read(path: string): string {
   try {

@@ -3,10 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memoryFolderOf } from '../../src/os/folder.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
-import { renewed, usePlace } from '../support/place.ts'
-import { freePort, temporaryFolder, until, untilListening, workersOf } from '../support/process.ts'
+import { startClients } from '../support/clients.ts'
+import { PATH, usePlace } from '../support/place.ts'
+import { freePort, until, untilListening } from '../support/process.ts'
+import { dataFolder, endServers } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 
 interface RunningNginx {
@@ -75,10 +76,8 @@ function replaced(text: string, pairs: Record<string, string>): string {
 }
 
 const PUBLIC_URL = 'https://api.example.com'
-const TIMEOUT_MS = 120_000
 const BODY_BYTES_MAX = 2 ** 20
 const CLIENTS = 8
-const PAUSE_MS_MAX = 40
 
 interface Answer {
   readonly status: number
@@ -120,125 +119,77 @@ function ask(path: string, { method = 'GET', headers = {}, body, localAddress }:
 }
 
 async function start(environment: Record<string, string> = {}) {
-  const { server } = await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...environment })
+  await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...environment })
   nginx = await startNginx(place.port)
-  return server
 }
 
-/** Clients that ask for a list again and again. Without pauses they would take all of the machine from the servers that start. */
+/** Clients that ask for a list again and again. */
 function startReaders() {
-  let isOver = false
-  let answers = 0
-  const failures: unknown[] = []
-  const client = async () => {
-    while (!isOver) {
-      const { status } = await ask('/Companies?PageSize=5').catch((error) => ({ status: String(error) }))
-      answers++
-      if (status !== 200) failures.push(status)
-      await Bun.sleep(Math.random() * PAUSE_MS_MAX)
-    }
-  }
-  const clients = Array.from({ length: CLIENTS }, client)
+  const { load, stop } = startClients(`https://127.0.0.1:${nginx?.port}`, { count: CLIENTS, path: PATH, key: KEY })
   return {
     untilMore(count: number) {
-      const sofar = answers
-      return until(() => answers > sofar + count)
+      const sofar = load.good
+      return until(() => load.good > sofar + count)
     },
-    /** What has failed. */
-    async stop() {
-      isOver = true
-      await Promise.all(clients)
-      return failures
-    },
+    failures: async () => (await stop()).failures,
   }
 }
 
 function behindNginx() {
-  test(
-    'rows are written and read over TLS, links begin with the public address, heads and bodies of any allowed size pass',
-    async () => {
-      await start()
-      const json = { 'Content-Type': 'application/json' }
-      const created = await ask('/Companies', { method: 'POST', headers: json, body: '{"Name":"Behind"}' })
-      expect([created.status, JSON.parse(created.text).name]).toEqual([201, 'Behind'])
-      expect(created.headers.location).toStartWith(`${PUBLIC_URL}/Companies/`)
-      for (let more = 0; more < 6; more++) await ask('/Companies', { method: 'POST', headers: json, body: '{}' })
-      // Links repeat the whole target, so the head is as long as one can be.
-      const long = `Name=!=${'x'.repeat(190)}&`.repeat(13)
-      const list = await ask(`/Companies?${long}PageSize=5`)
-      expect([list.status, JSON.parse(list.text).length]).toEqual([200, 5])
-      expect(String(list.headers.location).length).toBeGreaterThan(4_096)
-      const padded = (bytes: number) => `{"Name":"x"${' '.repeat(bytes - 12)}}`
-      const fits = await ask('/Companies', { method: 'POST', headers: json, body: padded(BODY_BYTES_MAX) })
-      const exceeds = await ask('/Companies', { method: 'POST', headers: json, body: padded(2 * BODY_BYTES_MAX + 1) })
-      expect([fits.status, exceeds.status]).toEqual([201, 413])
-      const rows = Array(64).fill(padded(30_000)).join()
-      const several = await ask('/Companies', { method: 'POST', headers: json, body: `[${rows}]` })
-      expect([several.status, JSON.parse(several.text).length]).toEqual([201, 64])
-    },
-    TIMEOUT_MS,
-  )
+  test('rows are written and read over TLS, links begin with the public address, heads and bodies of any allowed size pass', async () => {
+    await start()
+    const json = { 'Content-Type': 'application/json' }
+    const created = await ask('/Companies', { method: 'POST', headers: json, body: '{"Name":"Behind"}' })
+    expect([created.status, JSON.parse(created.text).name]).toEqual([201, 'Behind'])
+    expect(created.headers.location).toStartWith(`${PUBLIC_URL}/Companies/`)
+    for (let more = 0; more < 6; more++) await ask('/Companies', { method: 'POST', headers: json, body: '{}' })
+    // Links repeat the whole target, so the head is as long as one can be.
+    const long = `Name=!=${'x'.repeat(190)}&`.repeat(13)
+    const list = await ask(`/Companies?${long}PageSize=5`)
+    expect([list.status, JSON.parse(list.text).length]).toEqual([200, 5])
+    expect(String(list.headers.location).length).toBeGreaterThan(4_096)
+    const padded = (bytes: number) => `{"Name":"x"${' '.repeat(bytes - 12)}}`
+    const fits = await ask('/Companies', { method: 'POST', headers: json, body: padded(BODY_BYTES_MAX) })
+    const exceeds = await ask('/Companies', { method: 'POST', headers: json, body: padded(2 * BODY_BYTES_MAX + 1) })
+    expect([fits.status, exceeds.status]).toEqual([201, 413])
+    const rows = Array(64).fill(padded(30_000)).join()
+    const several = await ask('/Companies', { method: 'POST', headers: json, body: `[${rows}]` })
+    expect([several.status, JSON.parse(several.text).length]).toEqual([201, 64])
+  })
 
-  test(
-    'clients without a key are counted by their own addresses, whatever they say of themselves',
-    async () => {
-      await start({ RATE_LIMITS_ANONYMOUS: '3/1h' })
-      const from = async (localAddress: string, claimed: string) => {
-        const headers = { Authorization: '', 'X-Forwarded-For': claimed }
-        return (await ask('/Companies', { headers, localAddress })).status
-      }
-      const statuses: number[] = []
-      for (let turn = 0; turn < 4; turn++) statuses.push(await from('127.0.0.9', `10.0.0.${turn}`))
-      expect(statuses).toEqual([401, 401, 401, 429])
-      expect(await from('127.0.0.10', '127.0.0.9')).toBe(401)
-    },
-    TIMEOUT_MS,
-  )
+  test('clients without a key are counted by their own addresses, whatever they say of themselves', async () => {
+    await start({ RATE_LIMITS_ANONYMOUS: '3/1h' })
+    const from = async (localAddress: string, claimed: string) => {
+      const headers = { Authorization: '', 'X-Forwarded-For': claimed }
+      return (await ask('/Companies', { headers, localAddress })).status
+    }
+    const statuses: number[] = []
+    for (let turn = 0; turn < 4; turn++) statuses.push(await from('127.0.0.9', `10.0.0.${turn}`))
+    expect(statuses).toEqual([401, 401, 401, 429])
+    expect(await from('127.0.0.10', '127.0.0.9')).toBe(401)
+  })
 
-  test(
-    'no request fails while workers are replaced',
-    async () => {
-      const server = await start()
-      const clients = startReaders()
+  test('no request fails while one of two servers is stopped and started again, and then the other one', async () => {
+    const ports = [place.port, freePort()]
+    const folders = [place.folder, dataFolder(Number(ports[1]))]
+    const launch = async (index: number) => {
+      const own = { PORT: String(ports[index]), DATA_DIR: String(folders[index]), WORKERS: '1' }
+      return (await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...own })).server
+    }
+    const servers = [await launch(0), await launch(1)]
+    nginx = await startNginx(...ports)
+    const clients = startReaders()
+    for (const [index, server] of servers.entries()) {
       await clients.untilMore(50)
-      const before = workersOf(server.pid)
-      server.kill('SIGUSR2')
-      await renewed(server.pid, 2, before)
+      expect(await server.stop()).toBe(0)
       await clients.untilMore(50)
-      expect(await clients.stop()).toEqual([])
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'no request fails while one of two servers is stopped and started again, and then the other one',
-    async () => {
-      const ports = [place.port, freePort()]
-      const other = temporaryFolder()
-      const folders = [place.folder, other.path]
-      const launch = async (index: number) => {
-        const own = { PORT: String(ports[index]), DATA_DIR: String(folders[index]), WORKERS: '1' }
-        return (await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...own })).server
-      }
-      const servers = [await launch(0), await launch(1)]
-      nginx = await startNginx(...ports)
-      const clients = startReaders()
-      for (const [index, server] of servers.entries()) {
-        await clients.untilMore(50)
-        server.kill('SIGTERM')
-        expect(await server.ended).toBe(0)
-        await clients.untilMore(50)
-        servers[index] = await launch(index)
-      }
-      await clients.untilMore(50)
-      expect(await clients.stop()).toEqual([])
-      for (const server of servers) server.kill('SIGTERM')
-      await Promise.all(servers.map(({ ended }) => ended))
-      rmSync(memoryFolderOf(other.path, ports[1] as number), { recursive: true, force: true })
-      other.remove()
-    },
-    TIMEOUT_MS,
-  )
+      servers[index] = await launch(index)
+    }
+    await clients.untilMore(50)
+    expect(await clients.failures()).toEqual({})
+    await Promise.all(servers.map(({ stop }) => stop()))
+    await endServers()
+  })
 }
 
 if (hasNginx) describe('behind nginx, as docs/operations.md configures it', behindNginx)

@@ -1,33 +1,29 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { readPage } from '../support/documents.ts'
-import { endPrograms, run, temporaryFolder } from '../support/process.ts'
+import { endPrograms, temporaryFolder } from '../support/process.ts'
 import { scrape, valueIn } from '../support/scrape.ts'
+import { headersOf, serve } from '../support/serve.ts'
+import { KEY } from '../support/server.ts'
 
 // A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
 
 const ROOT = join(import.meta.dir, '../..')
-const TIMEOUT_MS = 120_000
-setDefaultTimeout(TIMEOUT_MS)
-const KEY = 'a-key-of-their-own-0123456789'
 
 const folder = temporaryFolder()
 const project = join(folder.path, 'bookings')
 const modules = join(project, 'node_modules')
 const ROSTER = join(modules, '.bin/roster')
+/** The project's server, as `npm start` runs it. */
+const SERVER = ['sh', '-c', `cd '${project}' && exec ${ROSTER}`]
 let packed = ''
 
 /** A program of the project's, which ends. */
 async function done(command: string[], environment: Record<string, string> = {}, cwd = project) {
-  const child = Bun.spawn(command, {
-    cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
+  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment }
+  const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
   const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   return { code: await child.exited, out, said }
 }
@@ -44,11 +40,11 @@ beforeAll(async () => {
       if (needed.some((one) => one === name || one.startsWith(`${name}/`)) || !name.startsWith('@'))
         symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   symlinkSync('../roster/src/launch.mjs', ROSTER)
-}, TIMEOUT_MS)
+})
 afterAll(async () => {
   await endPrograms()
   folder.remove()
-}, TIMEOUT_MS)
+})
 
 describe('a project of one’s own', () => {
   test('has in its package what runs and what is read, and no more', () => {
@@ -98,54 +94,41 @@ describe('a project of one’s own', () => {
     expect(JSON.parse(readFileSync(join(linked, 'package.json'), 'utf8')).dependencies.roster).toMatch(/^file:/)
   })
 
-  test(
-    'serves its entity, and no other, with a migration that a command writes for each change',
-    async () => {
-      const dataDir = join(folder.path, 'data')
-      copyCluster(dataDir)
-      const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '1', BOOTSTRAP_API_KEY: KEY }
-      const written = readFileSync(join(project, 'migrations/1001_booking.sql'), 'utf8')
-      expect(written).toContain('create table booking (')
-      const compared = await done([ROSTER, 'generate', 'migration'], settings)
-      expect([compared.code, compared.said]).toEqual([0, 'roster: the tables are as the entities declare them\n'])
-      const file = join(project, 'entities/booking.ts')
-      const declared = readFileSync(file, 'utf8')
-      writeFileSync(file, declared.replace('    seats:', '    note: text({ indexed: false }),\n    seats:'))
-      const changed = await done([ROSTER, 'generate', 'migration', 'note'], settings)
-      expect(changed.said).toBe('roster: wrote migrations/1002_note.sql, which the next start applies; read it before\n')
-      expect(readFileSync(join(project, 'migrations/1002_note.sql'), 'utf8')).toBe(
-        'alter table booking add column note text collate "und-x-icu";\n',
-      )
-      const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
-      const [, url] = await server.waitFor(/listens on (http:[^,\s]+)/)
-      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ Reference: 'B-1', Room: 'Blue', FirstDay: '2026-03-02', Note: 'by the window' })
-      const create = () => fetch(`${url}/Bookings`, { method: 'POST', headers, body })
-      const made = await create()
-      expect([made.status, await made.json()]).toEqual([
-        201,
-        expect.objectContaining({ id: 1, room: 'Blue', firstDay: '2026-03-02', note: 'by the window' }),
-      ])
-      expect((await create()).status).toBe(409)
-      const found = await fetch(`${url}/Bookings?FirstDay=%3E2026-03-01&Status=`, { headers })
-      expect(await found.json()).toHaveLength(1)
-      expect((await fetch(`${url}/Companies`, { headers })).status).toBe(404)
-      const client = await done([ROSTER, 'generate', 'client'])
-      expect(client.out).toContain("status: 'Requested' | 'Approved' | 'Declined' | null")
-      const key = await done([ROSTER, 'keys', 'create', '--name', 'desk', '--rights', 'Bookings:read'], settings)
-      expect([key.code, key.out]).toEqual([0, expect.stringContaining('the rights Bookings:read')])
-      server.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-    },
-    TIMEOUT_MS,
-  )
+  test('serves its entity, and no other, with a migration that a command writes for each change', async () => {
+    const dataDir = join(folder.path, 'data')
+    copyCluster(dataDir)
+    const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '1', BOOTSTRAP_API_KEY: KEY }
+    const written = readFileSync(join(project, 'migrations/1001_booking.sql'), 'utf8')
+    expect(written).toContain('create table booking (')
+    const compared = await done([ROSTER, 'generate', 'migration'], settings)
+    expect([compared.code, compared.said]).toEqual([0, 'roster: the tables are as the entities declare them\n'])
+    const file = join(project, 'entities/booking.ts')
+    const declared = readFileSync(file, 'utf8')
+    writeFileSync(file, declared.replace('    seats:', '    note: text({ indexed: false }),\n    seats:'))
+    const changed = await done([ROSTER, 'generate', 'migration', 'note'], settings)
+    expect(changed.said).toBe('roster: wrote migrations/1002_note.sql, which the next start applies; read it before\n')
+    expect(readFileSync(join(project, 'migrations/1002_note.sql'), 'utf8')).toBe(
+      'alter table booking add column note text collate "und-x-icu";\n',
+    )
+    const { server, ask } = await serve(settings, SERVER)
+    const own = { Reference: 'B-1', Room: 'Blue', FirstDay: '2026-03-02', Note: 'by the window' }
+    const made = await ask('POST', '/Bookings', own)
+    const expected = { id: 1, room: 'Blue', firstDay: '2026-03-02', note: 'by the window' }
+    expect([made.status, made.body]).toEqual([201, expect.objectContaining(expected)])
+    expect((await ask('POST', '/Bookings', own)).status).toBe(409)
+    expect((await ask('GET', '/Bookings?FirstDay=%3E2026-03-01&Status=')).body).toHaveLength(1)
+    expect((await ask('GET', '/Companies')).status).toBe(404)
+    const client = await done([ROSTER, 'generate', 'client'])
+    expect(client.out).toContain("status: 'Requested' | 'Approved' | 'Declined' | null")
+    const key = await done([ROSTER, 'keys', 'create', '--name', 'desk', '--rights', 'Bookings:read'], settings)
+    expect([key.code, key.out]).toEqual([0, expect.stringContaining('the rights Bookings:read')])
+    expect(await server.stop()).toBe(0)
+  })
 
-  test(
-    'has routes of its own beside those of its entities, with their keys and limits',
-    async () => {
-      // The docs' own.
-      const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
-      const more = `
+  test('has routes of its own beside those of its entities, with their keys and limits', async () => {
+    // The docs' own.
+    const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
+    const more = `
   .post('/fails', () => { throw new Error('a secret') })
   .post('/cookies/:count', ({ cookie, params }) => {
     for (let at = 0; at < Number(params.count); at++) cookie[\`c\${at}\`].value = at
@@ -162,71 +145,51 @@ describe('a project of one’s own', () => {
     { parse: 'none', detail: { security: [] } },
   )
 `
-      writeFileSync(join(project, 'app.ts'), `${app.trimEnd()}${more}`)
-      const dataDir = join(folder.path, 'data')
-      const settings = {
-        DATA_DIR: dataDir,
-        PORT: '0',
-        WORKERS: '2',
-        BOOTSTRAP_API_KEY: KEY,
-        APP_FILE: 'app.ts',
-        ADMIN_PORT: '0',
-      }
-      const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
-      const [, url] = await server.waitFor(/listens on (http:[^,\s]+)/)
-      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ Reference: 'B-9', Room: 'Red', FirstDay: '2026-03-02' })
-      const { id } = (await (await fetch(`${url}/Bookings`, { method: 'POST', headers, body })).json()) as {
-        id: number
-      }
-      const approve = (own: object, one: number | string = id) =>
-        fetch(`${url}/Bookings/${one}/approve`, { method: 'POST', headers: { ...own } })
-      const approved = await approve({ authorization: headers.authorization })
-      expect([approved.status, await approved.json()]).toEqual([200, expect.objectContaining({ id, status: 'Approved' })])
-      expect(approved.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
-      const stored = (await (await fetch(`${url}/Bookings/${id}`, { headers })).json()) as object
-      expect(stored).toMatchObject({ status: 'Approved', room: 'Red' })
-      expect((await approve({})).status).toBe(401)
-      expect((await approve({ authorization: headers.authorization }, 999_999)).status).toBe(404)
-      expect((await approve({ authorization: headers.authorization, 'if-match': '"no-1"' })).status).toBe(412)
-      // A segment stays one.
-      for (const odd of ['%2e%2e%2fBookings%2f1', '1%2F..%2F1', '1%3FStatus=', '%00'])
-        expect([odd, (await approve({ authorization: headers.authorization }, odd)).status]).toEqual([odd, 404])
-      const hook = (path: string, init: RequestInit = {}) => fetch(`${url}${path}`, { method: 'POST', ...init })
-      const failed = await hook('/fails', { headers })
-      const error = (await failed.json()) as { Error: { Code: string; Message: string } }
-      expect([failed.status, error.Error.Code, failed.headers.get('x-content-type-options')]).toEqual([
-        500,
-        'InternalError',
-        'nosniff',
-      ])
-      expect(error.Error.Message).toContain(failed.headers.get('x-request-id') as string)
-      expect(JSON.stringify(error)).not.toContain('a secret')
-      await server.waitFor(/a request failed.*a secret/)
-      expect((await hook('/fails')).status).toBe(401)
-      const cookies = await hook('/cookies/1', { headers })
-      expect([cookies.status, cookies.headers.getSetCookie()]).toEqual([200, ['c0=0; Path=/']])
-      expect((await hook('/cookies/2', { headers })).status).toBe(500)
-      await server.waitFor(/sets more than one cookie/)
-      const large = await hook('/open', { body: 'x'.repeat(2 ** 20 + 1) })
-      expect([large.status, large.headers.get('connection')]).toEqual([413, 'close'])
-      const open = await hook('/open', { body: 'ab' })
-      expect([open.status, await open.text(), open.headers.get('x-own')]).toEqual([418, '2 401', 'yes'])
-      expect(open.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
-      const [, admin = ''] = await server.waitFor(/Metrics: (http:\S+)\/metrics/)
-      const counted = await scrape(admin)
-      const own = (route: string, status: number) =>
-        valueIn(counted, `roster_http_requests_total{route="${route}",method="POST",status="${status}"}`)
-      const approvals = '/Bookings/{id}/approve'
-      expect([own(approvals, 200), own(approvals, 412), own('/open', 413)]).toEqual([1, 1, 1])
-      // What neither has is answered as ever.
-      expect((await fetch(`${url}/Booking`, { headers })).status).toBe(404)
-      expect((await fetch(`${url}/livez`)).status).toBe(200)
-      server.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-    },
-    TIMEOUT_MS,
-  )
+    writeFileSync(join(project, 'app.ts'), `${app.trimEnd()}${more}`)
+    const settings = { DATA_DIR: join(folder.path, 'data'), APP_FILE: 'app.ts', ADMIN_PORT: '0' }
+    const { server, url, ask } = await serve(settings, SERVER)
+    const { id } = (await ask('POST', '/Bookings', { Reference: 'B-9', Room: 'Red', FirstDay: '2026-03-02' })).body
+    const approve = (one: number | string = id, more: Record<string, string> = {}) =>
+      ask('POST', `/Bookings/${one}/approve`, undefined, more)
+    const approved = await approve()
+    expect([approved.status, approved.body]).toEqual([200, expect.objectContaining({ id, status: 'Approved' })])
+    expect(approved.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+    expect((await ask('GET', `/Bookings/${id}`)).body).toMatchObject({ status: 'Approved', room: 'Red' })
+    expect((await fetch(`${url}/Bookings/${id}/approve`, { method: 'POST' })).status).toBe(401)
+    expect((await approve(999_999)).status).toBe(404)
+    expect((await approve(id, { 'if-match': '"no-1"' })).status).toBe(412)
+    // A segment stays one.
+    for (const odd of ['%2e%2e%2fBookings%2f1', '1%2F..%2F1', '1%3FStatus=', '%00'])
+      expect([odd, (await approve(odd)).status]).toEqual([odd, 404])
+    const hook = (path: string, init: RequestInit = {}) => fetch(`${url}${path}`, { method: 'POST', ...init })
+    const headers = headersOf(KEY)
+    const failed = await ask('POST', '/fails')
+    const { Code, Message } = failed.body.Error
+    expect([failed.status, Code, failed.headers.get('x-content-type-options')]).toEqual([500, 'InternalError', 'nosniff'])
+    expect(Message).toContain(failed.headers.get('x-request-id') as string)
+    expect(JSON.stringify(failed.body)).not.toContain('a secret')
+    await server.waitFor(/a request failed.*a secret/)
+    expect((await hook('/fails')).status).toBe(401)
+    const cookies = await hook('/cookies/1', { headers })
+    expect([cookies.status, cookies.headers.getSetCookie()]).toEqual([200, ['c0=0; Path=/']])
+    expect((await hook('/cookies/2', { headers })).status).toBe(500)
+    await server.waitFor(/sets more than one cookie/)
+    const large = await hook('/open', { body: 'x'.repeat(2 ** 20 + 1) })
+    expect([large.status, large.headers.get('connection')]).toEqual([413, 'close'])
+    const open = await hook('/open', { body: 'ab' })
+    expect([open.status, await open.text(), open.headers.get('x-own')]).toEqual([418, '2 401', 'yes'])
+    expect(open.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+    const [, admin = ''] = await server.waitFor(/Metrics: (http:\S+)\/metrics/)
+    const counted = await scrape(admin)
+    const own = (route: string, status: number) =>
+      valueIn(counted, `roster_http_requests_total{route="${route}",method="POST",status="${status}"}`)
+    const approvals = '/Bookings/{id}/approve'
+    expect([own(approvals, 200), own(approvals, 412), own('/open', 413)]).toEqual([1, 1, 1])
+    // What neither has is answered as ever.
+    expect((await ask('GET', '/Booking')).status).toBe(404)
+    expect((await ask('GET', '/livez')).status).toBe(200)
+    expect(await server.stop()).toBe(0)
+  })
 
   test('is typed by the package, its routes and the generated client of its entities too', async () => {
     writeFileSync(join(project, 'roster.ts'), (await done([ROSTER, 'generate', 'client'])).out)
@@ -250,19 +213,15 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     for (const file of ['roster.ts', 'typed.ts']) rmSync(join(project, file))
   })
 
-  test(
-    'has a test that passes',
-    async () => {
-      const dataDir = join(folder.path, 'tested')
-      copyCluster(dataDir)
-      const file = join(project, 'test/booking.test.ts')
-      const text = readFileSync(file, 'utf8').replace(/mkdtempSync\(.*\)\n/, `'${dataDir}'\n`)
-      writeFileSync(file, text.replace('mkdtempSync, ', '').replace(/^import .*node:(os|path)'\n/gm, ''))
-      const { code, said } = await done([ROSTER, 'bun', 'test'])
-      expect([code, said]).toEqual([0, expect.stringContaining('1 pass')])
-    },
-    TIMEOUT_MS,
-  )
+  test('has a test that passes', async () => {
+    const dataDir = join(folder.path, 'tested')
+    copyCluster(dataDir)
+    const file = join(project, 'test/booking.test.ts')
+    const text = readFileSync(file, 'utf8').replace(/mkdtempSync\(.*\)\n/, `'${dataDir}'\n`)
+    writeFileSync(file, text.replace('mkdtempSync, ', '').replace(/^import .*node:(os|path)'\n/gm, ''))
+    const { code, said } = await done([ROSTER, 'bun', 'test'])
+    expect([code, said]).toEqual([0, expect.stringContaining('1 pass')])
+  })
 
   test('says in one line what is wrong with its folders and files', async () => {
     const settings = { DATA_DIR: join(folder.path, 'none'), PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/none' }

@@ -1,50 +1,43 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
-import { memoryFolderOf } from '../../src/os/folder.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
-import { endPrograms, type RunningProgram, run, runMain, temporaryFolder, until } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { until } from '../support/process.ts'
+import { dataFolder, endServers, headersOf, keyIn, roster, type Served, serve } from '../support/serve.ts'
 
-function pgBouncerTests() {
-  let folder: ReturnType<typeof temporaryFolder>
-  let pooler: RunningPgBouncer
+/** Fewer connections than the clients at once, and than those of the workers. */
+const POOL = 3
+
+/** For the top of tests: one server behind a pooler for all of them. `isDirect`: with an address past the pooler. */
+function useServer(makeDatabase: () => Promise<string>, isDirect = false) {
   let direct: string
-  let server: RunningProgram
-  let url: string
+  let pooler: RunningPgBouncer
+  let served: Served
   beforeAll(async () => {
-    folder = temporaryFolder()
-    direct = await asPlainRole(await createDatabase('empty'))
-    // Fewer than the clients at once, and than the connections of the workers.
-    pooler = await startPgBouncer(direct, 3)
-    const settings = { DATA_DIR: folder.path, DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false', WORKERS: '2' }
-    const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '8' }
-    server = runMain({ ...settings, ...limits, BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn' })
-    ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+    direct = await makeDatabase()
+    pooler = await startPgBouncer(direct, POOL)
+    const past = isDirect ? { DATABASE_DIRECT_URL: direct } : {}
+    served = await serve({ DATABASE_URL: pooler.url, ...past, DATABASE_PREPARE: 'false' })
   })
   afterAll(async () => {
-    await endPrograms()
+    await endServers()
     await pooler?.stop()
-    rmSync(memoryFolderOf(folder.path, 0), { recursive: true, force: true })
-    folder.remove()
   })
+  const ask: Served['ask'] = (...asked) => served.ask(...asked)
+  return { ask, output: () => served.server.output(), directUrl: () => direct, pooledUrl: () => pooler.url }
+}
 
-  async function ask(method: string, path: string, body?: object, key = KEY, more: Record<string, string> = {}) {
-    const headers = { authorization: `ApiKey ${key}`, 'content-type': 'application/json', ...more }
-    const answer = await fetch(url + path, { method, headers, body: body ? JSON.stringify(body) : null })
-    const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
-  }
+function pgBouncerTests() {
+  const { ask, output, directUrl, pooledUrl } = useServer(async () => asPlainRole(await createDatabase('empty')))
 
   test('the server has migrated a new database through it', async () => {
-    const sql = connect(direct)
+    const sql = connect(directUrl())
     const applied = await sql`select file from migration where checksum <> '' order by file`
     await sql.end()
     expect(applied.map(({ file }) => file)).toEqual(readMigrations(MIGRATIONS).map(({ file }) => file))
-    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect((await ask('GET', '/readyz')).status).toBe(200)
   })
 
   test('rows are created, read, changed, listed and deleted by many clients at once, each write once', async () => {
@@ -81,8 +74,8 @@ function pgBouncerTests() {
     const keys = Array.from({ length: 30 }, (_, index) => `through a pooler ${index}`)
     const send = async (method: string, path: string, key: string, body?: object) => {
       const under = { 'Idempotency-Key': `"${method} ${key}"` }
-      let answer = await ask(method, path, body, KEY, under)
-      while (answer.status === 409 && answer.body.Error.Code === 'InProgress') answer = await ask(method, path, body, KEY, under)
+      let answer = await ask(method, path, body, under)
+      while (answer.status === 409 && answer.body.Error.Code === 'InProgress') answer = await ask(method, path, body, under)
       return answer
     }
     const create = (name: string) => send('POST', '/Companies', name, { Name: name })
@@ -105,7 +98,7 @@ function pgBouncerTests() {
   })
 
   test('a statement with values behind one without, at the same time over one connection, is answered', async () => {
-    const database = new Database({ url: pooler.url, poolSize: 1, prepare: false })
+    const database = new Database({ url: pooledUrl(), poolSize: 1, prepare: false })
     for (let round = 0; round < 20; round++) {
       const plain = database.read({ text: 'select 1::text', values: [] })
       const withValue = database.read({ text: 'select $1::text', values: ['a'] })
@@ -115,59 +108,24 @@ function pgBouncerTests() {
   })
 
   test('a key is made and revoked through it', async () => {
-    const roster = async (...words: string[]) => {
-      const settings = { DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false', DATA_DIR: folder.path }
-      const command = run([process.execPath, '--no-env-file', 'src/main.ts', 'keys', ...words], settings)
-      expect(await command.ended).toBe(0)
-      return command.output().trimEnd().split('\n').at(-1) as string
-    }
-    const key = await roster('create', '--name', 'a', '--rights', '*:read')
+    const settings = { DATABASE_URL: pooledUrl(), DATABASE_PREPARE: 'false', DATA_DIR: dataFolder() }
+    const key = headersOf(keyIn(await roster(settings, 'keys', 'create', '--name', 'a', '--rights', '*:read')))
     expect((await ask('GET', '/Companies', undefined, key)).status).toBe(200)
-    await roster('revoke', '--name', 'a')
+    await roster(settings, 'keys', 'revoke', '--name', 'a')
     await until(async () => (await ask('GET', '/Companies', undefined, key)).status === 401)
   })
 
-  test('nothing of this was worth a warning', () => expect(server.output()).not.toMatch(/ (warn|error) /))
+  test('nothing of this was worth a warning', () => expect(output()).not.toMatch(/ (warn|error) /))
 }
 
 /** `isDirect`: with an address past the pooler. */
 function memoryTests(isDirect: boolean) {
-  let folder: ReturnType<typeof temporaryFolder>
-  let pooler: RunningPgBouncer
-  let server: RunningProgram
-  let url: string
+  const { ask, output, directUrl } = useServer(() => createDatabase('empty'), isDirect)
   let sql: postgres.Sql
-  beforeAll(async () => {
-    folder = temporaryFolder()
-    const direct = await createDatabase('empty')
-    pooler = await startPgBouncer(direct, 3)
-    const past = isDirect ? { DATABASE_DIRECT_URL: direct } : {}
-    const database = { DATABASE_URL: pooler.url, ...past, DATABASE_PREPARE: 'false' }
-    const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '8' }
-    const settings = {
-      DATA_DIR: folder.path,
-      WORKERS: '2',
-      BOOTSTRAP_API_KEY: KEY,
-      LOG_LEVEL: 'warn',
-    }
-    server = runMain({ ...settings, ...database, ...limits })
-    ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
-    sql = connect(direct)
+  beforeAll(() => {
+    sql = connect(directUrl())
   })
-  afterAll(async () => {
-    await endPrograms()
-    await sql?.end()
-    await pooler?.stop()
-    rmSync(memoryFolderOf(folder.path, 0), { recursive: true, force: true })
-    folder.remove()
-  })
-
-  async function ask(method: string, path: string, body?: object, more: Record<string, string> = {}) {
-    const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json', ...more }
-    const answer = await fetch(url + path, { method, headers, body: body ? JSON.stringify(body) : null })
-    const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
-  }
+  afterAll(() => sql.end())
   const totalOf = async (path: string) => (await ask('GET', path)).headers.get('x-total-count')
 
   /** Whether a list is known without the table. */
@@ -241,7 +199,7 @@ function memoryTests(isDirect: boolean) {
     expect(await totalOf('/Companies?Name=lost')).toBe('0')
   })
 
-  test('nothing of this was worth an error', () => expect(server.output()).not.toMatch(/ error /))
+  test('nothing of this was worth an error', () => expect(output()).not.toMatch(/ error /))
 }
 
 if (hasPgBouncer) {

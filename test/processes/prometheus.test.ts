@@ -49,7 +49,6 @@ async function startPrometheus(target: string): Promise<RunningPrometheus> {
   }
 }
 
-const TIMEOUT_MS = 120_000
 const place = usePlace()
 let prometheus: RunningPrometheus | null = null
 afterEach(async () => {
@@ -59,29 +58,25 @@ afterEach(async () => {
 
 // CI_REQUIRES_PROMETHEUS is set where the tests of a release run, so that these cannot go missing there unnoticed.
 if (hasPrometheus) {
-  test(
-    'promtool finds no fault in a scrape, every metric is in it, and a Prometheus as the docs set it up reads it',
-    async () => {
-      const { url, admin } = await startScraped(place)
-      await ask(url, '/nowhere"\\')
-      for (let n = 0; n < 7; n++) await ask(url, '/Companies')
-      const text = await scrape(admin)
-      expect(promtool(['check', 'metrics'], text)).toBe('')
-      const found = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string)
-      expect(found.sort()).toEqual(
-        Object.values<Metric>(metrics)
-          .map(({ name }) => name)
-          .sort(),
-      )
-      prometheus = await startPrometheus(new URL(admin).host)
-      const { ask: query } = prometheus
-      await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 7)
-      await ask(url, '/Companies')
-      await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 8)
-      expect([await query('roster_workers'), await query('up{job="roster"}')]).toEqual([2, 1])
-    },
-    TIMEOUT_MS,
-  )
+  test('promtool finds no fault in a scrape, every metric is in it, and a Prometheus as the docs set it up reads it', async () => {
+    const { url, admin } = await startScraped(place)
+    await ask(url, '/nowhere"\\')
+    for (let n = 0; n < 7; n++) await ask(url, '/Companies')
+    const text = await scrape(admin)
+    expect(promtool(['check', 'metrics'], text)).toBe('')
+    const found = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string)
+    expect(found.sort()).toEqual(
+      Object.values<Metric>(metrics)
+        .map(({ name }) => name)
+        .sort(),
+    )
+    prometheus = await startPrometheus(new URL(admin).host)
+    const { ask: query } = prometheus
+    await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 7)
+    await ask(url, '/Companies')
+    await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 8)
+    expect([await query('roster_workers'), await query('up{job="roster"}')]).toEqual([2, 1])
+  })
 } else
   test('without a prometheus no real one scrapes', () => {
     if (process.env.CI_REQUIRES_PROMETHEUS) throw new Error('prometheus is not installed')

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
 import { endPrograms, run, until, workersOf } from '../support/process.ts'
+import { headersOf, keyIn, MAIN, roster } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
-const TIMEOUT_MS = 120_000
 const onLinux = process.platform === 'linux'
 
 const place = usePlace()
@@ -17,97 +17,68 @@ describe('the memory of the limits', () => {
   const limited = { RATE_LIMITS: '100/1h' }
   const table = () => join(memoryFolderOf(place.folder, place.port), 'keys')
 
-  test(
-    'counts are those of all workers, and survive the death of a worker and a restart of the server. D36',
-    async () => {
-      const { server, url } = await place.start(limited)
-      for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
-      const workers = workersOf(server.pid)
-      for (const worker of workers) process.kill(worker, 'SIGKILL')
-      await renewed(server.pid, 2, workers)
-      await until(() => (server.output().match(/is replaced/g)?.length ?? 0) === 2)
-      expect(await retried(() => remaining(url))).toBe(89)
-      server.kill('SIGTERM')
-      await server.ended
-      const next = await place.start(limited)
-      expect(await remaining(next.url)).toBe(88)
-    },
-    TIMEOUT_MS,
-  )
+  test('counts are those of all workers, and survive the death of a worker and a restart of the server. D36', async () => {
+    const { server, url } = await place.start(limited)
+    for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
+    const workers = workersOf(server.pid)
+    for (const worker of workers) process.kill(worker, 'SIGKILL')
+    await renewed(server.pid, 2, workers)
+    await until(() => (server.output().match(/is replaced/g)?.length ?? 0) === 2)
+    expect(await retried(() => remaining(url))).toBe(89)
+    await server.stop()
+    const next = await place.start(limited)
+    expect(await remaining(next.url)).toBe(88)
+  })
 
-  test(
-    'other limits are another table',
-    async () => {
-      const { server, url } = await place.start({ ...limited, WORKERS: '1' })
-      expect(await remaining(url)).toBe(99)
-      server.kill('SIGTERM')
-      await server.ended
-      const next = await place.start({ RATE_LIMITS: '50/1h', WORKERS: '1' })
-      expect(await remaining(next.url)).toBe(49)
-    },
-    TIMEOUT_MS,
-  )
+  test('other limits are another table', async () => {
+    const { server, url } = await place.start({ ...limited, WORKERS: '1' })
+    expect(await remaining(url)).toBe(99)
+    await server.stop()
+    const next = await place.start({ RATE_LIMITS: '50/1h', WORKERS: '1' })
+    expect(await remaining(next.url)).toBe(49)
+  })
 
-  test(
-    'a file that is truncated under the workers costs their lives and the counts, not the server',
-    async () => {
-      const { server, url } = await place.start(limited)
-      expect(await remaining(url)).toBe(99)
-      const workers = workersOf(server.pid)
-      truncateSync(table(), 0)
-      // Who touches the memory that is gone dies of it.
-      await until(async () => {
-        await fetch(url, { headers, keepalive: false }).catch(() => undefined)
-        return !workersOf(server.pid).some((worker) => workers.includes(worker))
-      })
-      await renewed(server.pid, 2, workers)
-      expect(await retried(() => remaining(url))).toBeGreaterThan(90)
-      server.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-    },
-    TIMEOUT_MS,
-  )
+  test('a file that is truncated under the workers costs their lives and the counts, not the server', async () => {
+    const { server, url } = await place.start(limited)
+    expect(await remaining(url)).toBe(99)
+    const workers = workersOf(server.pid)
+    truncateSync(table(), 0)
+    // Who touches the memory that is gone dies of it.
+    await until(async () => {
+      await fetch(url, { headers, keepalive: false }).catch(() => undefined)
+      return !workersOf(server.pid).some((worker) => workers.includes(worker))
+    })
+    await renewed(server.pid, 2, workers)
+    expect(await retried(() => remaining(url))).toBeGreaterThan(90)
+    expect(await server.stop()).toBe(0)
+  })
 
-  test(
-    'a file that is deleted goes on: a worker that starts later counts with the others',
-    async () => {
-      if (!onLinux) return
-      const { server, url } = await place.start(limited)
-      expect(await remaining(url)).toBe(99)
-      rmSync(table())
-      const workers = workersOf(server.pid)
-      server.kill('SIGUSR2')
-      await renewed(server.pid, 2, workers)
-      expect(await retried(() => remaining(url))).toBe(98)
-      expect(existsSync(table())).toBe(false)
-    },
-    TIMEOUT_MS,
-  )
+  test('a file that is deleted goes on: a worker that starts later counts with the others', async () => {
+    if (!onLinux) return
+    const { server, url } = await place.start(limited)
+    expect(await remaining(url)).toBe(99)
+    rmSync(table())
+    const workers = workersOf(server.pid)
+    server.kill('SIGUSR2')
+    await renewed(server.pid, 2, workers)
+    expect(await retried(() => remaining(url))).toBe(98)
+    expect(existsSync(table())).toBe(false)
+  })
 
-  test(
-    'a folder that is cleaned away is made again: keys still change, workers are still replaced',
-    async () => {
-      const { server, url } = await place.start({ ...limited, BOOTSTRAP_API_KEY: '' })
-      const roster = async (...words: string[]) => {
-        const command = run([process.execPath, '--no-env-file', 'src/main.ts', 'keys', ...words], {
-          DATABASE_URL: place.DATABASE_URL,
-        })
-        expect(await command.ended).toBe(0)
-        return command.output().trimEnd().split('\n').at(-1) as string
-      }
-      const key = await roster('create', '--name', 'a', '--rights', '*:read')
-      const status = async () => (await fetch(url + PATH, { headers: { authorization: `ApiKey ${key}` } })).status
-      await until(async () => (await status()) === 200)
-      rmSync(memoryFolderOf(place.folder, place.port), { recursive: true })
-      await roster('revoke', '--name', 'a')
-      await until(async () => (await retried(status)) === 401)
-      const workers = workersOf(server.pid)
-      for (const worker of workers) process.kill(worker, 'SIGKILL')
-      await renewed(server.pid, 2, workers)
-      expect(await retried(status)).toBe(401)
-    },
-    TIMEOUT_MS,
-  )
+  test('a folder that is cleaned away is made again: keys still change, workers are still replaced', async () => {
+    const { server, url } = await place.start({ ...limited, BOOTSTRAP_API_KEY: '' })
+    const keys = (...words: string[]) => roster({ DATABASE_URL: place.DATABASE_URL }, 'keys', ...words)
+    const key = keyIn(await keys('create', '--name', 'a', '--rights', '*:read'))
+    const status = async () => (await fetch(url + PATH, { headers: headersOf(key) })).status
+    await until(async () => (await status()) === 200)
+    rmSync(memoryFolderOf(place.folder, place.port), { recursive: true })
+    await keys('revoke', '--name', 'a')
+    await until(async () => (await retried(status)) === 401)
+    const workers = workersOf(server.pid)
+    for (const worker of workers) process.kill(worker, 'SIGKILL')
+    await renewed(server.pid, 2, workers)
+    expect(await retried(status)).toBe(401)
+  })
 
   if (canHaveSmallDisk) {
     // Not in the folder of the tests, which may lie in the /dev/shm that these servers do not see.
@@ -119,64 +90,44 @@ describe('the memory of the limits', () => {
       await endPrograms()
       rmSync(dataDir, { recursive: true })
     })
-    const server = (mebibytes: number, settings: Record<string, string>) => {
-      const common = { DATA_DIR: dataDir, PORT: String(place.port), DATABASE_URL: place.DATABASE_URL }
-      const environment = { ...common, BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', DATABASE_POOL: '1', ...settings }
-      return run(withDisk('/dev/shm', mebibytes, [process.execPath, '--no-env-file', 'src/main.ts']), environment)
+    const start = (mebibytes: number, settings: Record<string, string>) => {
+      const common = { DATA_DIR: dataDir, PORT: String(place.port), DATABASE_URL: place.DATABASE_URL, DATABASE_POOL: '1' }
+      return run(withDisk('/dev/shm', mebibytes, MAIN), { ...common, BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', ...settings })
     }
 
-    test(
-      'with the default settings fits into the 64 MiB that Docker gives: the log of changes takes none of them',
-      async () => {
-        const started = server(64, { WORKERS: '4', LOG_LEVEL: 'warn' })
-        const [, url = ''] = await started.waitFor(LISTENS)
-        expect((await fetch(url + PATH, { headers })).status).toBe(200)
-        expect(started.output()).not.toContain('no room')
-        const shared = readdirSync(`/proc/${started.pid}/root/dev/shm`).filter((name) => !name.endsWith('ports'))
-        const files = shared.flatMap((name) => readdirSync(`/proc/${started.pid}/root/dev/shm/${name}`))
-        expect(files.sort()).toEqual(['anonymous', 'keys', 'lock', 'owner'])
-        started.kill('SIGTERM')
-        expect(await started.ended).toBe(0)
-      },
-      TIMEOUT_MS,
-    )
+    test('with the default settings fits into the 64 MiB that Docker gives: the log of changes takes none of them', async () => {
+      const started = start(64, { WORKERS: '4', LOG_LEVEL: 'warn' })
+      const [, url = ''] = await started.waitFor(LISTENS)
+      expect((await fetch(url + PATH, { headers })).status).toBe(200)
+      expect(started.output()).not.toContain('no room')
+      const shared = readdirSync(`/proc/${started.pid}/root/dev/shm`).filter((name) => !name.endsWith('ports'))
+      const files = shared.flatMap((name) => readdirSync(`/proc/${started.pid}/root/dev/shm/${name}`))
+      expect(files.sort()).toEqual(['anonymous', 'keys', 'lock', 'owner'])
+      expect(await started.stop()).toBe(0)
+    })
 
-    test(
-      'lies beside the data where /dev/shm has no room for it, with one line; counts go on after a restart',
-      async () => {
-        const settings = { WORKERS: '1', RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' }
-        for (const expected of [999_999, 999_998]) {
-          const started = server(8, settings)
-          const [, url = ''] = await started.waitFor(LISTENS)
-          const lines = started.output().match(/^.*no room in shared memory.*$/gm) ?? []
-          expect(lines).toHaveLength(1)
-          expect(lines[0]).toMatch(/the tables of the limits lie in DATA_DIR.* 11\.4 MiB of shared memory at \/dev\/shm/)
-          expect(await remaining(url)).toBe(expected)
-          started.kill('SIGTERM')
-          expect(await started.ended).toBe(0)
-        }
-        expect(existsSync(join(dataDir, 'shared'))).toBe(true)
-      },
-      TIMEOUT_MS,
-    )
+    test('lies beside the data where /dev/shm has no room for it, with one line; counts go on after a restart', async () => {
+      const settings = { WORKERS: '1', RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' }
+      for (const expected of [999_999, 999_998]) {
+        const started = start(8, settings)
+        const [, url = ''] = await started.waitFor(LISTENS)
+        const lines = started.output().match(/^.*no room in shared memory.*$/gm) ?? []
+        expect(lines).toHaveLength(1)
+        expect(lines[0]).toMatch(/the tables of the limits lie in DATA_DIR.* 11\.4 MiB of shared memory at \/dev\/shm/)
+        expect(await remaining(url)).toBe(expected)
+        expect(await started.stop()).toBe(0)
+      }
+      expect(existsSync(join(dataDir, 'shared'))).toBe(true)
+    })
   } else
     test('is not tested with a small /dev/shm, since this machine lets no process mount one (unshare -m)', () =>
       expect(process.platform === 'linux' && process.env.CI_REQUIRES_NAMESPACES).toBeFalsy())
 
-  test(
-    'no room for it: one line that says how much is needed, exit 1',
-    async () => {
-      const command = ['sh', '-c', `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`, process.execPath]
-      const settings = {
-        DATA_DIR: place.folder,
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        RATE_LIMITS: '1000000/1h',
-      }
-      const server = run(command, { ...settings, RATE_LIMIT_CLIENTS: '2' })
-      expect(await server.ended).toBe(1)
-      expect(server.output()).toMatch(/^roster: there is no room for 11\.4 MiB of shared memory at \S+: free some, .*\n$/)
-    },
-    TIMEOUT_MS,
-  )
+  test('no room for it: one line that says how much is needed, exit 1', async () => {
+    const command = ['sh', '-c', `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`, process.execPath]
+    const own = { DATA_DIR: place.folder, PORT: String(place.port), DATABASE_URL: place.DATABASE_URL }
+    const server = run(command, { ...own, RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' })
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toMatch(/^roster: there is no room for 11\.4 MiB of shared memory at \S+: free some, .*\n$/)
+  })
 })

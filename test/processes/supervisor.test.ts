@@ -3,243 +3,170 @@ import { join } from 'node:path'
 import { startClients } from '../support/clients.ts'
 import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
-import { isAlive, runMain, until, workersOf } from '../support/process.ts'
+import { isAlive, until, workersOf } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
-
-const TIMEOUT_MS = 120_000
 
 const place = usePlace()
 
 describe('workers', () => {
-  test(
-    'WORKERS=1: one process serves the port',
-    async () => {
-      const { server, url } = await place.start({ WORKERS: '1' })
-      expect(workersOf(server.pid)).toHaveLength(1)
-      expect(server.output()).toContain('1 worker,')
-      expect((await fetch(url + PATH, { headers })).status).toBe(200)
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'WORKERS=2: both of two processes answer on one port, each over a pool of its own',
-    async () => {
-      const { server, url } = await place.start()
-      expect(workersOf(server.pid)).toHaveLength(2)
-      expect(server.output()).toContain('2 workers,')
-      const ask = (_: unknown, id: number) => fetch(`${url}/Companies/${1 + id}`, { headers, keepalive: false })
-      await Promise.all(Array.from({ length: 64 }, ask))
-      const sql = connect(place.DATABASE_URL)
-      // The name of a connection says whose it is.
-      const names = await sql`
+  test('each of WORKERS is a process: both of two answer on one port, each over a pool of its own', async () => {
+    const { server, url } = await place.start()
+    expect(workersOf(server.pid)).toHaveLength(2)
+    expect(server.output()).toContain('2 workers,')
+    const ask = (_: unknown, id: number) => fetch(`${url}/Companies/${1 + id}`, { headers, keepalive: false })
+    await Promise.all(Array.from({ length: 64 }, ask))
+    const sql = connect(place.DATABASE_URL)
+    // The name of a connection says whose it is.
+    const names = await sql`
         select distinct application_name from pg_stat_activity
         where datname = current_database() and application_name like 'roster %/0'`
-      await sql.end()
-      expect(names).toHaveLength(2)
-    },
-    TIMEOUT_MS,
-  )
+    await sql.end()
+    expect(names).toHaveLength(2)
+  })
 
-  test(
-    'one that is killed under load is replaced; only what it had in hand is lost',
-    async () => {
-      const { server, url } = await place.start()
-      const clients = startClients(url, { count: 64, path: PATH, key: KEY })
-      await until(() => clients.load.good > 500)
-      const before = workersOf(server.pid)
-      process.kill(before[0] as number, 'SIGKILL')
-      await until(() => workersOf(server.pid).length === 2 && !workersOf(server.pid).includes(before[0] as number))
-      const good = clients.load.good
-      await until(() => clients.load.good > good + 500)
-      const { failures, idleCuts } = await clients.stop()
-      // Each client has one request at a time, and can lose that one.
-      const lost = Object.values(failures).reduce((sum, times) => sum + times, 0)
-      expect(Object.keys(failures).filter((what) => !what.startsWith('cut'))).toEqual([])
-      expect([lost + idleCuts > 0, lost <= 64]).toEqual([true, true])
-      expect(workersOf(server.pid)).toContain(before[1] as number)
-      expect(server.output()).toContain('a worker ended: it is replaced')
-    },
-    TIMEOUT_MS,
-  )
+  test('one that is killed under load is replaced; only what it had in hand is lost', async () => {
+    const { server, url } = await place.start()
+    const clients = startClients(url, { count: 64, path: PATH, key: KEY })
+    await until(() => clients.load.good > 500)
+    const before = workersOf(server.pid)
+    process.kill(before[0] as number, 'SIGKILL')
+    await renewed(server.pid, 2, before.slice(0, 1))
+    const good = clients.load.good
+    await until(() => clients.load.good > good + 500)
+    const { failures, idleCuts } = await clients.stop()
+    // Each client has one request at a time, and can lose that one.
+    const lost = Object.values(failures).reduce((sum, times) => sum + times, 0)
+    expect(Object.keys(failures).filter((what) => !what.startsWith('cut'))).toEqual([])
+    expect([lost + idleCuts > 0, lost <= 64]).toEqual([true, true])
+    expect(workersOf(server.pid)).toContain(before[1] as number)
+    expect(server.output()).toContain('a worker ended: it is replaced')
+  })
 
-  test(
-    'one that gets SIGTERM by itself lets its clients go, and is replaced',
-    async () => {
-      const { server, url } = await place.start()
-      const clients = startClients(url, { count: 16, path: PATH, key: KEY })
-      await until(() => clients.load.good > 200)
-      const [first = 0, second = 0] = workersOf(server.pid)
-      process.kill(first, 'SIGTERM')
-      await until(() => !isAlive(first) && workersOf(server.pid).length === 2)
-      expect((await clients.stop()).failures).toEqual({})
-      expect(workersOf(server.pid)).toContain(second)
-    },
-    TIMEOUT_MS,
-  )
+  test('one that gets SIGTERM by itself lets its clients go, and is replaced', async () => {
+    const { server, url } = await place.start()
+    const clients = startClients(url, { count: 16, path: PATH, key: KEY })
+    await until(() => clients.load.good > 200)
+    const [first = 0, second = 0] = workersOf(server.pid)
+    process.kill(first, 'SIGTERM')
+    await until(() => !isAlive(first) && workersOf(server.pid).length === 2)
+    expect((await clients.stop()).failures).toEqual({})
+    expect(workersOf(server.pid)).toContain(second)
+  })
 
-  test(
-    'one that cannot start is tried again, ever later, while the others serve',
-    async () => {
-      const { server, url } = await place.start()
-      const sql = connect(place.DATABASE_URL)
-      await sql`alter table absence rename to gone`
-      process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
-      await server.waitFor(/pauseMs=200/)
-      expect(server.output()).toContain('Absence needs a migration')
-      expect((await fetch(url + PATH, { headers })).status).toBe(200)
-      const attempts = server.output().match(/a worker cannot start/g)?.length ?? 0
-      expect(attempts).toBeLessThanOrEqual(4)
-      await sql`alter table gone rename to absence`
-      await sql.end()
-      const [there = 0] = workersOf(server.pid)
-      await until(() => workersOf(server.pid).length === 2)
-      expect(workersOf(server.pid)).toContain(there)
-    },
-    TIMEOUT_MS,
-  )
+  test('one that cannot start is tried again, ever later, while the others serve', async () => {
+    const { server, url } = await place.start()
+    const sql = connect(place.DATABASE_URL)
+    await sql`alter table absence rename to gone`
+    process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
+    await server.waitFor(/pauseMs=200/)
+    expect(server.output()).toContain('Absence needs a migration: relation "absence" does not exist')
+    expect((await fetch(url + PATH, { headers })).status).toBe(200)
+    const attempts = server.output().match(/a worker cannot start/g)?.length ?? 0
+    expect(attempts).toBeLessThanOrEqual(4)
+    await sql`alter table gone rename to absence`
+    await sql.end()
+    const [there = 0] = workersOf(server.pid)
+    await until(() => workersOf(server.pid).length === 2)
+    expect(workersOf(server.pid)).toContain(there)
+  })
 
-  test(
-    'stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it',
-    async () => {
-      const server = place.launch({ WORKERS: '3' })
-      await until(() => workersOf(server.pid).length >= 2)
-      server.kill('SIGUSR2')
-      await server.waitFor(LISTENS)
-      const first = workersOf(server.pid)
-      server.kill('SIGUSR2')
-      server.kill('SIGUSR2')
-      await Bun.sleep(150)
-      process.kill(first[1] as number, 'SIGKILL')
-      // While one is exchanged there is one more; three seconds without a change mean that all is over.
-      await until(async () => {
-        const before = await renewed(server.pid, 3, first)
-        await Bun.sleep(3_000)
-        return Bun.deepEquals(workersOf(server.pid), before)
+  test('stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it', async () => {
+    const server = place.launch({ WORKERS: '3' })
+    await until(() => workersOf(server.pid).length >= 2)
+    server.kill('SIGUSR2')
+    await server.waitFor(LISTENS)
+    const first = workersOf(server.pid)
+    server.kill('SIGUSR2')
+    server.kill('SIGUSR2')
+    await Bun.sleep(150)
+    process.kill(first[1] as number, 'SIGKILL')
+    // While one is exchanged there is one more; three seconds without a change mean that all is over.
+    await until(async () => {
+      const before = await renewed(server.pid, 3, first)
+      await Bun.sleep(3_000)
+      return Bun.deepEquals(workersOf(server.pid), before)
+    })
+    expect(await server.stop()).toBe(0)
+    expect(server.output()).not.toContain('restart given up')
+  })
+
+  test('one that hangs is ended and replaced', async () => {
+    const { server, url } = await place.start()
+    const [hanging = 0] = workersOf(server.pid)
+    process.kill(hanging, 'SIGSTOP')
+    await server.waitFor(/a worker does not answer: it is killed and replaced/)
+    await renewed(server.pid, 2, [hanging])
+    expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
+  })
+
+  test('one that dies while the others start is replaced', async () => {
+    const server = place.launch({ WORKERS: '4' })
+    await until(() => workersOf(server.pid).length >= 2)
+    process.kill(Math.min(...workersOf(server.pid)), 'SIGKILL')
+    await server.waitFor(LISTENS)
+    await until(() => workersOf(server.pid).length === 4)
+  })
+
+  test('one that is killed while it starts is started again: the first, one of the others, one in the place of a dead one', async () => {
+    const server = place.launch({ WORKERS: '2' })
+    const killed: number[] = []
+    const killNext = async (alive: number) => {
+      let fresh: number[] = []
+      await until(() => {
+        fresh = workersOf(server.pid).filter((worker) => !killed.includes(worker))
+        return fresh.length > alive
       })
-      server.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-      expect(server.output()).not.toContain('restart given up')
-    },
-    TIMEOUT_MS,
-  )
+      killed.push(Math.max(...fresh))
+      process.kill(killed.at(-1) as number, 'SIGKILL')
+    }
+    await killNext(0)
+    await killNext(0)
+    await killNext(1)
+    const [, url = ''] = await server.waitFor(LISTENS)
+    await until(() => workersOf(server.pid).length === 2)
+    expect(server.output().match(/a worker was killed during its start: it is started again/g)?.length).toBe(3)
+    await killNext(1)
+    await killNext(1)
+    await until(() => server.output().match(/a worker was killed during its start: it is started again/g)?.length === 4)
+    await until(() => workersOf(server.pid).length === 2)
+    expect((await fetch(url + PATH, { headers })).status).toBe(200)
+    expect(server.output()).not.toContain('a worker cannot start')
+  })
 
-  test(
-    'one that hangs is ended and replaced',
-    async () => {
-      const { server, url } = await place.start()
-      const [hanging = 0] = workersOf(server.pid)
-      process.kill(hanging, 'SIGSTOP')
-      await server.waitFor(/a worker does not answer: it is killed and replaced/)
-      await renewed(server.pid, 2, [hanging])
-      expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
-    },
-    TIMEOUT_MS,
-  )
+  test('one that is killed at each start ends the start, with how it ended', async () => {
+    const server = place.launch({ WORKERS: '1' })
+    let hasEnded = false
+    server.ended.then(() => (hasEnded = true))
+    for (; !hasEnded; await Bun.sleep(1)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toContain('a worker ended with SIGKILL before it was ready')
+  })
 
-  test(
-    'one that dies while the others start is replaced',
-    async () => {
-      const server = place.launch({ WORKERS: '4' })
-      await until(() => workersOf(server.pid).length >= 2)
-      process.kill(Math.min(...workersOf(server.pid)), 'SIGKILL')
-      await server.waitFor(LISTENS)
-      await until(() => workersOf(server.pid).length === 4)
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'one that is killed while it starts is started again: the first, one of the others, one in the place of a dead one',
-    async () => {
-      const server = place.launch({ WORKERS: '2' })
-      const killed: number[] = []
-      const killNext = async (alive: number) => {
-        let fresh: number[] = []
-        await until(() => {
-          fresh = workersOf(server.pid).filter((worker) => !killed.includes(worker))
-          return fresh.length > alive
-        })
-        killed.push(Math.max(...fresh))
-        process.kill(killed.at(-1) as number, 'SIGKILL')
-      }
-      await killNext(0)
-      await killNext(0)
-      await killNext(1)
-      const [, url = ''] = await server.waitFor(LISTENS)
-      await until(() => workersOf(server.pid).length === 2)
-      expect(server.output().match(/a worker was killed during its start: it is started again/g)?.length).toBe(3)
-      await killNext(1)
-      await killNext(1)
-      await until(() => server.output().match(/a worker was killed during its start: it is started again/g)?.length === 4)
-      await until(() => workersOf(server.pid).length === 2)
-      expect((await fetch(url + PATH, { headers })).status).toBe(200)
-      expect(server.output()).not.toContain('a worker cannot start')
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'one that is killed at each start ends the start, with how it ended',
-    async () => {
-      const server = place.launch({ WORKERS: '1' })
-      let hasEnded = false
-      server.ended.then(() => (hasEnded = true))
-      for (; !hasEnded; await Bun.sleep(1)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')
-      expect(await server.ended).toBe(1)
-      expect(server.output()).toContain('a worker ended with SIGKILL before it was ready')
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'they end with their supervisor, even if that is killed, and the next start has the port',
-    async () => {
-      const { server } = await place.start()
-      const workers = workersOf(server.pid)
-      server.kill('SIGKILL')
-      await until(() => !workers.some(isAlive))
-      const next = await place.start()
-      expect((await fetch(next.url + PATH, { headers })).status).toBe(200)
-    },
-    TIMEOUT_MS,
-  )
+  test('they end with their supervisor, even if that is killed, and the next start has the port', async () => {
+    const { server } = await place.start()
+    const workers = workersOf(server.pid)
+    server.kill('SIGKILL')
+    await until(() => !workers.some(isAlive))
+    const next = await place.start()
+    expect((await fetch(next.url + PATH, { headers })).status).toBe(200)
+  })
 })
 
 describe('the port', () => {
-  test(
-    'is refused to a second server, although workers share it',
-    async () => {
-      const { url } = await place.start()
-      const second = runMain({
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        DATA_DIR: join(place.folder, 'second'),
-      })
-      expect(await second.ended).toBe(1)
-      expect(second.output()).toBe(`roster: port ${place.port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`)
-      expect((await fetch(url + PATH, { headers })).status).toBe(200)
-    },
-    TIMEOUT_MS,
-  )
+  test('is refused to a second server, although workers share it', async () => {
+    const { url } = await place.start()
+    const second = place.launch({ DATA_DIR: join(place.folder, 'second') })
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toBe(`roster: port ${place.port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`)
+    expect((await fetch(url + PATH, { headers })).status).toBe(200)
+  })
 
-  test(
-    'goes to one of two servers that start at the same moment',
-    async () => {
-      const settings = {
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        WORKERS: '2',
-        RATE_LIMIT_CLIENTS: '2',
-        BOOTSTRAP_API_KEY: KEY,
-      }
-      const both = ['a', 'b'].map((name) => runMain({ ...settings, DATA_DIR: join(place.folder, name) }))
-      const ends = await Promise.race(both.map(({ ended }) => ended))
-      expect(ends).toBe(1)
-      const winner = both.find(({ output }) => !output().includes('is taken'))
-      await winner?.waitFor(LISTENS)
-      expect((await fetch(`http://127.0.0.1:${place.port}${PATH}`, { headers })).status).toBe(200)
-    },
-    TIMEOUT_MS,
-  )
+  test('goes to one of two servers that start at the same moment', async () => {
+    const both = ['a', 'b'].map((name) => place.launch({ DATA_DIR: join(place.folder, name) }))
+    const ends = await Promise.race(both.map(({ ended }) => ended))
+    expect(ends).toBe(1)
+    const winner = both.find(({ output }) => !output().includes('is taken'))
+    await winner?.waitFor(LISTENS)
+    expect((await fetch(`http://127.0.0.1:${place.port}${PATH}`, { headers })).status).toBe(200)
+  })
 })

@@ -6,9 +6,9 @@ import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { startClients } from '../support/clients.ts'
 import { PATH, renewed, usePlace } from '../support/place.ts'
 import { temporaryFolder, until, workersOf } from '../support/process.ts'
+import { headersOf } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 
-const TIMEOUT_MS = 120_000
 const place = usePlace()
 
 /** Two certificates, and the files of the first as a server has them. */
@@ -41,75 +41,59 @@ describe('a server with a certificate of its own', () => {
     test('needs openssl, which this machine lacks', () => undefined)
     return
   }
-  test(
-    'speaks HTTPS, shows another certificate once there is one, and keeps the old one while the new one cannot be used',
-    async () => {
-      const { first, second, files, use } = certificates()
-      const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info' })
-      expect(url).toBe(`https://127.0.0.1:${place.port}`)
-      const ca = readFileSync(first.certificate, 'utf8')
-      const answer = await fetch(`${url}${PATH}`, { headers: { authorization: `ApiKey ${KEY}` }, tls: { ca } })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('link') ?? '').not.toContain('http:')
-      const created = await fetch(`${url}/Companies`, {
-        method: 'POST',
-        headers: { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' },
-        body: '{"Name": "Dry Dock"}',
-        tls: { ca },
-      })
-      expect(created.headers.get('location')).toStartWith(`${url}/Companies/`)
-      await expect(fetch(`http://127.0.0.1:${place.port}/livez`)).rejects.toThrow()
+  test('speaks HTTPS, shows another certificate once there is one, and keeps the old one while the new one cannot be used', async () => {
+    const { first, second, files, use } = certificates()
+    const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info' })
+    expect(url).toBe(`https://127.0.0.1:${place.port}`)
+    const ca = readFileSync(first.certificate, 'utf8')
+    const answer = await fetch(`${url}${PATH}`, { headers: headersOf(KEY), tls: { ca } })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('link') ?? '').not.toContain('http:')
+    const init = { method: 'POST', headers: headersOf(KEY), body: '{"Name": "Dry Dock"}', tls: { ca } }
+    const created = await fetch(`${url}/Companies`, init)
+    expect(created.headers.get('location')).toStartWith(`${url}/Companies/`)
+    await expect(fetch(`http://127.0.0.1:${place.port}/livez`)).rejects.toThrow()
 
-      const before = await shown(place.port)
-      const workers = workersOf(server.pid)
-      writeFileSync(files.TLS_CERT, 'no certificate')
-      await server.waitFor(/the new certificate cannot be used: the old one is kept/)
-      copyFileSync(second.certificate, files.TLS_CERT)
-      await server.waitFor(/another key than the one that TLS_CERT is for/)
-      expect([await shown(place.port), workersOf(server.pid)]).toEqual([before, workers])
+    const before = await shown(place.port)
+    const workers = workersOf(server.pid)
+    writeFileSync(files.TLS_CERT, 'no certificate')
+    await server.waitFor(/the new certificate cannot be used: the old one is kept/)
+    copyFileSync(second.certificate, files.TLS_CERT)
+    await server.waitFor(/another key than the one that TLS_CERT is for/)
+    expect([await shown(place.port), workersOf(server.pid)]).toEqual([before, workers])
 
-      use(second)
-      await renewed(server.pid, 2, workers)
-      await server.waitFor(/restart done/)
-      expect(await shown(place.port)).not.toBe(before)
-      const next = { ca: readFileSync(second.certificate, 'utf8') }
-      expect((await fetch(`${url}/livez`, { tls: next })).status).toBe(200)
-      // A worker that dies later has a successor with the same.
-      const [one = 0] = workersOf(server.pid)
-      process.kill(one, 'SIGKILL')
-      await renewed(server.pid, 2, [one])
-      expect((await fetch(`${url}/livez`, { tls: next, keepalive: false })).status).toBe(200)
-    },
-    TIMEOUT_MS,
-  )
+    use(second)
+    await renewed(server.pid, 2, workers)
+    await server.waitFor(/restart done/)
+    expect(await shown(place.port)).not.toBe(before)
+    const next = { ca: readFileSync(second.certificate, 'utf8') }
+    expect((await fetch(`${url}/livez`, { tls: next })).status).toBe(200)
+    // A worker that dies later has a successor with the same.
+    const [one = 0] = workersOf(server.pid)
+    process.kill(one, 'SIGKILL')
+    await renewed(server.pid, 2, [one])
+    expect((await fetch(`${url}/livez`, { tls: next, keepalive: false })).status).toBe(200)
+  })
 
-  test(
-    'fails no request of clients while it changes',
-    async () => {
-      const { second, files, use } = certificates()
-      const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info', WORKERS: '1' })
-      const clients = startClients(url, { count: 16, path: PATH, key: KEY })
-      await until(() => clients.load.good > 100)
-      use(second)
-      await server.waitFor(/restart done/)
-      const { failures } = await clients.stop()
-      expect(Object.keys(failures).filter((what) => !what.startsWith('not connected'))).toEqual([])
-    },
-    TIMEOUT_MS,
-  )
+  test('fails no request of clients while it changes', async () => {
+    const { second, files, use } = certificates()
+    const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info', WORKERS: '1' })
+    const clients = startClients(url, { count: 16, path: PATH, key: KEY })
+    await until(() => clients.load.good > 100)
+    use(second)
+    await server.waitFor(/restart done/)
+    const { failures } = await clients.stop()
+    expect(Object.keys(failures).filter((what) => !what.startsWith('not connected'))).toEqual([])
+  })
 
-  test(
-    'does not start with one that cannot be used',
-    async () => {
-      const { first, second, files } = certificates()
-      copyFileSync(second.key, files.TLS_KEY)
-      const wrong = place.launch(files)
-      expect(await wrong.ended).toBe(1)
-      await wrong.waitFor(/TLS_KEY has another key than the one that TLS_CERT is for/)
-      const gone = place.launch({ TLS_CERT: first.certificate, TLS_KEY: '/nowhere/tls.key' })
-      expect(await gone.ended).toBe(1)
-      await gone.waitFor(/TLS_KEY \/nowhere\/tls\.key cannot be read \(ENOENT\)/)
-    },
-    TIMEOUT_MS,
-  )
+  test('does not start with one that cannot be used', async () => {
+    const { first, second, files } = certificates()
+    copyFileSync(second.key, files.TLS_KEY)
+    const wrong = place.launch(files)
+    expect(await wrong.ended).toBe(1)
+    await wrong.waitFor(/TLS_KEY has another key than the one that TLS_CERT is for/)
+    const gone = place.launch({ TLS_CERT: first.certificate, TLS_KEY: '/nowhere/tls.key' })
+    expect(await gone.ended).toBe(1)
+    await gone.waitFor(/TLS_KEY \/nowhere\/tls\.key cannot be read \(ENOENT\)/)
+  })
 })

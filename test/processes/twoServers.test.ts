@@ -1,29 +1,15 @@
 import { afterEach, expect, test } from 'bun:test'
-import { rmSync } from 'node:fs'
-import { memoryFolderOf } from '../../src/os/folder.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
-import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { endServers, serve } from '../support/serve.ts'
 
-const folders: ReturnType<typeof temporaryFolder>[] = []
-afterEach(async () => {
-  await endPrograms()
-  for (const { path, remove } of folders.splice(0)) {
-    rmSync(memoryFolderOf(path, 0), { recursive: true, force: true })
-    remove()
-  }
-})
+afterEach(endServers)
 
 test('two servers that start at once on a new database both start; each migration is applied once', async () => {
   const DATABASE_URL = await asPlainRole(await createDatabase('empty'))
-  const settings = { DATABASE_URL, WORKERS: '1', DATABASE_POOL: '2', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY }
-  const servers = [0, 1].map(() => {
-    const folder = temporaryFolder()
-    folders.push(folder)
-    return runMain({ ...settings, DATA_DIR: folder.path, LOG_LEVEL: 'warn' })
-  })
-  const urls = await Promise.all(servers.map(async (server) => (await server.waitFor(/listens on (http:\S+?),/))[1]))
+  const settings = { DATABASE_URL, WORKERS: '1', DATABASE_POOL: '2' }
+  const servers = await Promise.all([serve(settings), serve(settings)])
+  const [one, other] = servers
 
   const sql = connect(DATABASE_URL)
   const applied = await sql`select file, applied from migration where checksum <> '' order by file`
@@ -34,14 +20,11 @@ test('two servers that start at once on a new database both start; each migratio
   await sql.end()
 
   // What one writes, and where one ends a page, the other one knows.
-  const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-  for (const number of [1, 2, 3, 4, 5, 6])
-    expect((await fetch(`${urls[0]}/Companies`, { method: 'POST', headers, body: `{"Name":"${number}"}` })).status).toBe(201)
-  const page = await fetch(`${urls[0]}/Companies?PageSize=5`, { headers })
+  for (const number of [1, 2, 3, 4, 5, 6]) expect((await one.ask('POST', '/Companies', { Name: `${number}` })).status).toBe(201)
+  const page = await one.ask('GET', '/Companies?PageSize=5')
   const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] as string
-  const rest = await fetch(next.replace(urls[0] as string, urls[1] as string), { headers })
-  expect([rest.status, ((await rest.json()) as { name: string }[]).map(({ name }) => name)]).toEqual([200, ['6']])
-  for (const server of servers) server.kill('SIGTERM')
-  expect(await Promise.all(servers.map(({ ended }) => ended))).toEqual([0, 0])
-  for (const server of servers) expect(server.output()).not.toMatch(/ (warn|error) /)
+  const rest = await other.ask('GET', next.slice(one.url.length))
+  expect([rest.status, rest.body.map(({ name }: { name: string }) => name)]).toEqual([200, ['6']])
+  expect(await Promise.all(servers.map(({ server }) => server.stop()))).toEqual([0, 0])
+  for (const { server } of servers) expect(server.output()).not.toMatch(/ (warn|error) /)
 })

@@ -2,14 +2,15 @@ import { workersOf } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { untilSettled } from '../support/settled.ts'
 import { HookReader } from './hookReader.ts'
+import { Findings } from './lists/check.ts'
 import { Cluster } from './lists/cluster.ts'
-import { crashPostgres, signal, terminate } from './lists/faults.ts'
+import { crashPostgres, type Fault, signal, terminate } from './lists/faults.ts'
+import { fill, readIds, writeOnce, writeOutside } from './lists/writes.ts'
 
 interface Options {
   readonly seed: number
   /** Faults, each followed by some writes. */
   readonly rounds: number
-  readonly writers?: number
   /** Writes that are answered between two faults. */
   readonly writes?: number
 }
@@ -31,7 +32,7 @@ interface Line {
   readonly action: 'create' | 'update' | 'delete'
 }
 
-type Fault = (cluster: Cluster, random: Random) => Promise<unknown>
+const WRITERS = 8
 const FAULTS: readonly Fault[] = [
   async ({ pid }, random) => signal(random.pick(workersOf(pid)), 'SIGKILL'),
   (cluster) => cluster.restartPostgres('SIGINT'),
@@ -41,22 +42,33 @@ const FAULTS: readonly Fault[] = [
 ]
 
 /** Keeps a copy by the changes, and has webhooks posted, while clients write and things are killed; says where either differs from the database. */
-export async function proveChanges({ seed, rounds, writers = 8, writes = 60 }: Options): Promise<Found> {
+export async function proveChanges({ seed, rounds, writes = 60 }: Options): Promise<Found> {
   let hooks: HookReader | null = null
-  const cluster = await Cluster.open({ WORKERS: '2', CHANGES_VALUES: 'on', HOOKS_ALLOW: '127.0.0.1' }, { isAlone: true })
+  const cluster = await Cluster.open({ cached: { CHANGES_VALUES: 'on', HOOKS_ALLOW: '127.0.0.1' }, isAlone: true })
   try {
     const random = new Random(seed)
     await cluster.untilAnswered()
     const copy = new Copy(cluster)
     await copy.begin()
     hooks = await HookReader.open(cluster)
-    const clients = Array.from({ length: writers }, (_, index) => new Writer(cluster, new Random(seed + index + 1)))
+    await fill(cluster)
+    const findings = new Findings()
+    const ids = await readIds(cluster)
     let isOver = false
-    const work = Promise.all(clients.map((client) => client.run(() => isOver)))
-    const following = copy.follow(() => isOver)
-    const answered = () => clients.reduce((sum, client) => sum + client.answered, 0)
+    let answered = 0
+    let unanswered = 0
+    const write = async () => {
+      while (!isOver) {
+        if (random.chance(25)) await writeOutside(cluster, random, findings)
+        const status = await writeOnce(cluster, random, ids, findings, true)
+        if (status >= 200 && status < 500) answered++
+        else unanswered++
+        if (status === 0) await Bun.sleep(20)
+      }
+    }
+    const work = Promise.all([copy.follow(() => isOver), ...Array.from({ length: WRITERS }, write)])
     const untilWritten = async () => {
-      for (const most = answered() + writes; answered() < most; ) await Bun.sleep(20)
+      for (const most = answered + writes; answered < most; ) await Bun.sleep(20)
     }
     for (let round = 0; round < rounds; round++) {
       await untilWritten()
@@ -64,91 +76,18 @@ export async function proveChanges({ seed, rounds, writers = 8, writes = 60 }: O
     }
     await untilWritten()
     isOver = true
-    await Promise.all([work, following])
+    await work
     await cluster.untilAnswered()
-    await untilIdle(cluster)
+    await cluster.untilQuiet()
     await untilSettled(cluster.sql)
     await copy.catchUp()
     await hooks.untilTold()
     const differences = [...(await copy.differences()), ...(await brokenChains(cluster)), ...hooks.differences(copy.lines)]
-    const unanswered = clients.reduce((sum, client) => sum + client.unanswered, 0)
-    return {
-      differences,
-      answered: answered(),
-      unanswered,
-      lines: copy.lines.length,
-      rows: copy.rows.size,
-      deliveries: hooks.deliveries,
-    }
+    const [lines, rows] = [copy.lines.length, copy.rows.size]
+    return { differences, answered, unanswered, lines, rows, deliveries: hooks.deliveries }
   } finally {
     await cluster.close()
     await hooks?.close()
-  }
-}
-
-/** What was sent and not answered may still be done until then. */
-async function untilIdle({ sql }: Cluster) {
-  for (;;) {
-    const [row] = await sql`
-      select count(*)::int as count from pg_stat_activity where application_name like 'roster%' and state <> 'idle'`
-    if (row?.count === 0) return
-    await Bun.sleep(50)
-  }
-}
-
-class Writer {
-  answered = 0
-  unanswered = 0
-  /** Rows that it knows of, the others' too. */
-  private static readonly IDS_MAX = 60
-
-  constructor(
-    private readonly cluster: Cluster,
-    private readonly random: Random,
-  ) {}
-
-  async run(isOver: () => boolean) {
-    while (!isOver()) {
-      const { status } = await this.write()
-      if (status >= 200 && status < 500) this.answered++
-      else this.unanswered++
-    }
-  }
-
-  private write(): Promise<{ status: number }> {
-    const { cluster, random } = this
-    const id = 1 + random.below(Writer.IDS_MAX)
-    const companyId = random.chance(30) ? null : 1 + random.below(Writer.IDS_MAX)
-    const name = `n${random.below(5)}`
-    const kind = random.below(13)
-    if (kind >= 10) return this.writeBySql(id, name)
-    if (kind < 2) return cluster.ask('/Companies', 'POST', { Name: name })
-    if (kind < 4) return cluster.ask('/Employees', 'POST', { FirstName: name, CompanyId: companyId })
-    if (kind < 6) return cluster.ask(`/Companies/${id}`, 'PATCH', { Name: name, Enabled: random.chance(50) })
-    if (kind < 8) return cluster.ask(`/Employees/${id}`, 'PATCH', { LastName: name, CompanyId: companyId })
-    if (kind < 9) return cluster.ask(`/Employees/${id}`, 'PUT', { LastName: name })
-    return cluster.ask(random.chance(50) ? `/Companies/${id}` : `/Employees/${id}`, 'DELETE')
-  }
-
-  /** Past the service, in transactions of several statements that take some time, and may be undone. */
-  private async writeBySql(id: number, name: string): Promise<{ status: number }> {
-    const { cluster, random } = this
-    const statements = [
-      `insert into company (name, enabled) values ('${name}', true), ('${name}', false)`,
-      `insert into employee (first_name, company_id, company_key) select '${name}', id, name_key from company where id % 7 = ${random.below(7)} limit 3`,
-      `update company set name = '${name}' where id in (${id}, ${id + 1})`,
-      `update employee set last_name = '${name}' where id % 5 = ${random.below(5)} and id <= ${Writer.IDS_MAX}`,
-      `delete from employee where id = ${id}`,
-      `delete from company where id = ${id} and not exists (select from employee where company_id = ${id})`,
-    ]
-    const chosen = Array.from({ length: 1 + random.below(3) }, () => random.pick(statements))
-    // As one query, which is one transaction, and survives the end of its connection.
-    const text = chosen.join(`; select pg_sleep(0.00${random.below(10)}); `)
-    return cluster.sql.unsafe(random.chance(20) ? `${text}; select 1 / 0` : text).then(
-      () => ({ status: 200 }),
-      // Also by a deadlock, a reference that has gone, a lost connection.
-      () => ({ status: 500 }),
-    )
   }
 }
 
@@ -201,14 +140,8 @@ class Copy {
   async differences(): Promise<string[]> {
     const found: string[] = []
     const there = new Map<string, string>()
-    for (const [plural, table] of [
-      ['Companies', 'company'],
-      ['Employees', 'employee'],
-    ] as const)
-      for (const { id } of await this.cluster.sql.unsafe(`select id from ${table}`)) {
-        const path = `/${plural}/${id}`
-        there.set(path, await this.answer(path))
-      }
+    for (const [plural, ids] of Object.entries(await readIds(this.cluster)))
+      for (const id of ids) there.set(`/${plural}/${id}`, await this.answer(`/${plural}/${id}`))
     const lasts = new Map<string, string>()
     for (const { entity, id, action } of this.lines) {
       const path = `/${entity}/${id}`

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { loadMany } from '../support/manyRows.ts'
+import { LISTENS } from '../support/place.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { type RunningProgram, run } from '../support/process.ts'
+import { keyIn, MAIN, roster } from '../support/serve.ts'
 import { CONTENDED, PAUSE_MS, statusOf, type Writes } from './greedyClients.ts'
 
 interface Options {
@@ -48,16 +50,10 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   try {
     await fill(folder, options.absences)
     const columns = { ...(options.columnsMb == null ? {} : { MEMORY_MB: String(options.columnsMb) }) }
-    const settings = { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error', ...columns }
-    const program = (words: readonly string[]) =>
-      run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ...settings, LOG_FORMAT: 'pretty' })
-    const keyOf = async (name: string) => {
-      const made = program(['keys', 'create', '--name', name, '--rights', '*:read,*:write'])
-      await made.ended
-      return made.output().trim().split('\n').at(-1) as string
-    }
-    const server = program([])
-    const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+    const keyOf = async (name: string) =>
+      keyIn(await roster({ DATA_DIR: folder }, 'keys', 'create', '--name', name, '--rights', '*:read,*:write'))
+    const server = run(MAIN, { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error', LOG_FORMAT: 'pretty', ...columns })
+    const [, url = ''] = await server.waitFor(LISTENS)
     try {
       const others = await Promise.all(names('other', OTHERS).map(keyOf))
       const greedy: string[] = []
@@ -67,12 +63,10 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
       await attack.waitFor(/all clients ask/)
       await Bun.sleep(1_000)
       const beside = await serveOthers(url, others, options.seconds)
-      attack.kill('SIGTERM')
-      await attack.ended
+      await attack.stop()
       return { alone, beside, greedy: attack.output().match(/\d+ were asked for.*/)?.[0] ?? '' }
     } finally {
-      server.kill('SIGTERM')
-      await server.ended
+      await server.stop()
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -21,7 +21,6 @@ interface Options {
   /** Each for as many of the requests. */
   readonly seeds: readonly number[]
   readonly requests: number
-  readonly connections?: number
   /** The attempt of each seed to begin with, as a line of an earlier run says. */
   readonly from?: number
 }
@@ -60,7 +59,7 @@ export async function fillForHostile(sql: postgres.Sql): Promise<void> {
 
 /** Sends a server what clients should not, and judges each answer, and what the server holds at the end. */
 export async function proveHostile(options: Options): Promise<Findings> {
-  const { url, pid, log, seeds, requests, connections = CONNECTIONS, from = 0 } = options
+  const { url, pid, log, seeds, requests, from = 0 } = options
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
   const described = new Conformance(document)
   const surface = surfaceOf(await loadEntities(), document)
@@ -70,9 +69,9 @@ export async function proveHostile(options: Options): Promise<Findings> {
     const { rssMb, descriptors } = resourcesOf(pids)
     return { rssMb: sum(rssMb), descriptors: sum(descriptors) }
   }
-  await run.send(requests / 10, connections)
+  await run.send(requests / 10)
   const before = await hold()
-  await run.send(requests, connections)
+  await run.send(requests)
   let after = await hold()
   await until(async () => {
     after = await hold()
@@ -115,9 +114,9 @@ class Run {
   }
 
   /** Until so many requests were sent in all. */
-  async send(requests: number, connections: number): Promise<void> {
+  async send(requests: number): Promise<void> {
     await Promise.all(
-      Array.from({ length: connections }, async () => {
+      Array.from({ length: CONNECTIONS }, async () => {
         const connection = new Connection(this.url)
         while (this.sent < requests && this.faults.length < FAULTS_MAX) await this.attempt(connection)
         connection.close()

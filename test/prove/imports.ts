@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
-import { run, workersOf } from '../support/process.ts'
+import { run, temporaryFolder, workersOf } from '../support/process.ts'
 import { Random } from '../support/random.ts'
+import { MAIN } from '../support/serve.ts'
 
 interface Options {
   readonly seed: number
@@ -33,8 +33,8 @@ const KILL_MS_MAX = 12
 export async function proveImports({ seed, server, key, kills }: Options): Promise<Imported> {
   const { url, pid, sql } = server
   const random = new Random(seed)
-  const folder = mkdtempSync(join(tmpdir(), 'roster-import-'))
-  const path = join(folder, 'companies.csv')
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'companies.csv')
   const rows = (CALM_REQUESTS + 1) * kills * PIECE_ROWS
   const names = Array.from({ length: rows }, (_, index) => `Import ${seed} ${index}`)
   writeFileSync(path, `name\n${names.join('\n')}\n`)
@@ -57,7 +57,7 @@ export async function proveImports({ seed, server, key, kills }: Options): Promi
     },
   })
   const words = ['import', 'companies', path, '--url', proxy.url.href, '--piece', String(PIECE_ROWS)]
-  const begin = () => run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ROSTER_KEY: key })
+  const begin = () => run([...MAIN, ...words], { ROSTER_KEY: key })
   let program = begin()
   try {
     let end = await program.ended
@@ -68,7 +68,7 @@ export async function proveImports({ seed, server, key, kills }: Options): Promi
   } finally {
     program.kill('SIGKILL')
     await proxy.stop(true)
-    rmSync(folder, { recursive: true })
+    folder.remove()
   }
 }
 

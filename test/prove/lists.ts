@@ -1,6 +1,6 @@
 import { Random } from '../support/random.ts'
 import { checkCursors, checkExactly, checkSanity, Findings, inParallel } from './lists/check.ts'
-import { Cluster } from './lists/cluster.ts'
+import { Cluster, type Name } from './lists/cluster.ts'
 import { type Fault, faults } from './lists/faults.ts'
 import { type List, randomList } from './lists/randomList.ts'
 import { proveStates } from './lists/states.ts'
@@ -8,14 +8,12 @@ import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes
 
 interface Options {
   readonly seed: number
-  /** Of the server, beside what the proof needs. */
-  readonly environment?: Record<string, string>
   /** Rounds in which one thing happens after another. */
   readonly alone: number
   /** Rounds of a second in which many clients write and list. */
   readonly together: number
   /** Names of faults, or how many are drawn. */
-  readonly faults: number | readonly string[]
+  readonly faults: number | readonly FaultName[]
   /** Times in which one writes and many read, so that it is known what each answer has to be. */
   readonly states: number
   readonly statesForMs: number
@@ -31,21 +29,23 @@ export interface Proof {
   readonly remembered: number
 }
 
+type FaultName = keyof typeof faults
+
 /** So many lists are asked for in turns, and now and then one of them is exchanged for another. */
 const LISTS = 40
 const TOGETHER_MS = 1_000
-/** Before a fault, and behind it, while clients go on. */
-const AROUND_MS = 300
+/** After which a server that was not there is asked again. */
+const GONE_MS = 20
 /** So often each, that hardly ever a worker is left out. */
 const ASKED = 6
 const LOCKED_MS = 1_000
 
 /** Writes and lists at random on a server of two workers, and judges every answer. */
 export async function proveLists(options: Options): Promise<Proof> {
-  const cluster = await Cluster.open(options.environment)
+  const cluster = await Cluster.open()
   try {
     await fill(cluster)
-    const prover = new Prover(cluster, options.seed)
+    const prover = new Prover(cluster, new Random(options.seed))
     const { findings } = prover
     for (let round = 0; round < options.alone; round++) await prover.alone(round)
     for (let round = 0; round < options.together; round++) await prover.together(`together ${round}`)
@@ -53,33 +53,41 @@ export async function proveLists(options: Options): Promise<Proof> {
     const { states, statesForMs, listsMin = 0 } = options
     for (let round = 0; round < states || (findings.counts.states ?? 0) < listsMin; round++)
       await prover.states(`states ${round}`, statesForMs)
-    for (const fault of prover.chosen(options.faults)) await prover.together(fault.name, fault)
+    for (const name of prover.chosen(options.faults)) await prover.together(name, faults[name])
     return { counts: findings.counts, differences: findings.differences, remembered }
   } finally {
     await cluster.close()
   }
 }
 
-class Prover {
+interface Setting {
+  /** Those that clients write to, and ask. */
+  readonly servers: readonly Name[]
+  /** What others write. */
+  readonly writeOutside: typeof writeOutside
+  /** Others write what answers do not show, such as infinite dates. */
+  readonly hasForeignRows: boolean
+  /** Before a fault, and at most behind it, while clients go on. */
+  readonly aroundMs: number
+}
+
+const SETTING: Setting = { servers: ['cached'], writeOutside, hasForeignRows: false, aroundMs: 300 }
+
+export class Prover {
   readonly findings = new Findings()
-  private readonly random: Random
   private readonly lists: List[]
   constructor(
     private readonly cluster: Cluster,
-    seed: number,
+    private readonly random: Random,
+    private readonly setting = SETTING,
   ) {
-    this.random = new Random(seed)
     this.lists = Array.from({ length: LISTS }, () => randomList(this.random))
   }
 
-  /** As many of all, or those of these names. */
-  chosen(wanted: number | readonly string[]): Fault[] {
-    if (typeof wanted === 'number') return Array.from({ length: wanted }, () => this.random.pick(faults))
-    return wanted.map((name) => {
-      const found = faults.find((fault) => fault.name === name)
-      if (!found) throw new Error(`there is no fault of the name ${name}`)
-      return found
-    })
+  /** As many of all, or these. */
+  chosen(wanted: number | readonly FaultName[]): readonly FaultName[] {
+    const names = Object.keys(faults) as FaultName[]
+    return typeof wanted === 'number' ? Array.from({ length: wanted }, () => this.random.pick(names)) : wanted
   }
 
   /** One writes and many read: it is known what each answer has to be. */
@@ -97,7 +105,8 @@ class Prover {
 
   /** Clients and others write at once, and lists are read at once; then no one writes. */
   async together(moment: string, fault?: Fault): Promise<void> {
-    const { cluster, random, findings } = this
+    const { cluster, random, findings, setting } = this
+    const { servers, aroundMs } = setting
     const ids = await readIds(cluster)
     findings.count('together')
     let isOver = false
@@ -105,30 +114,21 @@ class Prover {
       while (!isOver) await work()
     }
     const ended = Promise.all([
-      ...Array.from({ length: 2 }, () => untilOver(() => this.write(ids))),
-      ...Array.from({ length: 2 }, () => untilOver(() => this.sampleLists())),
-      untilOver(() => writeOutside(cluster, random, findings)),
+      ...[...servers, ...servers].map((server) => untilOver(() => this.write(ids, server))),
+      ...[...servers, ...servers].map((server) => untilOver(() => this.sampleLists(server))),
+      untilOver(() => setting.writeOutside(cluster, random, findings)),
     ])
-    await Bun.sleep(fault ? AROUND_MS : TOGETHER_MS)
-    await fault?.run(cluster, random)
-    if (fault) await Bun.sleep(random.below(AROUND_MS))
+    await Bun.sleep(fault ? aroundMs : TOGETHER_MS)
+    await fault?.(cluster, random)
+    if (fault) await Bun.sleep(random.below(aroundMs))
     isOver = true
     await ended
     // Nothing that was sent before is still on its way.
     if (fault) await cluster.untilAnswered()
     // The driver answers the first statement over a new connection with the end of the one before.
     await Promise.allSettled(Array.from({ length: 20 }, () => cluster.sql`select 1`))
-    await this.untilQuiet()
+    await cluster.untilQuiet()
     await this.check(`after ${moment}`, LISTS)
-  }
-
-  /** A write that was given up may still be under way. */
-  private async untilQuiet() {
-    for (let quiet = 0; quiet < 3; await Bun.sleep(20)) {
-      const [row] = await this.cluster.sql`
-        select count(*)::int as writing from pg_stat_activity where backend_xid is not null and pid <> pg_backend_pid()`
-      quiet = row?.writing === 0 ? quiet + 1 : 0
-    }
   }
 
   async remembered(): Promise<number> {
@@ -150,22 +150,24 @@ class Prover {
     return answered / (2 * lists.length)
   }
 
-  private async write(ids: Ids) {
-    await writeOnce(this.cluster, this.random, ids, this.findings, this.random.chance(50))
+  private async write(ids: Ids, server?: Name) {
+    const status = await writeOnce(this.cluster, this.random, ids, this.findings, this.random.chance(50), server)
+    if (status === 0) await Bun.sleep(GONE_MS)
   }
 
-  private async sampleLists() {
+  private async sampleLists(server: Name) {
     const list = this.random.pick(this.lists)
-    const answer = await this.cluster.ask(list.path)
+    const answer = await this.cluster.ask(list.path, 'GET', undefined, server)
     this.findings.count(`list ${answer.status}`)
-    if (answer.status === 200) checkSanity(list, answer, this.findings)
+    if (answer.status === 0) await Bun.sleep(GONE_MS)
+    if (answer.status === 200 && !this.setting.hasForeignRows) checkSanity(list, answer, this.findings)
   }
 
   private async check(moment: string, count: number) {
-    const { cluster, random, lists, findings } = this
+    const { cluster, random, lists, findings, setting } = this
     if (random.chance(50)) lists[random.below(LISTS)] = randomList(random)
     const checked = count >= LISTS ? lists : Array.from({ length: count }, () => random.pick(lists))
-    await checkExactly(cluster, checked, findings, moment)
+    await checkExactly(cluster, setting.servers, checked, findings, moment)
     if (random.chance(20)) await checkCursors(cluster, random.pick(lists), findings, moment)
   }
 }

@@ -1,14 +1,13 @@
 // The proofs of the rate limiter and of lists from memory, tests with many rounds, and hostile requests, over and over with
 // other random numbers: `npm run prove -- --minutes 10`.
 // The last line says how many differences were found; the exit code is 0 if there were none.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type postgres from 'postgres'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { connect } from '../support/postgres.ts'
-import { run as runProgram } from '../support/process.ts'
+import { endPrograms } from '../support/process.ts'
+import { dataFolder, endServers, serve } from '../support/serve.ts'
 import { KEY as TEST_KEY } from '../support/server.ts'
 import { proveChanges } from './changes.ts'
 import { proveContention } from './contention.ts'
@@ -90,11 +89,9 @@ const limiter: Record<string, Proof> = {
 let judged = 0
 const lists: Record<string, Proof> = {
   'lists from memory are what PostgreSQL says': async (seed) => {
-    const { counts, differences, remembered } = await proveLists({ seed, listsMin: options.lists, ...LISTS })
+    const { counts, ...found } = await proveLists({ seed, listsMin: options.lists, ...LISTS })
     judged += counts.states ?? 0
-    if (differences.length > 0)
-      throw new Differing(`${differences.length} differences, as ${differences.slice(0, 3).join('\n      ')}`, differences.length)
-    return { ...counts, remembered }
+    return same({ ...counts, ...found })
   },
 }
 
@@ -141,8 +138,7 @@ const hostile: Record<string, Proof> = {
         await fillForHostile(sql)
         const { requests, from } = options
         const { faults, ...found } = await proveHostile({ url, pid, log, seeds: [seed], requests, from })
-        if (faults.length > 0) throw new Differing(faults.join('\n      '), faults.length)
-        return found
+        return same({ ...found, differences: faults })
       },
     ),
 }
@@ -152,44 +148,26 @@ const DISTURBANCES: Disturbance[] = ['nothing', 'visibility', 'server', 'visibil
 /** Two servers, one PostgreSQL, one Redis, and what psql would write. */
 const machines: Record<string, Proof> = {
   'two machines': async (seed) => {
-    const found = await proveMachines({ seed, roundMs: 3_000, disturbances: DISTURBANCES })
-    const { counts, differences, settledMs, revokedMs } = found
+    const { counts, ...found } = await proveMachines({ seed, roundMs: 3_000, disturbances: DISTURBANCES })
+    const { differences, revokedMs } = found
     if (revokedMs > REVOKED_MS_MAX) differences.push(`a revoked key was accepted for ${revokedMs} ms`)
-    if (differences.length > 0)
-      throw new Differing(`${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(counts)}`, differences.length)
-    return { ...counts, revokedMs, settledMs }
+    return same({ ...counts, ...found })
   },
 }
 
 /** A copy that is kept by the changes, while others write and things are killed. */
 const changes: Record<string, Proof> = {
-  'a copy kept by the changes': async (seed) => {
-    const { differences, ...found } = await proveChanges({ seed, rounds: 6 })
-    if (differences.length > 0)
-      throw new Differing(`${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(found)}`, differences.length)
-    return found
-  },
+  'a copy kept by the changes': async (seed) => same(await proveChanges({ seed, rounds: 6 })),
 }
 
 /** A file of rows, while workers and the import itself are killed. */
 const imports: Record<string, Proof> = {
-  'a file imported once': async (seed) =>
-    withServer({ RATE_LIMITS: UNLIMITED }, async (server) => {
-      const { differences, ...found } = await proveImports({ seed, server, key: KEY, kills: 30 })
-      if (differences.length > 0) throw new Differing(differences.join('\n      '), differences.length)
-      return found
-    }),
+  'a file imported once': (seed) =>
+    withServer({ RATE_LIMITS: UNLIMITED }, async (server) => same(await proveImports({ seed, server, key: KEY, kills: 30 }))),
 }
 
 /** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
-const soakOf = (seconds: number): Record<string, Proof> => ({
-  soak: async (seed) => {
-    const { differences, ...found } = await proveSoak({ seed, seconds })
-    if (differences.length > 0)
-      throw new Differing(`${differences.join('\n      ')}\n      ${JSON.stringify(found)}`, differences.length)
-    return found
-  },
-})
+const soakOf = (seconds: number): Record<string, Proof> => ({ soak: async (seed) => same(await proveSoak({ seed, seconds })) })
 
 const groups = { limiter, lists, tests, fairness, hostile, machines, changes, imports }
 const options = new Command('prove')
@@ -240,6 +218,12 @@ if (judged > 0) console.log(`${judged} lists were judged beside writes`)
 console.log(`${done} proofs, ${differences} differences`)
 process.exit(differences === 0 ? 0 : 1)
 
+/** Findings beside differences. @throws Differing where there are any */
+function same<Found extends { differences: readonly string[] }>({ differences, ...found }: Found): Omit<Found, 'differences'> {
+  if (differences.length === 0) return found
+  throw new Differing([...differences.slice(0, 5), JSON.stringify(found)].join('\n      '), differences.length)
+}
+
 function judge(found: object, expected: Record<string, number>): Record<string, unknown> {
   const got = found as Record<string, number>
   const wrong = Object.keys(expected).filter((name) => got[name] !== expected[name])
@@ -283,21 +267,17 @@ interface Served {
 }
 
 async function withServer<Found>(own: Record<string, string>, work: (server: Served) => Promise<Found>): Promise<Found> {
-  const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
-  const embedded = await startEmbedded({ dataDir: join(folder, 'database'), access: 'everything' })
-  const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'warn' }
-  const keys = { RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY }
-  const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...keys, ...own })
+  const embedded = await startEmbedded({ dataDir: dataFolder(), access: 'everything' })
   const sql = connect(embedded.url)
   try {
-    const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+    const settings = { DATABASE_URL: embedded.url, RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY, ...own }
+    const { server, url } = await serve(settings)
     return await work({ url, pid: server.pid, sql, log: server.output })
   } finally {
-    server.kill('SIGTERM')
-    await server.ended
+    await endPrograms()
     await sql.end()
     await embedded.stop()
-    rmSync(folder, { recursive: true, force: true })
+    await endServers()
   }
 }
 

@@ -1,7 +1,6 @@
-import type { OpenApi } from '../../src/describe/openApi.ts'
 import { workersOf } from '../support/process.ts'
 import { Random } from '../support/random.ts'
-import { Cluster, KEY } from './lists/cluster.ts'
+import { Cluster } from './lists/cluster.ts'
 import { SoakClient } from './soak/client.ts'
 import { disturb, soakFaults } from './soak/faults.ts'
 import { KEPT, type OwnRow, shapes, versionIn } from './soak/rows.ts'
@@ -13,7 +12,6 @@ interface Options {
   readonly seconds: number
   /** Between faults, in seconds. */
   readonly pauseSeconds?: number
-  readonly clients?: number
   /** Names; without it all, in turns. */
   readonly faults?: readonly string[]
 }
@@ -40,7 +38,7 @@ const CALM_PART = 1 / 6
 
 /** Writes and reads for so long, while things are killed, cut and frozen, and judges each answer by what was written. */
 export async function proveSoak(options: Options): Promise<Soaked> {
-  const cluster = await Cluster.open({ WORKERS: String(WORKERS) }, { isAlone: true })
+  const cluster = await Cluster.open({ cached: { WORKERS: String(WORKERS) }, isAlone: true })
   try {
     return await soak(cluster, options)
   } finally {
@@ -49,17 +47,15 @@ export async function proveSoak(options: Options): Promise<Soaked> {
 }
 
 async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
-  const { seed, seconds, pauseSeconds = PAUSE_SECONDS, clients: count = CLIENTS, faults = Object.keys(soakFaults) } = options
+  const { seed, seconds, pauseSeconds = PAUSE_SECONDS, faults = Object.keys(soakFaults) } = options
   await cluster.untilAnswered()
   const { url } = cluster
   const [veteran = 0] = workersOf(cluster.pid)
   const [tally, watch, random] = [new Tally(), new Watch(cluster, veteran), new Random(seed)]
-  const takesKeys = await takesIdempotencyKeys(url)
   const endMs = performance.now() + seconds * 1_000
   const isOver = () => performance.now() >= endMs
-  const clients = Array.from({ length: count }, (_, index) => {
-    const place = { url, key: KEY, repeats: takesKeys && index % 2 === 0 }
-    return new SoakClient(`c${index}`, place, new Random(seed + index + 1), tally)
+  const clients = Array.from({ length: CLIENTS }, (_, index) => {
+    return new SoakClient(`c${index}`, { url, repeats: index % 2 === 0 }, new Random(seed + index + 1), tally)
   })
   let lookedMs = performance.now()
   const timer = setInterval(() => {
@@ -70,7 +66,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   }, SAMPLE_MS)
   const work = Promise.all([
     ...clients.map((client) => client.run(isOver)),
-    ...[1, 2].map((number) => disturb(url, KEY, new Random(seed - number), isOver, (what) => tally.count(what))),
+    ...[1, 2].map((number) => disturb(url, new Random(seed - number), isOver, (what) => tally.count(what))),
   ])
   // What fails is thrown when the time is over, below.
   work.catch(() => undefined)
@@ -83,7 +79,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   await work
   clearInterval(timer)
   await cluster.untilAnswered()
-  await untilIdle(cluster)
+  await cluster.untilQuiet()
   const rows = [...tally.settled, ...clients.flatMap((client) => [...client.rows, ...client.retired])]
   for (const row of rows) tally.judge(await faultInTable(cluster, row))
   tally.judge(await strangersIn(cluster, rows))
@@ -91,23 +87,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   for (const one of grown) tally.judge(one)
   if (!workersOf(cluster.pid).includes(veteran)) tally.judge('the oldest worker has ended')
   const { requests, counts, faults: done, differences } = tally
-  return { differences, requests, counts: sorted(counts), faults: done, rows: rows.length, held: report }
-}
-
-async function takesIdempotencyKeys(url: string): Promise<boolean> {
-  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
-  return JSON.stringify(document.components.parameters).includes('"Idempotency-Key"')
-}
-
-/** What was sent and not answered may still be done until then. */
-async function untilIdle({ sql }: Cluster): Promise<void> {
-  for (;;) {
-    const [row] = await sql`
-      select count(*)::int as count from pg_stat_activity
-      where application_name like 'roster%' and state <> 'idle' and query ~ '^(insert|update|delete|with)'`
-    if (row?.count === 0) return
-    await Bun.sleep(50)
-  }
+  return { differences, requests, counts, faults: done, rows: rows.length, held: report }
 }
 
 /** What the table says of a row, past the server: none twice, and each in a state that it may have. */
@@ -129,8 +109,4 @@ async function strangersIn({ sql }: Cluster, rows: readonly OwnRow[]): Promise<s
     if (stranger) return `${collection} has ${stranger.marker}, which was refused`
   }
   return null
-}
-
-function sorted(counts: Record<string, number>): Record<string, number> {
-  return Object.fromEntries(Object.entries(counts).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

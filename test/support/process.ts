@@ -14,6 +14,8 @@ export interface RunningProgram {
   /** Exit code, or the signal that ended it. */
   ended: Promise<number | string | null>
   kill(signal: NodeJS.Signals): void
+  /** As an operator does, by SIGTERM; resolves with how it ended. */
+  stop(): Promise<number | string | null>
   /** As when the reader of the output goes away. */
   closeOutput(): void
   /** As a terminal's Ctrl-C: to every process of the group. */
@@ -59,6 +61,10 @@ export function run(command: string[], environment: Record<string, string> = {})
     output: () => output,
     ended,
     kill: (signal) => child.kill(signal),
+    stop: () => {
+      child.kill('SIGTERM')
+      return ended
+    },
     closeOutput: () => {
       child.stdout?.destroy()
       child.stderr?.destroy()

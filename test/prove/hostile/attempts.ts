@@ -69,14 +69,8 @@ const makers = {
   },
   garbage(random: Random): Made {
     const bytes = Buffer.from(Array.from({ length: 1 + random.below(400) }, () => random.below(256)))
-    const starts = [
-      '',
-      '',
-      'GET ',
-      'POST / HTTP/1.1\r\n',
-      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc',
-    ]
+    const tls = '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'
+    const starts = ['', '', 'GET ', 'POST / HTTP/1.1\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', tls]
     return { pieces: [Buffer.concat([Buffer.from(random.pick(starts), 'latin1'), bytes])], leaves: random.chance(50) }
   },
 } as const

@@ -30,14 +30,7 @@ function unframed(parts: Parts): Parts {
 
 const LENGTHS = ['-1', '+5', '5 ', '0x5', '5,5', '5, 6', '', ' ', '1e2', '99999999999999999999', '4294967296', '5\t', '٥']
 const ENCODINGS = [
-  'chunked, identity',
-  'identity, chunked',
-  'Chunked',
-  'chunked ',
-  'gzip, chunked',
-  'xchunked',
-  '',
-  'chunked;a=b',
+  ...['chunked, identity', 'identity, chunked', 'Chunked', 'chunked ', 'gzip, chunked', 'xchunked', '', 'chunked;a=b'],
   '\x0bchunked',
 ]
 const CHUNKS = [
@@ -59,20 +52,8 @@ const LINES = [
   ...['GET \\Companies HTTP/1.1', 'GET /Companies\0 HTTP/1.1', 'GET /\xff\xfe HTTP/1.1', 'GET @evil.example/ HTTP/1.1'],
 ]
 const HOSTS = [
-  '',
-  'a b',
-  'a,b',
-  'a\0b',
-  '[::1',
-  '[::1]',
-  'a:99999999',
-  ':80',
-  '\xff',
-  '..',
-  'a@b',
+  ...['', 'a b', 'a,b', 'a\0b', '[::1', '[::1]', 'a:99999999', ':80', '\xff', '..', 'a@b', 'a/b', 'a?b'],
   `${'a'.repeat(9_000)}`,
-  'a/b',
-  'a?b',
 ]
 
 const breaks: readonly ((parts: Parts, random: Random) => string)[] = [

@@ -1,5 +1,5 @@
 import { type Collection, inOrder, matches, type Filter as PlainFilter, properties, type Row } from '../../support/model.ts'
-import type { Answer, Cluster } from './cluster.ts'
+import type { Answer, Cluster, Name } from './cluster.ts'
 import { type List, truthOf } from './randomList.ts'
 
 /** What was found, and how much was looked at. */
@@ -23,13 +23,19 @@ export class Findings {
 const ASKED = 5
 
 /** While no client writes: every answer is to be PostgreSQL’s, and byte for byte that of the server without memory. */
-export async function checkExactly(cluster: Cluster, lists: readonly List[], findings: Findings, moment: string) {
+export async function checkExactly(
+  cluster: Cluster,
+  servers: readonly Name[],
+  lists: readonly List[],
+  findings: Findings,
+  moment: string,
+) {
   await inParallel(lists, 6, async (list) => {
     const { text, values } = truthOf(list)
     const [plain, rows, ...answers] = await Promise.all([
-      cluster.askPlain(list.path),
+      cluster.ask(list.path, 'GET', undefined, 'plain'),
       cluster.sql.unsafe(text, values),
-      ...Array.from({ length: ASKED }, () => cluster.ask(list.path)),
+      ...servers.flatMap((server) => Array.from({ length: ASKED }, () => cluster.ask(list.path, 'GET', undefined, server))),
     ])
     const ids = String(rows[0]?.ids).replace(/[{}]/g, '')
     if (plain.status !== 200 || plain.total !== rows[0]?.total || idsOf(plain) !== ids)
@@ -47,7 +53,7 @@ export async function checkCursors(cluster: Cluster, list: List, findings: Findi
   for (let pages = 0; path !== null && pages < 5; pages++) {
     const current: string = path
     const [plain, ...answers] = await Promise.all([
-      cluster.askPlain(current),
+      cluster.ask(current, 'GET', undefined, 'plain'),
       ...Array.from({ length: ASKED }, () => cluster.ask(current)),
     ])
     for (const answer of answers) {

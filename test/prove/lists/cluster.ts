@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { memoryFolderOf } from '../../../src/os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embedded.ts'
 import { prepareRunner } from '../../../src/postgres/runner.ts'
 import { copyCluster } from '../../support/cluster.ts'
-import { isAlive, type RunningProgram, run, until } from '../../support/process.ts'
+import { isAlive, until } from '../../support/process.ts'
+import { dataFolder, endServers, type Served, serve } from '../../support/serve.ts'
+import { KEY } from '../../support/server.ts'
 
 export interface Answer {
   /** 0: there was none, as from a worker that has died. */
@@ -18,7 +18,6 @@ export interface Answer {
   readonly text: string
 }
 
-export const KEY = 'prove-key-0123456789'
 /** What links begin with, on both servers. */
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
@@ -27,16 +26,20 @@ const ANSWERS_MS_MAX = 20_000
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_prepared_transactions: '5' }
 
 /** The servers: the one that is judged, one that keeps nothing in memory, and one as on another machine. */
-type Name = 'cached' | 'plain' | 'elsewhere'
+export type Name = 'cached' | 'plain' | 'elsewhere'
 const SERVERS: Record<Name, Record<string, string>> = {
   cached: { WORKERS: '2' },
   plain: { WORKERS: '1', MEMORY_MB: '0' },
   elsewhere: { WORKERS: '1' },
 }
 
-interface Server {
-  readonly program: RunningProgram
-  readonly url: string
+interface Options {
+  /** Of the judged server, beside what is needed. */
+  readonly cached?: Record<string, string>
+  /** Of the one on another machine. */
+  readonly elsewhere?: Record<string, string>
+  /** The others are not needed. */
+  readonly isAlone?: boolean
 }
 
 /** A server of two workers, two others on the same database, and plain connections. */
@@ -45,74 +48,78 @@ export class Cluster {
   readonly sql: postgres.Sql
   /** Once it was started again. */
   private postmaster: ChildProcess | null = null
+  private readonly servers = new Map<Name, Served>()
 
   private constructor(
     private readonly folder: string,
     private readonly embedded: EmbeddedPostgres,
-    private readonly servers: Readonly<Partial<Record<Name, Server>>> & { readonly cached: Server },
+    private readonly options: Options,
   ) {
     // PostgreSQL is stopped, killed and frozen meanwhile, on a machine that may be busy with other things too.
     const patient = { connect_timeout: 300, backoff: () => 0.05 }
     this.sql = postgres(embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
   }
 
-  /** `environment`: of the first server, beside what is needed. `isAlone`: the others are not needed. */
-  static async open(environment: Record<string, string> = {}, { isAlone = false } = {}): Promise<Cluster> {
-    const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
-    copyCluster(join(folder, 'database'))
-    const embedded = await startEmbedded({
-      dataDir: join(folder, 'database'),
-      settings: SETTINGS,
-      access: 'everything',
-    })
-    const start = async (name: Name, more: Record<string, string>): Promise<Server> => {
-      mkdirSync(join(folder, name))
-      const command = [process.execPath, '--no-env-file', 'src/main.ts']
-      const own = { ...settings(embedded.url, join(folder, name)), ...SERVERS[name], ...more }
-      const program = run(command, own)
-      const [, url = ''] = await program.waitFor(/listens on (http:\S+?),/)
-      return { program, url }
-    }
+  static async open(options: Options = {}): Promise<Cluster> {
+    const folder = dataFolder()
+    copyCluster(folder)
+    const embedded = await startEmbedded({ dataDir: folder, settings: SETTINGS, access: 'everything' })
+    const cluster = new Cluster(folder, embedded, options)
     // The first one migrates.
-    const cached = await start('cached', environment)
-    if (isAlone) return new Cluster(folder, embedded, { cached })
-    const [plain, elsewhere] = await Promise.all([start('plain', {}), start('elsewhere', {})])
-    return new Cluster(folder, embedded, { cached, plain, elsewhere })
+    await cluster.start('cached')
+    if (!options.isAlone) await Promise.all([cluster.start('plain'), cluster.start('elsewhere')])
+    return cluster
+  }
+
+  private async start(name: Name, dataDir = dataFolder()): Promise<void> {
+    const own = name === 'plain' ? {} : this.options[name]
+    const common = { DATABASE_URL: this.embedded.url, DATA_DIR: dataDir, PUBLIC_URL }
+    this.servers.set(name, await serve({ ...common, RATE_LIMIT_CLIENTS: '4', ...SERVERS[name], ...own }))
+  }
+
+  /** Kills a server with all its processes, and starts it again over what it has left. */
+  async restart(name: Name): Promise<void> {
+    const { server, dataDir } = this.of(name)
+    server.killGroup('SIGKILL')
+    await server.ended
+    await this.start(name, dataDir)
+  }
+
+  private of(name: Name): Served {
+    return this.servers.get(name) as Served
+  }
+
+  get databaseUrl(): string {
+    return this.embedded.url
   }
 
   get url(): string {
-    return this.servers.cached.url
+    return this.urlOf('cached')
+  }
+
+  urlOf(name: Name): string {
+    return this.of(name).url
   }
 
   /** The supervisor's process. */
   get pid(): number {
-    return this.servers.cached.program.pid
+    return this.of('cached').server.pid
   }
 
   /** The process of PostgreSQL that starts all others. */
   get postmasterPid(): number {
-    const { cluster } = prepareRunner(join(this.folder, 'database'), {})
+    const { cluster } = prepareRunner(this.folder, {})
     return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
   }
 
-  /** What the server has logged. */
-  get log(): string {
-    return this.servers.cached.program.output()
+  /** What a server has logged. */
+  logOf(name: Name): string {
+    return this.of(name).server.output()
   }
 
   /** Over a connection of its own, so that any worker may get it. */
-  async ask(path: string, method = 'GET', body?: unknown): Promise<Answer> {
-    return ask(this.url + path, method, body)
-  }
-
-  /** The same from the server that keeps nothing. */
-  async askPlain(path: string): Promise<Answer> {
-    return ask(this.servers.plain?.url + path, 'GET')
-  }
-
-  /** The same of the other machine's server. */
-  async askElsewhere(path: string, method = 'GET', body?: unknown): Promise<Answer> {
-    return ask(this.servers.elsewhere?.url + path, method, body)
+  ask(path: string, method = 'GET', body?: unknown, server: Name = 'cached'): Promise<Answer> {
+    return ask(this.urlOf(server) + path, method, body)
   }
 
   /** All workers are there, and so is the database, for all servers. */
@@ -120,7 +127,7 @@ export class Cluster {
     const untilMs = performance.now() + ANSWERS_MS_MAX
     for (let answered = 0; answered < 12; ) {
       const path = '/Companies?PageSize=5'
-      const all = await Promise.all(Object.values(this.servers).map(({ url }) => ask(url + path, 'GET')))
+      const all = await Promise.all([...this.servers.keys()].map((name) => this.ask(path, 'GET', undefined, name)))
       const isGood = all.every(({ status }) => status === 200)
       answered = isGood ? answered + 1 : 0
       if (!isGood) await Bun.sleep(100)
@@ -128,15 +135,24 @@ export class Cluster {
     }
   }
 
+  /** What was sent and not answered may still be done until then. */
+  async untilQuiet(): Promise<void> {
+    for (let quiet = 0; quiet < 3; await Bun.sleep(20)) {
+      const [row] = await this.sql`
+        select count(*)::int as writing from pg_stat_activity
+        where pid <> pg_backend_pid() and (backend_xid is not null or application_name like 'roster%' and state <> 'idle')`
+      quiet = row?.writing === 0 ? quiet + 1 : 0
+    }
+  }
+
   /** As by pg_ctl: SIGINT fast, SIGQUIT immediate. Resolves when it answers again. */
   async restartPostgres(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
-    const dataDir = join(this.folder, 'database')
-    const runner = prepareRunner(dataDir, {})
+    const runner = prepareRunner(this.folder, {})
     const pid = this.postmasterPid
     const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
     process.kill(pid, signal)
     await until(() => !isAlive(pid))
-    const log = openSync(join(dataDir, 'postgres.log'), 'a')
+    const log = openSync(join(this.folder, 'postgres.log'), 'a')
     this.postmaster = runner.launch('postgres', args, log)
     closeSync(log)
     await until(() =>
@@ -147,10 +163,15 @@ export class Cluster {
     )
   }
 
+  /** Kills PostgreSQL, and starts it again. */
+  async killPostgres(): Promise<void> {
+    process.kill(this.postmasterPid, 'SIGKILL')
+    await this.embedded.failed
+    await this.embedded.restart()
+  }
+
   async close(): Promise<void> {
-    const programs = Object.values(this.servers).map(({ program }) => program)
-    for (const program of programs) program.kill('SIGTERM')
-    await Promise.all(programs.map(({ ended }) => ended))
+    await Promise.all([...this.servers.values()].map(({ server }) => server.stop()))
     await this.sql.end({ timeout: 1 })
     const { postmaster } = this
     if (postmaster) {
@@ -159,22 +180,7 @@ export class Cluster {
       await ended
     }
     await this.embedded.stop()
-    for (const name of Object.keys(this.servers))
-      rmSync(memoryFolderOf(join(this.folder, name), 0), { recursive: true, force: true })
-    rmSync(this.folder, { recursive: true, force: true })
-  }
-}
-
-function settings(databaseUrl: string, dataDir: string): Record<string, string> {
-  return {
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: dataDir,
-    PORT: '0',
-    PUBLIC_URL,
-    LOG_LEVEL: 'warn',
-    BOOTSTRAP_API_KEY: KEY,
-    RATE_LIMITS: '1000000/1s',
-    RATE_LIMIT_CLIENTS: '4',
+    await endServers()
   }
 }
 

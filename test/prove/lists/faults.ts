@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { until, workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
 import { inParallel } from './check.ts'
 import type { Cluster } from './cluster.ts'
 
-export interface Fault {
-  readonly name: string
-  /** Done while clients write and list. */
-  run(cluster: Cluster, random: Random): Promise<unknown>
-}
+/** Done while clients write and list. */
+export type Fault = (cluster: Cluster, random: Random) => Promise<unknown>
 
 /** @throws RangeError for 0, which is the group of this process */
 export const signal = (pid: number, name: NodeJS.Signals) => {
@@ -64,11 +60,6 @@ function workerOf({ pid }: Cluster, random: Random): number {
   return random.pick(workersOf(pid))
 }
 
-/** The processes of PostgreSQL's that a backend's parent is. */
-function postmasterOf(backend: number): number {
-  return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${backend}/status`, 'utf8'))?.[1])
-}
-
 async function lock({ sql }: Cluster, ms: number) {
   await sql.begin(async (transaction) => {
     await transaction`lock table absence in share row exclusive mode`
@@ -98,85 +89,55 @@ const definitions: readonly ((sql: Cluster['sql']) => Promise<unknown>)[] = [
   (sql) => sql`alter table absence add column if not exists extra integer`,
 ]
 
-export const faults: readonly Fault[] = [
-  { name: 'a worker is killed', run: (cluster, random) => kill(cluster, workerOf(cluster, random)) },
-  {
-    name: 'both workers are killed, one after the other',
-    async run(cluster, random) {
-      for (const worker of workersOf(cluster.pid)) {
-        await kill(cluster, worker)
-        await Bun.sleep(random.below(400))
-      }
-    },
+export const faults = {
+  'a worker is killed': (cluster, random) => kill(cluster, workerOf(cluster, random)),
+  async 'both workers are killed, one after the other'(cluster, random) {
+    for (const worker of workersOf(cluster.pid)) {
+      await kill(cluster, worker)
+      await Bun.sleep(random.below(400))
+    }
   },
-  { name: 'the workers are exchanged', run: exchange },
-  { name: 'a worker stands still', run: (cluster, random) => frozen([workerOf(cluster, random)], 1_500) },
-  { name: 'the supervisor stands still', run: ({ pid }) => frozen([pid], 2_000) },
-  { name: 'all connections are lost', run: (cluster) => terminate(cluster, 'roster%') },
-  {
-    name: 'backends that write stand still',
-    run: async (cluster) => frozen(await writingBackends(cluster), 1_500),
+  'the workers are exchanged': exchange,
+  'a worker stands still': (cluster, random) => frozen([workerOf(cluster, random)], 1_500),
+  'the supervisor stands still': ({ pid }) => frozen([pid], 2_000),
+  'all connections are lost': (cluster) => terminate(cluster, 'roster%'),
+  'backends that write stand still': async (cluster) => frozen(await writingBackends(cluster), 1_500),
+  'writes wait for a lock until they are cancelled': (cluster) => lock(cluster, 3_600),
+  async 'PostgreSQL crashes and recovers'(cluster) {
+    await crashPostgres(cluster)
+    await Bun.sleep(500)
   },
-  { name: 'writes wait for a lock until they are cancelled', run: (cluster) => lock(cluster, 3_600) },
-  {
-    name: 'PostgreSQL crashes and recovers',
-    async run(cluster) {
-      await crashPostgres(cluster)
-      await Bun.sleep(500)
-    },
+  'PostgreSQL is started again': (cluster) => cluster.restartPostgres('SIGINT'),
+  'PostgreSQL stands still': async (cluster) => frozen([...(await backends(cluster, 'roster%')), cluster.postmasterPid], 1_200),
+  async 'tables are truncated, rewritten and defined anew'({ sql }) {
+    for (const define of definitions) {
+      await define(sql).catch(() => undefined)
+      await Bun.sleep(200)
+    }
   },
-  { name: 'PostgreSQL is started again', run: (cluster) => cluster.restartPostgres('SIGINT') },
-  {
-    name: 'PostgreSQL stands still',
-    async run(cluster) {
-      const [backend] = await backends(cluster, 'roster%')
-      await frozen([...(await backends(cluster, 'roster%')), postmasterOf(backend as number)], 1_200)
-    },
-  },
-  {
-    name: 'tables are truncated, rewritten and defined anew',
-    async run({ sql }) {
-      for (const define of definitions) {
-        await define(sql).catch(() => undefined)
-        await Bun.sleep(200)
-      }
-    },
-  },
-  {
-    name: 'lines of changes are deleted under copies that have not seen them',
-    run: ({ sql }) => sql`
+  'lines of changes are deleted under copies that have not seen them': ({ sql }) => sql`
       with deleted as (delete from row_change returning transaction)
       update row_change_run set kept_from = pg_snapshot_xmax(pg_current_snapshot()) where exists (select from deleted)`,
+  async 'a transaction is prepared, and committed later'({ sql }) {
+    await sql
+      .begin(async (transaction) => {
+        await transaction`update absence set status = 'prepared' where id % 9 = 0`
+        await transaction.unsafe("prepare transaction 'later'")
+      })
+      .catch(() => undefined)
+    await Bun.sleep(400)
+    await sql`commit prepared 'later'`.catch(() => undefined)
   },
-  {
-    name: 'a transaction is prepared, and committed later',
-    async run({ sql }) {
-      await sql
-        .begin(async (transaction) => {
-          await transaction`update absence set status = 'prepared' where id % 9 = 0`
-          await transaction.unsafe("prepare transaction 'later'")
-        })
-        .catch(() => undefined)
-      await Bun.sleep(400)
-      await sql`commit prepared 'later'`.catch(() => undefined)
-    },
+  'a transaction writes very much, and stays open': ({ sql }) =>
+    sql.begin(async (transaction) => {
+      await transaction`insert into absence (type) select 'many' from generate_series(1, 3000)`
+      for (let write = 0; write < 300; write++) await transaction`update absence set status = ${`${write}`} where id = 1`
+      await Bun.sleep(600)
+      await transaction`delete from absence where type = 'many'`
+    }),
+  async 'more lists than there is memory for'(cluster, random) {
+    const from = random.below(1_000_000)
+    const paths = Array.from({ length: 1_500 }, (_, index) => `/Absences?Id=<${from + index}&PageSize=50`)
+    await inParallel(paths, 6, async (path) => void (await cluster.ask(path)))
   },
-  {
-    name: 'a transaction writes very much, and stays open',
-    run: ({ sql }) =>
-      sql.begin(async (transaction) => {
-        await transaction`insert into absence (type) select 'many' from generate_series(1, 3000)`
-        for (let write = 0; write < 300; write++) await transaction`update absence set status = ${`${write}`} where id = 1`
-        await Bun.sleep(600)
-        await transaction`delete from absence where type = 'many'`
-      }),
-  },
-  {
-    name: 'more lists than there is memory for',
-    async run(cluster, random) {
-      const from = random.below(1_000_000)
-      const paths = Array.from({ length: 1_500 }, (_, index) => `/Absences?Id=<${from + index}&PageSize=50`)
-      await inParallel(paths, 6, async (path) => void (await cluster.ask(path)))
-    },
-  },
-]
+} satisfies Record<string, Fault>

@@ -31,7 +31,7 @@ export async function proveStates(
     while (!isOver) {
       const list = random.pick(lists)
       const first = states.length - 1
-      const answer = await (random.chance(80) ? cluster.ask(list.path) : cluster.askElsewhere(list.path))
+      const answer = await cluster.ask(list.path, 'GET', undefined, random.chance(80) ? 'cached' : 'elsewhere')
       const last = begun
       findings.count(`list ${answer.status}`)
       if (answer.status !== 200) continue
@@ -61,7 +61,7 @@ export async function proveStates(
     states.push(await readState(cluster, lists, findings))
     // Right behind a write most readers ask for what it has changed.
     const fresh = random.pick(lists)
-    const answer = await (random.chance(50) ? cluster.ask(fresh.path) : cluster.askElsewhere(fresh.path))
+    const answer = await cluster.ask(fresh.path, 'GET', undefined, random.chance(50) ? 'cached' : 'elsewhere')
     findings.count('fresh')
     const [now, before] = [states.at(-1)?.get(fresh.path), states.at(-2)?.get(fresh.path)]
     if (now !== before) findings.count('fresh, changed')
@@ -73,15 +73,15 @@ export async function proveStates(
 }
 
 async function write(cluster: Cluster, random: Random, ids: Ids, findings: Findings) {
-  if (random.chance(30)) return writeOutside(cluster, random, findings)
-  await writeOnce(cluster, random, ids, findings, true, random.chance(30) ? 'elsewhere' : 'cached')
+  if (random.chance(30)) await writeOutside(cluster, random, findings)
+  else await writeOnce(cluster, random, ids, findings, true, random.chance(30) ? 'elsewhere' : 'cached')
 }
 
 /** As the server without memory has them, which is held against PostgreSQL itself. */
 async function readState(cluster: Cluster, lists: readonly List[], findings: Findings): Promise<State> {
   const answers = await Promise.all(
     lists.map(async (list): Promise<[string, string]> => {
-      const answer = await cluster.askPlain(list.path)
+      const answer = await cluster.ask(list.path, 'GET', undefined, 'plain')
       return [list.path, shownBy(answer)]
     }),
   )

@@ -2,7 +2,7 @@ import { type Collection, collections } from '../../support/model.ts'
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
 import type { Findings } from './check.ts'
-import type { Cluster } from './cluster.ts'
+import type { Cluster, Name } from './cluster.ts'
 import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
 
 /** The ids there are, as far as is known. */
@@ -21,15 +21,15 @@ export async function readIds({ sql }: Cluster): Promise<Ids> {
   return ids
 }
 
-/** One write by a client of the server: a new row, a change of one, with or without the names that others copy, a removal. */
+/** One write by a client of the server, and its status: a new row, a change of one, with or without the names that others copy, a removal. */
 export async function writeOnce(
   cluster: Cluster,
   random: Random,
   ids: Ids,
   findings: Findings,
   renames: boolean,
-  server: 'cached' | 'elsewhere' = 'cached',
-): Promise<void> {
+  server: Name = 'cached',
+): Promise<number> {
   const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
   const known = ids[collection]
   const id = random.pick(random.chance(50) ? known.slice(0, HOT) : known)
@@ -42,12 +42,11 @@ export async function writeOnce(
     method === 'DELETE' ? undefined : randomBody(random, collection, ids, { method, renames }),
   ]
   const target = method === 'POST' ? path : `${path}/${id ?? 1}`
-  const { status, text } = await (server === 'cached'
-    ? cluster.ask(target, method, body)
-    : cluster.askElsewhere(target, method, body))
+  const { status, text } = await cluster.ask(target, method, body, server)
   findings.count(`${method} ${status}`)
   if (status === 201) known.push(JSON.parse(text).id)
   if (status === 204 || status === 404) ids[collection] = ids[collection].filter((other) => other !== id)
+  return status
 }
 
 type Body = Record<string, unknown>
@@ -63,23 +62,15 @@ function randomBody(
   const all: Record<Collection, () => Body> = {
     Companies: () => ({ Name: text(), Enabled: random.chance(50) }),
     Employees: () => ({
-      ...{
-        KnownAs: text(),
-        FirstName: text(),
-        LastName: text(),
-        Department: text(),
-        Status: text(),
-        Started: instant(),
-      },
+      ...{ KnownAs: text(), FirstName: text(), LastName: text() },
+      ...{ Department: text(), Status: text(), Started: instant() },
       CompanyId: random.pick([...ids.Companies.slice(0, HOT), null]),
       ManagerId: random.pick([...ids.Employees.slice(0, HOT), null]),
     }),
     Absences: () => ({
       ...{ Status: text(), Type: text(), Reason: text(), Start: random.pick([INSTANTS[0], null]) },
-      ...{
-        End: random.pick([INSTANTS[1], INSTANTS[2], null]),
-        EmployeeId: random.pick([...ids.Employees.slice(0, 20), null]),
-      },
+      End: random.pick([INSTANTS[1], INSTANTS[2], null]),
+      EmployeeId: random.pick([...ids.Employees.slice(0, 20), null]),
       Period: random.chance(20) ? null : { Days: number(), Hours: number(), Prefered: text() },
     }),
   }

@@ -1,5 +1,6 @@
 import { Connection, type RawResponse } from '../../support/connection.ts'
 import type { Random } from '../../support/random.ts'
+import { bytesOf } from '../../support/serve.ts'
 import { type Kept, type OwnRow, pickCollection, see, shapes } from './rows.ts'
 import type { Tally } from './tally.ts'
 
@@ -12,8 +13,7 @@ const RETRY_MS = 250
 
 interface Place {
   readonly url: string
-  readonly key: string
-  /** Whether the server takes Idempotency-Key: this client repeats a write whose outcome is unknown. */
+  /** This client sends an Idempotency-Key, and repeats a write whose outcome is unknown. */
   readonly repeats: boolean
 }
 
@@ -139,11 +139,7 @@ export class SoakClient {
     body?: object,
     more: readonly string[] = [],
   ): Promise<RawResponse | null> {
-    const { url, key } = this.place
-    const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(url).host}`, `Authorization: ApiKey ${key}`, ...more]
-    const text = body === undefined ? '' : JSON.stringify(body)
-    if (body !== undefined) lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
-    const bytes = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text}`)
+    const bytes = bytesOf(method, path, body === undefined ? '' : JSON.stringify(body), more)
     const sentMs = performance.now()
     const late = setTimeout(() => this.connection.close(), ANSWER_MS_MAX)
     const answer = await this.connection.send(bytes, false).catch(() => null)

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
+import { bytesOf } from '../../support/serve.ts'
 import type { Cluster } from '../lists/cluster.ts'
 import { backends, crashPostgres, frozen, signal, terminate } from '../lists/faults.ts'
 
@@ -26,11 +27,11 @@ export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unk
 }
 
 /** Clients that leave before they are answered, and clients that send and read slowly. They write nothing. */
-export async function disturb(url: string, key: string, random: Random, isOver: () => boolean, count: (what: string) => void) {
+export async function disturb(url: string, random: Random, isOver: () => boolean, count: (what: string) => void) {
   const { hostname, port } = new URL(url)
-  const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ApiKey ${key}\r\n\r\n`
   while (!isOver()) {
-    const request = head(random.pick(['/Absences?sort=-Reason,Type&Reason=!=x', '/Companies/1', '/Employees?PageSize=50']))
+    const path = random.pick(['/Absences?sort=-Reason,Type&Reason=!=x', '/Companies/1', '/Employees?PageSize=50'])
+    const request = bytesOf('GET', path).toString()
     const socket = connect(Number(port), hostname)
     socket.on('error', () => undefined)
     if (random.chance(50)) {

@@ -3,14 +3,17 @@ import { workersOf } from '../../support/process.ts'
 import { resourcesOf } from '../../support/resources.ts'
 import type { Cluster } from '../lists/cluster.ts'
 
+interface Held {
+  readonly rssMb: number
+  readonly descriptors: number
+}
+
 /** What the server held at a moment. */
 interface Sample {
   readonly ms: number
   readonly workersRssMb: readonly number[]
-  readonly supervisorRssMb: number
-  readonly veteranRssMb: number
-  readonly veteranDescriptors: number
-  readonly supervisorDescriptors: number
+  readonly supervisor: Held
+  readonly veteran: Held
   /** Null: PostgreSQL could not be asked. */
   readonly backends: number | null
 }
@@ -36,15 +39,13 @@ export class Watch {
 
   async look(): Promise<void> {
     const { pid } = this.cluster
-    const workers = resourcesOf(workersOf(pid))
-    const own = resourcesOf([pid, this.veteran])
+    const { rssMb, descriptors } = resourcesOf([pid, this.veteran])
+    const [supervisor, veteran] = [0, 1].map((at) => ({ rssMb: rssMb[at], descriptors: descriptors[at] })) as [Held, Held]
     this.samples.push({
       ms: performance.now() - this.startMs,
-      workersRssMb: workers.rssMb,
-      supervisorRssMb: own.rssMb[0] as number,
-      veteranRssMb: own.rssMb[1] as number,
-      supervisorDescriptors: own.descriptors[0] as number,
-      veteranDescriptors: own.descriptors[1] as number,
+      workersRssMb: resourcesOf(workersOf(pid)).rssMb,
+      supervisor,
+      veteran,
       backends: await Promise.race([this.countBackends(), Bun.sleep(ASK_MS_MAX).then(() => null)]),
     })
   }
@@ -70,25 +71,25 @@ export class Watch {
       return { warm: round(before), end: round(after) }
     }
     const rss = (warmMb: number) => warmMb * RSS_FACTOR_MAX + RSS_MORE_MB_MAX
-    const more = (count: number) => (warmCount: number) => warmCount + count
+    const descriptors = (warmCount: number) => warmCount + DESCRIPTORS_MORE_MAX
     const all = this.samples.flatMap(({ workersRssMb }) => workersRssMb)
     const report = {
       samples: this.samples.length,
       workerRssMb: { mean: round(all.reduce((sum, mb) => sum + mb, 0) / all.length), max: round(Math.max(...all)) },
-      oldestWorkerRssMb: compare('the memory of the oldest worker', ({ veteranRssMb }) => veteranRssMb, rss),
-      supervisorRssMb: compare('the memory of the supervisor', ({ supervisorRssMb }) => supervisorRssMb, rss),
-      oldestWorkerDescriptors: compare(
-        'the descriptors of the oldest worker',
-        ({ veteranDescriptors }) => veteranDescriptors,
-        more(DESCRIPTORS_MORE_MAX),
-      ),
+      oldestWorkerRssMb: compare('the memory of the oldest worker', ({ veteran }) => veteran.rssMb, rss),
+      supervisorRssMb: compare('the memory of the supervisor', ({ supervisor }) => supervisor.rssMb, rss),
+      oldestWorkerDescriptors: compare('the descriptors of the oldest worker', ({ veteran }) => veteran.descriptors, descriptors),
       supervisorDescriptors: compare(
         'the descriptors of the supervisor',
-        ({ supervisorDescriptors }) => supervisorDescriptors,
-        more(DESCRIPTORS_MORE_MAX),
+        ({ supervisor }) => supervisor.descriptors,
+        descriptors,
       ),
       backends: {
-        ...compare('the connections to PostgreSQL', ({ backends }) => backends, more(BACKENDS_MORE_MAX)),
+        ...compare(
+          'the connections to PostgreSQL',
+          ({ backends }) => backends,
+          (warmCount) => warmCount + BACKENDS_MORE_MAX,
+        ),
         max: Math.max(...this.samples.map(({ backends }) => backends ?? 0)),
       },
     }
