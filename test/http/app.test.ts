@@ -124,10 +124,8 @@ test.each([
 
 test('while the server stops it is not ready, and says so', async () => {
   const stopping = await startServer()
-  const answers: number[] = []
   expect((await stopping.get('/readyz')).status).toBe(200)
   const stop = stopping.stop(100)
-  answers.push((await stopping.get('/readyz')).status)
+  expect((await stopping.get('/readyz')).status).toBe(503)
   await stop
-  expect(answers).toEqual([503])
 })

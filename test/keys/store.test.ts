@@ -132,22 +132,13 @@ describe('rotate', () => {
     expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'revoked' })
   })
 
-  test('twice: each replaced one has its own end', async () => {
-    const keys = [recordOf('ci'), recordOf('ci'), recordOf('ci')] as const
-    await store.create(keys[0])
-    await store.rotate('ci', keys[1], HOUR_MS)
-    await store.rotate('ci', keys[2], 2 * HOUR_MS)
-    expect(idsOf(await source.current())).toEqual(idsOf(keys))
-    expect((await statesOf()).map(({ state }) => state).sort()).toEqual(['active', 'expiring', 'expiring'])
-  })
-
   test('many at once come one after the other, and one key is current in the end', async () => {
     await store.create(recordOf('ci'))
     const stores = Array.from({ length: 5 }, () => new KeyStore(url))
     await Promise.all(stores.map((one) => one.rotate('ci', recordOf('ci'), HOUR_MS)))
     const states = (await statesOf()).map(({ state }) => state)
-    expect(states.filter((state) => state === 'active')).toHaveLength(1)
-    expect(states).toHaveLength(6)
+    // Each replaced one has its own end.
+    expect(states.toSorted()).toEqual(['active', ...Array<string>(5).fill('expiring')] as never)
     await Promise.all(stores.map((one) => one.end()))
   })
 
