@@ -1,9 +1,10 @@
-import { closeSync, existsSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HEAD, Table } from '../../src/admit/table.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import type { Rule } from '../../src/model/limits.ts'
-import { openRegion, RegionFile } from '../../src/os/region.ts'
+import { OWN_WORD, openRegion, RegionFile } from '../../src/os/region.ts'
 import { Random } from '../support/random.ts'
 import { fineMs } from './fineClock.ts'
 import { isRight } from './limiterOracle.ts'
@@ -66,22 +67,21 @@ async function run(folder: string, region: string, options: Options, clients: nu
   const logs: string[] = []
   const start = () => {
     const log = join(folder, `log${logs.length}`)
-    const descriptor = openSync(log, 'w')
-    ftruncateSync(descriptor, LOG_BYTES)
-    closeSync(descriptor)
+    writeFileSync(log, '')
+    truncateSync(log, LOG_BYTES)
     logs.push(log)
     const share = decisions === 0 ? 0 : Math.ceil(decisions / processes)
     const text = JSON.stringify(rules.map((rule) => ({ ...rule, period: '' })))
     const values = [region, log, text, clients, keys, share, random.below(2 ** 31), processes].map(String)
-    const command = [process.execPath, join(import.meta.dir, 'contender.ts'), ...values]
-    return { log, child: Bun.spawn(command, { stdout: 'inherit', stderr: 'inherit' }) }
+    const command = [process.execPath, import.meta.path, ...values]
+    return { words: openLog(log).words, child: Bun.spawn(command, { stdout: 'inherit', stderr: 'inherit' }) }
   }
   const running = Array.from({ length: processes }, start)
   for (let done = 0; done < kills; done++) {
     const index = random.below(processes)
-    const { log, child } = running[index] as ReturnType<typeof start>
+    const { words, child } = running[index] as ReturnType<typeof start>
     // However long it takes to start on a busy machine.
-    while (lengthOf(log) === 0 && child.exitCode === null) await Bun.sleep(5)
+    while (words[0] === 0 && child.exitCode === null) await Bun.sleep(5)
     await Bun.sleep(random.below(120))
     child.kill('SIGKILL')
     await child.exited
@@ -103,27 +103,19 @@ interface Entry {
   time: number
 }
 
-/** An entry, and what stands before them all. */
+/** Words of an entry, and of what stands before them all: how many there are. Two of them are one number of `times`. */
 const ENTRY_WORDS = 6
 
-/** How many entries a log has. */
-function lengthOf(path: string): number {
-  const head = new Int32Array(1)
-  const descriptor = openSync(path, 'r')
-  readSync(descriptor, head, 0, head.byteLength, 0)
-  closeSync(descriptor)
-  return head[0] as number
+/** A mapped log, which outlives the end of its process. */
+function openLog(path: string): { words: Int32Array; times: Float64Array } {
+  const { buffer } = Bun.mmap(path, { shared: true })
+  return { words: new Int32Array(buffer), times: new Float64Array(buffer) }
 }
 
-/** Of a log of many megabytes only what was written. */
 function readLog(path: string): Entry[] {
-  const times = new Float64Array((ENTRY_WORDS / 2) * lengthOf(path))
-  const descriptor = openSync(path, 'r')
-  readSync(descriptor, times, 0, times.byteLength, ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT)
-  closeSync(descriptor)
-  const words = new Int32Array(times.buffer)
-  return Array.from({ length: (2 * times.length) / ENTRY_WORDS }, (_, entry) => {
-    const at = ENTRY_WORDS * entry
+  const { words, times } = openLog(path)
+  return Array.from({ length: words[0] as number }, (_, entry) => {
+    const at = ENTRY_WORDS * (entry + 1)
     const [key, admitted, number] = words.subarray(at, at + 3) as unknown as number[]
     return { key, admitted: admitted === 1, number, time: times[at / 2 + 2] } as Entry
   })
@@ -156,3 +148,42 @@ function judge(entries: Entry[], rules: readonly Rule[]): Findings {
   }
   return findings
 }
+
+/**
+ * Asks the table that others ask, too, and logs every admission. Words: region, log, rules, clients of the table, keys,
+ * decisions to make (0: until it is killed), seed, and how many processes must be there before it begins.
+ */
+function contend([path, log, rulesText, ...numbers]: string[]) {
+  const [clients, keys, decisions, seed, together] = numbers.map(Number) as [number, number, number, number, number]
+  const rules: Rule[] = JSON.parse(rulesText as string)
+  const region = openRegion(path as string)
+  const table = new Table(region.words, clients, Math.max(...rules.map(({ limit }) => limit)))
+  const { words, times } = openLog(log as string)
+  // Each key has an entry before the processes begin.
+  const slots = new Map<number, number>()
+  for (let slot = 0; slot < clients; slot++) slots.set(region.words[table.entryOf(slot)] as number, slot)
+  let key = 0
+  const decided = { number: 0, now: 0 }
+  const windows = new SlidingWindows(region, clients, rules, () => {
+    // Between the decision's two looks at the head, which are equal, so this is the number that it decides on.
+    decided.number = Atomics.load(region.words, table.entryOf(slots.get(key) as number) + HEAD)
+    decided.now = fineMs()
+    return Math.floor(decided.now)
+  })
+  const random = new Random(seed)
+  const room = words.length / ENTRY_WORDS - 2
+  Atomics.add(region.words, OWN_WORD, 1)
+  while (Atomics.load(region.words, OWN_WORD) < together) Bun.sleepSync(1)
+  for (let made = 0; (decisions === 0 || made < decisions) && (words[0] as number) < room; made++) {
+    key = 1 + random.below(keys)
+    const { admitted } = windows.admit(key, key)
+    // Of refusals one in 16, so that a long run fits its log.
+    if (!admitted && made % 16 !== 0) continue
+    const at = ENTRY_WORDS * ((words[0] as number) + 1)
+    words.set([key, Number(admitted), decided.number], at)
+    times[at / 2 + 2] = decided.now
+    words[0] = (words[0] as number) + 1
+  }
+}
+
+if (import.meta.main) contend(process.argv.slice(2))
