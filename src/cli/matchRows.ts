@@ -1,14 +1,18 @@
+import { ApiError } from '../errors.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { Mismatch } from '../model/kinds.ts'
+import { VALUES_MAX } from '../parse/filter.ts'
+import { isObject, parseJson } from '../parse/json.ts'
 import { messageOf } from './export.ts'
-import { type FileValues, readValues, ValueFault, writeValues } from './fileValues.ts'
 import type { FileRow } from './jsonText.ts'
 import { CommandError } from './run.ts'
+import { divided } from './sendFile.ts'
 import { type Asked, askUntilAnswered, type RowFault, type Target } from './sendRows.ts'
+import { bodyOf, fileTexts, storedTexts, type ValueTexts } from './valueTexts.ts'
 
 /** Maximum rows of a file that is matched: they are compared in memory. */
 export const MATCHED_ROWS_MAX = 100_000
-/** Values that one request looks for, by number and by bytes of its address. */
-const VALUES_MAX = 100
+/** Bytes of the values that one request looks for: they stand in its address. */
 const VALUES_BYTES_MAX = 2_000
 /** Tries at a row that others write at the same time. */
 const CHANGE_TRIES_MAX = 5
@@ -24,7 +28,6 @@ interface Difference {
 export interface Change {
   readonly at: string
   readonly id: string
-  readonly values: FileValues
   readonly differences: readonly Difference[]
 }
 
@@ -36,10 +39,8 @@ export interface Matched {
   readonly faults: readonly RowFault[]
 }
 
-interface Row {
-  readonly at: string
-  readonly json: string
-  readonly values: FileValues
+interface Row extends FileRow {
+  readonly texts: ValueTexts
 }
 
 /** Finds the rows of a file in the table, by their value of a property. @throws CommandError where the server refuses */
@@ -49,7 +50,7 @@ export async function matchRows(entity: Entity, matched: Property, rows: readonl
   const created: FileRow[] = []
   const changed: Change[] = []
   let left = 0
-  for (const values of chunksOf([...byValue.keys()])) {
+  for await (const values of divided(byValue.keys(), VALUES_MAX, VALUES_BYTES_MAX, bytesInAddress)) {
     const found = await rowsWith(entity, matched, values, target)
     for (const value of values) {
       const row = byValue.get(value) as Row
@@ -57,9 +58,9 @@ export async function matchRows(entity: Entity, matched: Property, rows: readonl
       if (other)
         faults.push({ at: row.at, message: `${matched.name} ${value} is in several rows: ${idsOf(entity, found.get(value))}.` })
       else if (known) {
-        const differences = differencesOf(row.values, known)
+        const differences = differencesOf(row.texts, known)
         if (differences.length === 0) left++
-        else changed.push({ at: row.at, id: idsOf(entity, [known]), values: row.values, differences })
+        else changed.push({ at: row.at, id: idsOf(entity, [known]), differences })
       } else if (matched === entity.id) faults.push({ at: row.at, message: `There is no ${entity.name} with id ${value}.` })
       else created.push(row)
     }
@@ -70,76 +71,78 @@ export async function matchRows(entity: Entity, matched: Property, rows: readonl
 function rowsByValue(entity: Entity, matched: Property, rows: readonly FileRow[], faults: RowFault[]): Map<string, Row> {
   const byValue = new Map<string, Row>()
   for (const { at, json } of rows) {
+    const fault = (message: string) => faults.push({ at, message })
+    const row = parseJson(json)
+    if (!isObject(row)) {
+      fault('The row must be an object.')
+      continue
+    }
     try {
-      const values = readValues(entity, json)
-      const value = values.get(matched)?.text ?? ''
+      const texts = fileTexts(entity, row)
+      const value = (matched.writable ? texts.get(matched) : idIn(matched, row)) ?? ''
       const earlier = byValue.get(value)
-      if (value === '') throw new ValueFault(`The row has no ${matched.name} by which to find it.`)
-      if (earlier) throw new ValueFault(`${matched.name} ${value} is also in ${earlier.at}.`)
-      byValue.set(value, { at, json, values })
+      if (value === '') fault(`The row has no ${matched.name} by which to find it.`)
+      else if (earlier) fault(`${matched.name} ${value} is also in ${earlier.at}.`)
+      else byValue.set(value, { at, json, texts })
     } catch (error) {
-      if (!(error instanceof ValueFault)) throw error
-      faults.push({ at, message: error.message })
+      if (error instanceof ApiError) for (const { message } of error.details ?? []) fault(message)
+      else if (error instanceof Mismatch) fault(`${matched.name} ${error.message}.`)
+      else throw error
     }
   }
   return byValue
 }
 
-/** Divides values into as many as one request takes. */
-function* chunksOf(values: readonly string[]): Generator<string[]> {
-  let [chunk, bytes] = [[] as string[], 0]
-  for (const value of values) {
-    const own = encodeURIComponent(value).length + 40
-    if (chunk.length === VALUES_MAX || (chunk.length > 0 && bytes + own > VALUES_BYTES_MAX)) {
-      yield chunk
-      ;[chunk, bytes] = [[], 0]
-    }
-    chunk.push(value)
-    bytes += own
-  }
-  if (chunk.length > 0) yield chunk
+/** The id in a row of a file, under its name in any case. @throws Mismatch */
+function idIn({ name, kind }: Property, row: Record<string, unknown>): string | null {
+  const [, value = null] = Object.entries(row).find(([key]) => key.toLowerCase() === name.toLowerCase()) ?? []
+  return value === null ? null : kind.printFilter(kind.parseJson(value))
+}
+
+/** With the name of its parameter. */
+function bytesInAddress(value: string): number {
+  return encodeURIComponent(value).length + 40
 }
 
 /** The rows of the table by their value of the property. */
-async function rowsWith(entity: Entity, { name }: Property, values: readonly string[], target: Target) {
-  const query = values.map((value) => `${encodeURIComponent(`${name}[]`)}=${encodeURIComponent(value)}`).join('&')
+async function rowsWith(entity: Entity, matched: Property, values: readonly string[], target: Target) {
+  const query = values.map((value) => `${encodeURIComponent(`${matched.name}[]`)}=${encodeURIComponent(value)}`).join('&')
   const { text } = await ask(target, { method: 'GET', address: `${target.address}?${query}`, accept: 'application/x-ndjson' })
-  const found = new Map<string, FileValues[]>()
+  const found = new Map<string, ValueTexts[]>()
   for (const line of text.split('\n').filter(Boolean)) {
     if (line.startsWith('{"Error":')) throw new CommandError(messageOf(line, 200))
-    const row = readValues(entity, line, true)
-    const value = [...row].find(([property]) => property.name === name)?.[1].text as string
+    const row = storedTexts(entity, parseJson(line) as Record<string, unknown>)
+    const value = row.get(matched) as string
     found.set(value, [...(found.get(value) ?? []), row])
   }
   return found
 }
 
-function differencesOf(values: FileValues, row: FileValues): Difference[] {
-  return [...values].flatMap(([property, { text: after }]) => {
-    const before = row.get(property)?.text ?? null
-    return !property.writable || before === after ? [] : [{ property, before, after }]
+function differencesOf(texts: ValueTexts, stored: ValueTexts): Difference[] {
+  return [...texts].flatMap(([property, after]) => {
+    const before = stored.get(property) ?? null
+    return before === after ? [] : [{ property, before, after }]
   })
 }
 
-function idsOf({ id }: Entity, rows: readonly FileValues[] = []): string {
-  return rows.map((row) => row.get(id)?.json).join(', ')
+function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
+  return rows.map((row) => row.get(id)).join(', ')
 }
 
 /**
  * Writes what differed from the file, by the row's version. @throws CommandError where the server refuses, or where another has
  * changed one of these values since they were compared
  */
-export async function changeRow(entity: Entity, { id, values, differences }: Change, target: Target): Promise<void> {
+export async function changeRow(entity: Entity, { id, differences }: Change, target: Target): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
     const { text, etag } = await ask(target, { method: 'GET', address, accept: 'application/json' })
-    const row = readValues(entity, text, true)
-    const textOf = (property: Property) => row.get(property)?.text ?? null
-    const open = differences.filter(({ property, after }) => textOf(property) !== after)
-    const lost = open.find(({ property, before }) => textOf(property) !== before)
+    const row = storedTexts(entity, parseJson(text) as Record<string, unknown>)
+    const open = differences.filter(({ property, after }) => row.get(property) !== after)
+    const lost = open.find(({ property, before }) => row.get(property) !== before)
     if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
     if (open.length === 0) return
-    const body = writeValues(new Map([...values].filter(([property]) => open.some((other) => other.property === property))))
+    const body = bodyOf(new Map(open.map(({ property, after }) => [property, after])))
     const own = { 'If-Match': etag ?? '*', 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
     const { status, text: answer } = await ask(target, { method: 'PATCH', address, accept: 'application/json', own, body })
     if (status !== 412) return

@@ -9,20 +9,28 @@ const PIECE_BYTES_MAX = 2 * 1024 * 1024
 const FAULTS_SHOWN = 100
 
 /** Divides rows into pieces; the same rows always make the same pieces, so that a repeated import sends the same keys. */
-export async function* piecesOf(rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
-  let piece: FileRow[] = []
-  let sum = 0
-  for await (const row of rows) {
-    const bytes = Buffer.byteLength(row.json) + 1
-    if (piece.length === most || (piece.length > 0 && sum + bytes > PIECE_BYTES_MAX)) {
-      yield piece
-      piece = []
-      sum = 0
+export function piecesOf(rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
+  return divided(rows, most, PIECE_BYTES_MAX, ({ json }) => Buffer.byteLength(json) + 1)
+}
+
+/** Divides items into parts of at most so many, and so many bytes, where one alone does not have more. */
+export async function* divided<Item>(
+  items: AsyncIterable<Item> | Iterable<Item>,
+  most: number,
+  bytesMax: number,
+  bytesOf: (item: Item) => number,
+): AsyncGenerator<Item[]> {
+  let [part, sum] = [[] as Item[], 0]
+  for await (const item of items) {
+    const bytes = bytesOf(item)
+    if (part.length === most || (part.length > 0 && sum + bytes > bytesMax)) {
+      yield part
+      ;[part, sum] = [[], 0]
     }
-    piece.push(row)
+    part.push(item)
     sum += bytes
   }
-  if (piece.length > 0) yield piece
+  if (part.length > 0) yield part
 }
 
 /** Extent of what was sent. */

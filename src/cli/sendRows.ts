@@ -164,8 +164,9 @@ const TOO_MUCH = [408, 413]
 
 /** Faults of single rows. @throws CommandError for a fault of the whole request */
 function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
-  if (codeOf(text) === 'IdempotencyMismatch') throw new OtherVersion(OTHER_VERSION)
-  const faults = detailsOf(text).flatMap((detail) => {
+  const details = detailsOf(text)
+  if (details.some(({ Code }) => Code === 'IdempotencyMismatch')) throw new OtherVersion(OTHER_VERSION)
+  const faults = details.flatMap((detail) => {
     const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
     const row = piece[index]
     return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
@@ -194,14 +195,6 @@ function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): str
     const other = piece[Number(at)]
     return other?.at ?? own
   })
-}
-
-function codeOf(text: string): string | null {
-  try {
-    return JSON.parse(text).Error.Code
-  } catch {
-    return null
-  }
 }
 
 /** The faults of an answer; where it has none, what it is about. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { roster } from './roster.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const one = makeKey({ name: 'one', limits: '1/1m' })
@@ -22,16 +23,8 @@ afterAll(() => {
   return server.stop()
 })
 
-async function exported(words: readonly string[], key: string | null = KEY) {
-  const { ROSTER_KEY: _, ...environment } = process.env
-  const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), 'export', ...words, '--url', server.url], {
-    env: key === null ? environment : { ...environment, ROSTER_KEY: key },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { code: await child.exited, stdout, stderr }
-}
+const exported = (words: readonly string[], key: string | null = KEY) =>
+  roster(['export', ...words, '--url', server.url], key === null ? {} : { ROSTER_KEY: key })
 
 describe('roster export', () => {
   test('prints the rows that match', async () => {

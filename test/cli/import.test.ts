@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { filesIn, roster as rosterWith } from './roster.ts'
 
-const ROOT = join(import.meta.dir, '../..')
 /** 10 requests at a time, which is one piece. */
 const slow = makeKey({ name: 'slow', limits: '10/1s' })
 const small = makeKey({ name: 'small', limits: '2/1h' })
@@ -25,24 +24,9 @@ beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
 })
 
-let files = 0
-function fileOf(text: string | Uint8Array, end = 'csv'): string {
-  const path = join(folder.path, `rows${++files}.${end}`)
-  writeFileSync(path, text)
-  return path
-}
-
-async function roster(words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) {
-  const { ROSTER_KEY: _, ...environment } = process.env
-  const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), ...words, '--url', url], {
-    env: key === null ? environment : { ...environment, ROSTER_KEY: key },
-    stdin: Buffer.from(stdin),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { code: await child.exited, stdout, stderr }
-}
+const fileOf = filesIn(folder.path)
+const roster = (words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) =>
+  rosterWith([...words, '--url', url], key === null ? {} : { ROSTER_KEY: key }, stdin)
 
 async function passOn(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)

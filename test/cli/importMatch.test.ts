@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { filesIn, roster as rosterWith } from './roster.ts'
 
-const ROOT = join(import.meta.dir, '../..')
 const folder = temporaryFolder()
 
 let server: TestServer
@@ -19,25 +18,10 @@ beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
 })
 
-let files = 0
-function fileOf(text: string, end = 'csv'): string {
-  const path = join(folder.path, `rows${++files}.${end}`)
-  writeFileSync(path, text)
-  return path
-}
-
+const fileOf = filesIn(folder.path)
 /** Without `url`, the command is given the settings alone. */
-async function roster(words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) {
-  const all = [...words, ...(url === null ? [] : ['--url', url])]
-  const child = Bun.spawn([process.execPath, '--no-env-file', join(ROOT, 'src/main.ts'), ...all], {
-    env: { ...process.env, ROSTER_KEY: KEY, ...settings },
-    cwd: folder.path,
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { code: await child.exited, stdout, stderr }
-}
+const roster = (words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) =>
+  rosterWith([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
 
 const people = [
   { employeeNumber: 'E1', lastName: 'Byron', started: '2026-01-01T00:00:00Z' },

@@ -1,4 +1,5 @@
 import { spyOn } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { runCommandLine } from '../../src/cli/run.ts'
@@ -12,16 +13,26 @@ export interface Ended {
 }
 
 /** The command line as a process of its own, with these settings alone in its environment. */
-export async function roster(words: readonly string[], settings: Record<string, string> = {}): Promise<Ended> {
+export async function roster(words: readonly string[], settings: Record<string, string> = {}, stdin = ''): Promise<Ended> {
   const child = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts', ...words], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...settings },
-    stdin: 'ignore',
+    stdin: Buffer.from(stdin),
     stdout: 'pipe',
     stderr: 'pipe',
   })
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   return { code: await child.exited, stdout, stderr }
+}
+
+/** Writes each text to a new file of a folder, and returns its path. */
+export function filesIn(folder: string): (text: string | Uint8Array, end?: string) => string {
+  let files = 0
+  return (text, end = 'csv') => {
+    const path = join(folder, `rows${++files}.${end}`)
+    writeFileSync(path, text)
+    return path
+  }
 }
 
 /** A command in this process: what needs no process of its own is quicker so. */
