@@ -13,6 +13,7 @@ const IPV4 = 1
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
+/** The client that all requests with a key of this name are charged to. */
 export function keyClient(name: string): Client {
   const [low, high] = [Bun.hash.xxHash32(name, 1) | 0, Bun.hash.xxHash32(name, 2) | 0]
   return { low: low || NOWHERE.low, high, text: `key:${encodeURIComponent(name)}` }

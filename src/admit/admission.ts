@@ -22,6 +22,7 @@ export interface Admitted extends Confirmed {
   readonly rateLimit: RateLimitStatus
 }
 
+/** Finds the key of a request, and charges the request to it. */
 export class Admission {
   constructor(
     private readonly keyring: Keyring,

@@ -18,6 +18,7 @@ export interface RateLimitStatus {
   readonly retryAfterSeconds: number
 }
 
+/** A store in which several machines count together. */
 export interface SharedStore {
   /** Null: the store is away, and this machine decides by itself. */
   decide(client: string, rules: readonly Rule[]): Promise<Decision | null>

@@ -31,6 +31,7 @@ export function ownTableOf(name: string, limits: string): string {
   return `${name}\n${limits}`
 }
 
+/** The keys that have limits of their own, by these limits. */
 export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
   return new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])))
 }

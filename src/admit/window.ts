@@ -5,6 +5,7 @@ import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
 
 const { load, compareExchange: swap } = Atomics
 
+/** The size of a region for this many clients, in words of 32 bits. */
 export function wordsFor(clients: number, rules: readonly Rule[]): number {
   return Table.words(clients, depthOf(rules))
 }

@@ -30,7 +30,7 @@ export class Slices {
     return this.deadlines.race(promise, busyWithLists)
   }
 
-  /** A list was looked for, which took so long. */
+  /** Notes the time that the search for a list took. */
   note(ms: number): void {
     if (this.spentMs === 0) setImmediate(this.endTurn)
     this.spentMs += ms

@@ -1,6 +1,7 @@
 import type { Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
+/** A value of a statement, and its type. */
 export interface Operand {
   readonly param: Param
   readonly type: string
@@ -75,6 +76,7 @@ export function batchInsert(
   return { text, rows: 'ordered', distinct: null, matches }
 }
 
+/** The runs whose sources are there, with what they copy. */
 export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, settings }: Runs): Sql {
   const rows = sql`${from} where ${settings}`
   if (sources.length === 0) return rows
@@ -126,12 +128,16 @@ export interface Conditions {
   readonly rules: readonly Sql[]
 }
 
-/** Sets columns of a row for each run, whose id is the last operand. No two runs may have the same. */
+/**
+ * Sets columns of a row for each run, whose id is the last operand: no two runs may have the same. A row that does not meet the
+ * conditions, or lacks a source, is left as it is.
+ */
 export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[], asker: Param): Batch {
   const text = textOf(operands, asker, (runs) => updateRuns(parts, operands, runs))
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
+/** Compiles an update of several runs. */
 export function updateRuns(
   { table, sets, returning, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
@@ -162,6 +168,7 @@ export function updateRuns(
   return sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
 }
 
+/** The runs of a statement. */
 export interface Runs {
   /** A row `b` for each: its values, and its number. No column of an entity has a capital letter. */
   readonly from: Sql

@@ -29,6 +29,7 @@ export function compileCreateRows(entity: Entity, values: readonly string[], onc
   return { text, values: [...values, ...keys, asker], batch: null, once, asker }
 }
 
+/** The properties that clients write, in the order in which rows have their values. */
 export function writableOf({ properties }: Entity): Property[] {
   return properties.filter(({ writable }) => writable)
 }

@@ -35,6 +35,7 @@ import { type Compiled, ShapeCache } from './shapes.ts'
 const shapes = new ShapeCache(2_000)
 const gets = new WeakMap<Entity, Compiled>()
 
+/** Compiles the read of one row by its id; returns it, and its version. */
 export function compileGet(entity: Entity, id: string): Batchable {
   let compiled = gets.get(entity)
   if (!compiled) {
@@ -54,6 +55,7 @@ export function compileProbe(entity: Entity): Statement {
   return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
 }
 
+/** Compiles the names and types of the table's columns, as PostgreSQL prints them. */
 export function compileColumnTypes({ table }: Entity): Statement {
   const types = sql`select attname::text, format_type(atttypid, atttypmod) from pg_attribute`
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)
@@ -121,7 +123,10 @@ export function compileUpdate(
   return { text, values: [...valuesOf(changed, values), ...own, ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
-/** Rows that it copies from are locked before the row itself: a rename has locked one of those when it comes to this row. */
+/**
+ * The row is locked by the statement that checks it, so no other write comes between. Rows that it copies from are locked
+ * before, because a rename has locked one of those when it comes to this row.
+ */
 function updateOne(
   { table, sets, returning, sources, among, first = null }: UpdateParts,
   operands: readonly Operand[],

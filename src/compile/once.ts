@@ -38,6 +38,7 @@ export function isFirst(key: Sql): Sql {
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
 
+/** Compiles a new row under a key, alone or in a batch. */
 export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: readonly Operand[]): Compiled {
   const [all, asker] = [withOnce(operands), param(null)]
   const piece = (runs: Runs) => insertFirst(entity, parts, operands, runs)

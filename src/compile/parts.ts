@@ -5,6 +5,7 @@ import { integer, join, name, type Param, param, type Sql, sql } from '../model/
 import { type InsertParts, list, type Operand, type Source } from './batch.ts'
 import type { Compiled } from './shapes.ts'
 
+/** Operands for the properties; their statement gets the values later. */
 export function operandsOf(changed: readonly Property[]): Operand[] {
   return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
 }
@@ -20,6 +21,7 @@ export function assignments(changed: readonly Property[], operands: readonly Ope
   })
 }
 
+/** The rows that the changed references name. */
 export function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): Source[] {
   return changed.flatMap(({ reference }, index) => {
     if (!reference) return []

@@ -2,6 +2,7 @@ import type { Batch } from '../model/batch.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { Filter, Sort } from '../model/query.ts'
 
+/** A statement without its values. */
 export interface Compiled {
   readonly text: string
   readonly batch: Batch | null

@@ -9,6 +9,7 @@ const all: [name: string, setting: Setting][] = Object.entries(settings)
 /** The settings that most operators set; the README has them. */
 const MAIN = /^(DATABASE_URL|DATA_DIR|HOST|PORT|WORKERS|PUBLIC_URL|BOOTSTRAP_API_KEY|RATE_LIMITS|TRUSTED_PROXIES|ADMIN_PORT)$/
 
+/** A table in Markdown, of all settings or of the main ones. */
 export function settingsTable(isMain = false): string {
   const shownOnes = isMain ? all.filter(([name]) => MAIN.test(name)) : all
   const rows = shownOnes.map(([name, { default: fallback, meaning }]) => {
@@ -18,6 +19,7 @@ export function settingsTable(isMain = false): string {
   return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
+/** The file `.env.example`. */
 export function environmentExample(): string {
   const blocks = all.map(([name, { default: fallback, meaning }]) => `# ${meaning}\n# ${name}=${fallback ?? ''}\n`)
   return ['# Copy to .env and take the # from what you set.\n', ...blocks].join('\n')

@@ -4,6 +4,7 @@ import type { EnvironmentFile } from './environmentFiles.ts'
 import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
+/** A variable, and the setting that it probably should be. */
 export interface NearMiss {
   readonly name: string
   readonly meant: string

@@ -131,7 +131,7 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
   oneOf: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],
   text: (name) => [
     { query: `${name}=>=M`, meaning: `${name} is M or comes after it, as people order names` },
-    { query: `${name}[contains]=a`, meaning: `${name} contains a, á, A or the like; [begins] looks at its beginning` },
+    { query: `${name}[contains]=a`, meaning: `${name} contains a, whatever case and accents; with [begins] it begins with a` },
     { query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` },
   ],
   boolean: (name) => [{ query: `${name}=true`, meaning: `${name} is true` }],

@@ -115,6 +115,7 @@ function encryption(url: string, { isEncrypted }: State): Finding[] {
   return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
 }
 
+/** Returns whether each host of an address is this machine. */
 export function isLocal(url: string): boolean {
   const authority = /^\w+:\/\/([^/?]*)/.exec(url)?.[1] ?? ''
   const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')

@@ -17,6 +17,7 @@ const DISK_BYTES_MIN = 200 * MIB
 const RENEWAL_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
+/** Findings about this machine, without the database. */
 export async function examineMachine(config: Config): Promise<Finding[]> {
   const { adminHost, adminPort } = config
   const ports = [await port('port', config)]

@@ -48,7 +48,7 @@ interface Wanted {
   backend(): number | null
 }
 
-/** Connections for lists, which may take long, and for all else, of which a write that waits for a lock may hold one. */
+/** Divides a pool between lists, which may take long, and all else: at least two for that, since a write may wait for a lock. */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }

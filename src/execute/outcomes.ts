@@ -21,6 +21,7 @@ export function missedDeadline(cause?: unknown): ApiError {
   return unavailable(cause ?? new Error('a query missed its deadline'))
 }
 
+/** The error 503 for a statement that was certainly not carried out. */
 export function unavailable(cause: unknown): ApiError {
   return retryLater('The database does not answer at the moment; retry after the seconds in Retry-After.', cause)
 }

@@ -91,6 +91,7 @@ function hasCode(error: unknown, codes: readonly unknown[]): boolean {
   return codes.includes(code) || (cause !== undefined && hasCode(cause, codes))
 }
 
+/** Returns the meaning of an error of the driver. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'

@@ -111,6 +111,7 @@ const PREFIX = 'whsec_'
 /** Length of a secret; Standard Webhooks allows 24 to 64. */
 const SECRET_BYTES = 32
 
+/** A new secret, as Standard Webhooks writes them. */
 export function makeSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }

@@ -2,7 +2,7 @@ import { constants, createGzip, type Gzip } from 'node:zlib'
 import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streamPace.ts'
 import type { Reply, Streamed } from '../respond/reply.ts'
 
-/** A client that takes nothing for so long has its place taken away. */
+/** A client that takes nothing for this time loses its place. */
 const STALL_MS = 30_000
 /** Maximum stalls of a slow client: it may take at most twice as long for the texts of 1,000 rows. D55 */
 const STALLS_MAX = 2

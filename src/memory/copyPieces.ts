@@ -13,7 +13,7 @@ export type Following = (last: string | null) => Statement | null
 
 /** Rows that are taken in in one turn of the event loop: some milliseconds. */
 const TURN_ROWS = 1_000
-/** PostgreSQL that sends nothing for so long is away, or its connection hangs. */
+/** Time without data after which PostgreSQL counts as away. */
 const SILENT_MS_MAX = 10_000
 
 /** Pieces after which their memory is collected. */

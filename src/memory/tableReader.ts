@@ -37,7 +37,7 @@ const SAMPLE_ROWS = 20_000
 const SAMPLE_ROW_BYTES = 100
 /** Rows that are read at once: the driver takes some milliseconds for them. */
 const PIECE_ROWS = 8_000
-/** A connection that reads nothing for so long is closed. */
+/** A connection that reads nothing for this time is closed. */
 const IDLE_S_MAX = 10
 
 /**

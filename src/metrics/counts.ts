@@ -106,6 +106,7 @@ const charges = {
   key: [cellOf('limited', 'key', 'refused'), cellOf('limited', 'key', 'admitted')],
 } as const
 
+/** Counts a request that was charged to its key or its address. */
 export function countCharge(charged: 'key' | 'address', isAdmitted: boolean): void {
   ;(cells[charges[charged][isAdmitted ? 1 : 0]] as number) += 1
 }
@@ -114,6 +115,7 @@ export function countStatement(kind: KindOfStatement, ms: number): void {
   observe(statementSeconds[kind], ms / 1_000)
 }
 
+/** Counts the delay of a timer. */
 export function countDelay(ms: number): void {
   observe(delays, ms / 1_000)
 }

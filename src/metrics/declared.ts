@@ -151,7 +151,7 @@ export const metrics = {
   // Processes
   delays: histogram(
     'roster_event_loop_delay_seconds',
-    'How late a timer of each worker was: so long every request of the worker waited.',
+    'Delay of a timer of each worker; each of its requests waited as long.',
     'each',
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
   ),

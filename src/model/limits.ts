@@ -38,8 +38,8 @@ function parseRule(part: string): Rule {
 }
 
 /**
- * How long an admission counts. The moments of two requests are cut to whole milliseconds, so a whole period lies
- * between them for certain only where they are one more apart; the second has to wait for up to that one in vain.
+ * Time that an admission counts, in milliseconds: one more than the period. Times of requests are cut to whole milliseconds, so
+ * only then has a whole period certainly passed; a client may wait up to 1 ms longer than it must.
  */
 export function countedMs({ periodMs }: Rule): number {
   return periodMs + 1

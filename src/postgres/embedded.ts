@@ -7,6 +7,7 @@ import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from 
 import { type Access, ROLES, secure } from './rights.ts'
 import { endOf, logOf, openLog, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings, tail } from './runner.ts'
 
+/** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
   url: string
   /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
@@ -19,6 +20,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
+/** Thrown if another process holds the data folder. */
 export class DataDirInUse extends Error {}
 
 interface Options extends RunnerOptions {

@@ -4,6 +4,7 @@ import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from 
 import { readTables } from './tableCatalog.ts'
 import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
 
+/** The difference between a database and the declarations of entities. */
 export interface NextMigration {
   /** The SQL; '' where nothing is lacking. */
   readonly text: string

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
+/** Runs PostgreSQL's programs on this machine. */
 export interface Runner {
   native: string
   cluster: string
@@ -99,6 +100,7 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
 /** The folder of a cluster that root starts, where the account that PostgreSQL runs as may not enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
+/** Returns whether a cluster was made for `dataDir`. */
 export function hasEmbedded(dataDir: string): boolean {
   return hasCluster(resolve(dataDir)) || hasCluster(baseElsewhere(resolve(dataDir)))
 }

@@ -3,6 +3,7 @@ import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
 import { withDeadline } from '../os/time.ts'
 import { StartError } from './startError.ts'
 
+/** A running server of ADMIN_PORT. */
 export interface AdminServer {
   readonly url: string
   stop(): void

@@ -25,6 +25,7 @@ import type { Ready, StartMessage } from './messages.ts'
 import { ownRoutes } from './ownRoutes.ts'
 import { slowStatements } from './slowStatements.ts'
 
+/** A running worker, for the process that it is. */
 export interface Worker extends Ready {
   /** Resolves when its keys are those that the database has now. */
   refreshKeys(): Promise<void>
@@ -53,7 +54,7 @@ const SETTLE_MS = 50
 const SETTLE_TLS_MS = 500
 /** Connections for questions: those of two tables need not wait for each other. */
 const QUESTIONS_POOL = 2
-/** A statement waits so long for a lock over its connection, and then, where there is time, outside of it. */
+/** Time that a statement waits for a lock while it holds its connection; then, if it has time left, it waits without one. */
 const LOCK_MS_MAX = 100
 /** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
 const LISTS_LOCK_MS_MAX = 2_000

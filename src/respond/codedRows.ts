@@ -38,7 +38,7 @@ export function codedWriter(entity: Entity, choice: Choice | null): WriteRow {
   return write
 }
 
-/** `{"a":1,"b":{"c":2}}`, in one loop: a function for each member would be called in vain by the dozen. */
+/** `{"a":1,"b":{"c":2}}`, in one loop, without a call of a function for each member. */
 function compile(members: readonly (Property | Group)[], entity: Entity): WriteRow {
   const steps: Step[] = []
   addSteps(steps, members, entity)
