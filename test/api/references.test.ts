@@ -58,6 +58,13 @@ describe('D16 references', () => {
     }
     for (const path of [`/Absences/${absence.id}`, ...referred]) expect((await server.remove(path)).status).toBe(204)
   })
+
+  test('a row is deleted once the last reference to it is null', async () => {
+    const { id: CompanyId } = await company('Acme')
+    const { id } = await employee({ FirstName: 'Ada', CompanyId })
+    await server.patch(`/Employees/${id}`, { CompanyId: null })
+    expect((await server.remove(`/Companies/${CompanyId}`)).status).toBe(204)
+  })
 })
 
 describe('2 Names of rows referred to', () => {
