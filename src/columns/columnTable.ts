@@ -2,17 +2,20 @@ import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { SummaryQuery } from '../model/summary.ts'
 import { setsBefore } from './beside.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import type { Dictionary } from './dictionary.ts'
 import { FoundPage } from './foundPage.ts'
-import { type Kernel, KernelFull } from './kernel.ts'
+import { Grouping } from './grouping.ts'
+import { groupingParts } from './groupingParts.ts'
+import type { Kernel } from './kernel.ts'
 import { KeptCounts, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
 import { PageSearch } from './pageSearch.ts'
-import { RankTable } from './rankTable.ts'
+import { RankTable, SearchRanks } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
@@ -50,8 +53,7 @@ export class ColumnTable {
   /** By id, rows of which a value has no code. */
   private readonly uncodedRows = new Map<number, Uncoded>()
   private readonly kept = new KeptCounts()
-  /** Marks of texts that the list in search looks for. */
-  private marks: RankTable[] = []
+  private readonly ranks: SearchRanks
 
   /** `kernel`: has the rows in its memory, and those of no other table. */
   constructor(
@@ -64,7 +66,9 @@ export class ColumnTable {
     this.rowCodes = new RowCodes(entity)
     this.store = new RowStore(kernel, hasTexts, orderedBy, segmentRows)
     const uncoded = new Int32Array(properties.length)
-    const mark = (column: number, codes: readonly number[]) => this.mark(column, codes)
+    this.ranks = new SearchRanks(kernel)
+    const mark = (column: number, codes: readonly number[]) =>
+      this.ranks.mark(codes, (this.rowCodes.dictionaries[column] as Dictionary).size)
     this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded, mark }
   }
 
@@ -123,7 +127,7 @@ export class ColumnTable {
       const asked = this.asked(filters, sorts, bounds)
       return asked && this.found(asked, offset, size)
     } finally {
-      this.forgetMarks()
+      this.ranks.forgetMarks()
     }
   }
 
@@ -138,7 +142,7 @@ export class ColumnTable {
     try {
       return this.foundBeside(this.asked(filters, sorts, bounds), { side, position }, size)
     } finally {
-      this.forgetMarks()
+      this.ranks.forgetMarks()
     }
   }
 
@@ -181,22 +185,17 @@ export class ColumnTable {
     return keys && conditions && { filters, conditions, keys }
   }
 
-  private mark(column: number, codes: readonly number[]): RankTable | null {
-    const marks = new Int32Array((this.rowCodes.dictionaries[column] as Dictionary).size)
-    for (const code of codes) marks[code] = 1
+  /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */
+  group(query: SummaryQuery, bounds?: TextBounds): Grouping | null {
+    const { kernel, store } = this
     try {
-      const table = new RankTable(this.kernel, marks)
-      this.marks.push(table)
-      return table
-    } catch (error) {
-      if (error instanceof KernelFull) return null
-      throw error
+      const conditions = conditionsOf(this.coded, query.filters, bounds)
+      const parts = conditions && groupingParts(this.coded, kernel, store, query)
+      if (!parts) return null
+      return new Grouping({ ...parts, kernel, store, conditions, sorts: query.sorts, onClose: this.ranks.hold() })
+    } finally {
+      this.ranks.forgetMarks()
     }
-  }
-
-  private forgetMarks() {
-    for (const table of this.marks) table.release()
-    this.marks = []
   }
 
   private forgetUncoded(id: number) {
@@ -214,7 +213,8 @@ export class ColumnTable {
   useRanks(property: Property, ranks: Int32Array): void {
     this.forgetLists()
     const column = this.entity.properties.indexOf(property)
-    this.coded.ranks[column]?.release()
+    const before = this.coded.ranks[column]
+    if (before) this.ranks.release(before)
     this.coded.ranks[column] = null
     this.coded.ranks[column] = new RankTable(this.kernel, ranks)
   }

@@ -1,8 +1,10 @@
 import type { Entity } from '../model/entity.ts'
-import type { ListQuery } from '../model/query.ts'
+import type { ListQuery, Sort } from '../model/query.ts'
+import type { SummaryQuery } from '../model/summary.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
 import type { FoundPage } from './foundPage.ts'
+import type { Grouping } from './grouping.ts'
 import { OrderDemand } from './orderDemand.ts'
 import { OrderedTexts } from './orderedTexts.ts'
 import type { Slices } from './slices.ts'
@@ -40,6 +42,17 @@ export class ListSearch {
     return this.texts.prepare(query)
   }
 
+  /** As `prepare`, for the groups of a summary. */
+  prepareGroups(query: SummaryQuery): Promise<void> | null {
+    return this.texts.prepare({ filters: query.filters, sorts: orderedTexts(query) })
+  }
+
+  /** Groups of rows that are yet to be formed; null: codes cannot tell. */
+  group(query: SummaryQuery): Grouping | null {
+    this.texts.useFor(orderedTexts(query))
+    return this.table.group(query, this.texts.boundsOf(query.filters))
+  }
+
   /** The total and the rows of a page, in the order of the sorts; null: codes cannot tell. */
   find(query: ListQuery): FoundPage | null {
     const { filters, sorts, page, pageSize, seek } = query
@@ -54,4 +67,10 @@ export class ListSearch {
     if (found !== null) this.dueOrder ??= this.demand.note(query, found.total, this.table.rows)
     return found
   }
+}
+
+/** The properties by whose order groups are sorted or compared; those of other kinds than texts have no effect. */
+function orderedTexts({ keys, figures }: SummaryQuery): Sort[] {
+  const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
+  return [...keys.map(({ property }) => property), ...compared].map((property) => ({ property, direction: 'ascending' }))
 }

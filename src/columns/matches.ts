@@ -74,7 +74,7 @@ export function restrict(kernel: Kernel, rows: RowStore, matches: Matches, condi
 }
 
 /** The numbers of the segments that may have rows that meet all conditions. Hundreds are ruled out for most lists. */
-function candidatesOf({ segments, zones }: RowStore, conditions: readonly Condition[]): number[] {
+export function candidatesOf({ segments, zones }: RowStore, conditions: readonly Condition[]): number[] {
   const ranges = conditions.filter(({ isComplement, byRank }) => !isComplement && byRank === null)
   const found: number[] = []
   for (let number = 0; number < segments.length; number++) {

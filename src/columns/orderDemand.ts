@@ -1,6 +1,6 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
-import type { ListQuery } from '../model/query.ts'
+import type { FiltersAndSorts, ListQuery } from '../model/query.ts'
 import { ID } from './rowStore.ts'
 
 /** Smaller tables are searched as a whole. */
@@ -47,7 +47,7 @@ export class OrderDemand {
 }
 
 /** The column by which a table's rows shall lie for this list: that of a range, or of the sort. */
-export function orderFor(entity: Entity, { filters, sorts }: ListQuery): number {
+export function orderFor(entity: Entity, { filters, sorts }: FiltersAndSorts): number {
   const asked = [
     ...filters.flatMap(({ property, operator: { sides } }) => (sides && sides.less !== sides.greater ? [property] : [])),
     ...sorts.slice(0, 1).map(({ property }) => property),

@@ -1,6 +1,6 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { isText as isTextName } from '../model/kinds.ts'
-import type { Filter, ListQuery, Sort } from '../model/query.ts'
+import type { Filter, FiltersAndSorts, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
 import type { TextBounds } from './conditions.ts'
@@ -22,7 +22,7 @@ export class OrderedTexts {
   ) {}
 
   /** Resolves when the order is known that the list needs, or cannot be had soon; null: it is known. Never rejects. */
-  prepare({ filters, sorts }: ListQuery): Promise<void> | null {
+  prepare({ filters, sorts }: FiltersAndSorts): Promise<void> | null {
     const waits: Promise<unknown>[] = []
     for (const { property } of sorts) if (isText(property)) this.extend(property, waits)
     for (const filter of filters) {

@@ -99,7 +99,8 @@ function zerosOf(kind: Kind): string {
   return kind.printFilter('0').slice(1)
 }
 
-function scaleOf(kind: Kind): number {
+/** Digits of a decimal behind the point. */
+export function scaleOf(kind: Kind): number {
   return Math.max(zerosOf(kind).length - 1, 0)
 }
 

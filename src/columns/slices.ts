@@ -1,6 +1,7 @@
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
-import { busyWithLists } from '../execute/listReads.ts'
+import { Abandoned, busyWithLists } from '../execute/listReads.ts'
 import { Turns } from '../execute/turns.ts'
+import type { Asker } from '../model/key.ts'
 
 /** Time for lists in each turn of the event loop; one list may take longer. */
 const SLICE_MS = 4
@@ -28,6 +29,19 @@ export class Slices {
       else setImmediate(begin)
     })
     return this.deadlines.race(promise, busyWithLists)
+  }
+
+  /** Does work whose steps are short, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
+  async run<Result>({ key, request }: Asker, steps: Generator<void, Result>): Promise<Result> {
+    for (;;) {
+      await this.next(key)
+      if (request.signal.aborted) throw new Abandoned()
+      const startMs = performance.now()
+      let step = steps.next()
+      while (!step.done && performance.now() - startMs < SLICE_MS) step = steps.next()
+      this.note(performance.now() - startMs)
+      if (step.done) return step.value
+    }
   }
 
   /** Notes the time that the search for a list took. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 import { about, api, type ErrorExample, fault } from './errorExample.ts'
-import { changeExamples, createExamples, repeatExamples } from './moreErrorExamples.ts'
+import { changeExamples, createExamples, repeatExamples, summaryExamples } from './moreErrorExamples.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
@@ -219,6 +219,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
   },
   ...repeatExamples,
   ...createExamples,
+  ...summaryExamples,
   ...changeExamples,
   ServiceUnavailable: {
     method: 'GET',

@@ -69,3 +69,26 @@ export const repeatExamples = {
     ),
   },
 } satisfies Record<string, ErrorExample>
+
+/** Examples of the errors of summaries. */
+export const summaryExamples = {
+  InvalidGroupBy: {
+    method: 'GET',
+    target: '/Absences/Summary?groupBy=Type,moth(Start)',
+    answer: about('groupBy', 'There is no "moth" of a date: year, quarter, month, week or day. Did you mean month?'),
+  },
+  InvalidAggregate: {
+    method: 'GET',
+    target: '/Absences/Summary?groupBy=Type&sum=Start',
+    answer: about('sum', 'Start is a date-time like 2024-01-31T09:00:00Z: sum takes numbers.'),
+  },
+  TooManyGroups: {
+    method: 'GET',
+    target: '/Absences/Summary?groupBy=Id',
+    when: 'there are more than 250,000 absences',
+    answer: about(
+      'groupBy',
+      'A summary has up to 250,000 groups, and this one would have more: filter rows, or group by fewer properties or by longer periods.',
+    ),
+  },
+} satisfies Record<string, ErrorExample>

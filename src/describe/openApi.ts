@@ -30,6 +30,7 @@ import {
   writtenSchema,
 } from './rows.ts'
 import { successesOf } from './successes.ts'
+import { groupNameOf, groupSchema, summaryParameters } from './summary.ts'
 
 /** Facts about this server that the document contains. */
 export interface ServerFacts {
@@ -157,6 +158,7 @@ function parametersOf(
   if (success === 'changes') return { parameters: listChangesParameters(entities) }
   if (success === 'history') return { parameters: historyParameters() }
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
+  if (entity !== null && success === 'summary') parameters.push(...summaryParameters(entity))
   if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
@@ -194,6 +196,7 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
       ...completed(entity),
       [sortNameOf(entity), sortSchema(entity)],
       [fieldNameOf(entity), fieldSchema(entity)],
+      [groupNameOf(entity), groupSchema(entity)],
     ]),
     ...Object.entries({
       ...changesSchemas(entities),

@@ -22,7 +22,7 @@ export interface Operation {
   readonly isUnlimited: boolean
 }
 
-type Success = 'list' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | PageName
+type Success = 'list' | 'summary' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | PageName
 /** The pages for programs that are described. */
 export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs'
 
@@ -38,6 +38,12 @@ const LISTED = [
   ...WITHOUT_PARAMETERS,
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
   ...(['InvalidFields', 'InvalidForm', 'TooCostly'] as const),
+]
+/** Errors of summaries. D76 */
+const SUMMARIZED = [
+  ...WITHOUT_PARAMETERS,
+  ...(['InvalidFilter', 'TooManyFilters', 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups', 'InvalidSort'] as const),
+  ...(['InvalidPageSize', 'InvalidPage', 'InvalidForm', 'TooCostly'] as const),
 ]
 /** Errors of the headers that ask for a version. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
@@ -80,6 +86,13 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   return [
     on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...written, ...OF_ROWS]),
+    on(
+      'GET',
+      `${list}/Summary`,
+      'summary',
+      [`summarize${plural}`, `Summarize ${many}`, SUMMARY],
+      [...SUMMARIZED, ...CONDITIONAL],
+    ),
     on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
@@ -101,6 +114,8 @@ const changesOperation: Operation = {
 
 const LIST =
   'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`), which JSON a line is, all of the rows in one answer; where NDJSON is cut short, its last line is an error.'
+const SUMMARY =
+  'Groups of the rows that match every filter, by up to 3 properties or the periods of dates: the count of each, and sums, averages, least and greatest values. Sums are exact, averages rounded half away from zero to 8 places. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`) all groups in one answer. `X-Total-Count` is the number of groups, of which there may be 250,000.'
 const CREATE =
   'Sends the properties to set; those that are left out become null, booleans false. An array of such objects, or lines of them (`Content-Type: application/x-ndjson`), creates up to 1,000 rows, all or none, and is answered with an array; `Accept: application/x-ndjson` asks for lines. With `?dryRun=1` all is checked, references too, and nothing is written: the answer is 200 with the number of rows that would be created, `{"rows": 1}`. It counts as a request for each 100 rows or 200 KiB begun. Faults name their row by its index, from 0: `[3].Name`.'
 const GET = 'The row with every property, null where it has no value.'

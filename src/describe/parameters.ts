@@ -147,7 +147,8 @@ export function fieldSchema({ members, properties }: Entity): Schema {
   return { type: 'string', enum: [...new Set([...members, ...properties].map(({ name }) => name))] }
 }
 
-function filterParameter(entity: Entity, property: Property): Schema {
+/** The filters on a property by operators in front of the value. */
+export function filterParameter(entity: Entity, property: Property): Schema {
   const prefixes = prefixesFor(property.kind).map(({ sign }) => `\`${sign}\``)
   return {
     name: property.name,
@@ -160,7 +161,8 @@ function filterParameter(entity: Entity, property: Property): Schema {
   }
 }
 
-function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
+/** The filters on a property by operators in brackets. */
+export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
   return bracketsFor(kind).map((operator) => ({
     name: name + (operator.isAny ? ANY_IN_WORDS : operator.sign),
     in: 'query',

@@ -1,8 +1,9 @@
 import type { Entity } from '../model/entity.ts'
-import { PAGE_SIZE_MAX } from '../parse/page.ts'
+import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/page.ts'
 import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 import { choiceNameOf, writtenNameOf } from './rows.ts'
+import { groupNameOf } from './summary.ts'
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
 const row = (name: string) => refTo('schemas', name)
@@ -44,6 +45,18 @@ export function successesOf(operation: Operation): Record<string, Schema> {
         304: { description: 'The page that the client has: rows, total and links are the same.', ...headers(LISTED) },
       }
     }
+    case 'summary':
+      return {
+        200: {
+          description: 'A page of groups; or every group, without total, tag and links.',
+          ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
+          content: {
+            ...json({ type: 'array', items: row(groupNameOf(entity as Entity)), maxItems: SUMMARY_PAGES.max }).content,
+            'text/csv': { schema: { type: 'string', description: 'Every group, below a line with the names. RFC 4180.' } },
+          },
+        },
+        304: { description: 'The page that the client has: groups, total and links are the same.', ...headers(LISTED) },
+      }
     case 'row':
       return {
         200: { description: 'The row.', ...headers(VERSION), ...json(read(entity as Entity)) },

@@ -78,6 +78,26 @@ export const badRequests = {
       'fields is names of properties with commas between, an object’s parts with a dot, given once: fields=Id,Name,Period.Days.',
     remedy: 'Take the name that the message suggests, or leave fields out for every property.',
   },
+  InvalidGroupBy: {
+    status: 400,
+    title: 'groupBy names no property, or a period of none',
+    explanation:
+      'groupBy is up to 3 properties with commas between, each once. A date or date-time may be grouped by year(), quarter(), month(), week() or day(), in UTC: groupBy=Type,month(Start).',
+    remedy: 'Take the name that the message suggests, or leave groupBy out for one group of all rows.',
+  },
+  InvalidAggregate: {
+    status: 400,
+    title: 'A property cannot be aggregated so',
+    explanation:
+      'sum and average take numbers, minimum and maximum whatever has an order, each up to 8 properties with commas between: sum=Period.Days,Period.Hours. The count of a group is always there.',
+    remedy: 'Take the name that the message suggests, or another property.',
+  },
+  TooManyGroups: {
+    status: 400,
+    title: 'The summary would have too many groups',
+    explanation: 'A summary has up to 250,000 groups.',
+    remedy: 'Filter rows, or group by fewer properties or by longer periods.',
+  },
   InvalidForm: {
     status: 400,
     title: 'A parameter of the form of an answer has a wrong value, or does not belong to this answer',

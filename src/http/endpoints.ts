@@ -76,7 +76,7 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
   return router
 }
 
-/** The collection's path and that of each row in it. @throws Error when another entity or page has one of them */
+/** The paths of the collection, of its summary, and of each row. @throws Error when another entity or page has one of them */
 export function addResource(router: Router<ResourceRequest>, resource: Resource): void {
   const { plural } = resource.entity
   router.add(
@@ -89,6 +89,7 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
       { plural },
     ),
   )
+  router.add(`${plural}/Summary`, defineEndpoint<ResourceRequest>({ GET: (call) => resource.summary(call) }, { plural }))
   router.add(
     `${plural}/*`,
     defineEndpoint<ResourceRequest>(

@@ -39,7 +39,7 @@ export function defineEndpoint<Call>(
  * and takes a wrong method for an unknown path. It finds the documented paths, and hands all others to this one.
  */
 export class Router<Call> {
-  /** By the path's only segment. */
+  /** By the path without `*`: one segment, or two. */
   private readonly fixed = new Map<string, Endpoint<Call>>()
   /** By the path's first segment; the second is the id. */
   private readonly items = new Map<string, Endpoint<Call>>()
@@ -75,13 +75,15 @@ export class Router<Call> {
     const isItem = idEnd === -1 || idEnd >= end
     const id = path.slice(slash + 1, isItem ? end : idEnd)
     const name = normalize(path.slice(1, slash))
+    const fixed = isItem ? this.fixed.get(`${name}/${normalize(id)}`) : undefined
+    if (fixed) return { endpoint: fixed, id: '' }
     const endpoint = isItem ? this.items.get(name) : this.parts.get(`${name}/${normalize(path.slice(idEnd + 1, end))}`)
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
   /** The first segments there are, for a hint. */
   get names(): string[] {
-    return [...this.fixed.keys()].filter((name) => name !== '')
+    return [...this.fixed.keys()].filter((name) => name !== '' && !name.includes('/'))
   }
 }
 

@@ -6,7 +6,8 @@ import { ID } from '../columns/rowStore.ts'
 import { Slices } from '../columns/slices.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { ListQuery } from '../model/query.ts'
+import type { Asker } from '../model/key.ts'
+import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
 import { TableCopy } from './tableCopy.ts'
 import { NotRecorded, type Sample, TableReader, type TableSize } from './tableReader.ts'
@@ -91,7 +92,7 @@ export class TableCopies {
   }
 
   /** Starts to load a table that has no copy, so that lists like this one are found soonest. */
-  load(entity: Entity, query: ListQuery): void {
+  load(entity: Entity, query: FiltersAndSorts): void {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
       tracked = { entity, copy: null, loading: null, askedMs: 0, notBeforeMs: 0, isFailureLogged: false }
@@ -104,6 +105,11 @@ export class TableCopies {
   /** Wait of a list of this asker before it is searched; null: none. @throws ApiError 503, after 5 seconds */
   turn(asker: string): Promise<void> | null {
     return this.slices.next(asker)
+  }
+
+  /** Does work in slices, in turn with the lists of other askers. @throws ApiError 503; Abandoned: the client has left */
+  run<Result>(asker: Asker, steps: Generator<void, Result>): Promise<Result> {
+    return this.slices.run(asker, steps)
   }
 
   /** Ends what is being read. */

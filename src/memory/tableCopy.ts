@@ -1,12 +1,17 @@
 import type { Reader } from '../columns/collation.ts'
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { FoundPage } from '../columns/foundPage.ts'
+import type { Grouping } from '../columns/grouping.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
 import { ApiError } from '../errors.ts'
+import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
+import { busyWithLists } from '../execute/listReads.ts'
+import { Turns } from '../execute/turns.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { SummaryQuery } from '../model/summary.ts'
 import { compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
 import type { Moment, Sample, TableReader, TableSize } from './tableReader.ts'
 
@@ -37,6 +42,8 @@ export class TableCopy {
   /** The lists that wait for the next question. */
   private waiting: PromiseWithResolvers<void> | null = null
   private readonly search: ListSearch
+  private readonly uses = new Turns(1)
+  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
 
   private constructor(
     private readonly entity: Entity,
@@ -132,7 +139,10 @@ export class TableCopy {
     // With an equal snapshot nothing has committed anywhere, whatever lines there are.
     if (text === snapshot.text) return
     if (isChanged === '0') this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
-    else this.take(await questions.read(compileChangedRows(this.entity, relation, snapshot)))
+    else {
+      const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot))
+      await this.alone('', () => this.take(rows))
+    }
   }
 
   private take(rows: readonly Row[]) {
@@ -165,6 +175,31 @@ export class TableCopy {
   /** The total and the rows of a page, synchronously; null: the codes cannot decide. */
   find(query: ListQuery): FoundPage | null {
     return this.isLost ? null : this.search.find(query)
+  }
+
+  /** Asks PostgreSQL how the texts lie that a summary compares or sorts; null: that is known. */
+  prepareGroups(query: SummaryQuery): Promise<void> | null {
+    return this.isLost ? null : this.search.prepareGroups(query)
+  }
+
+  /** Groups of rows, to be formed in `alone`; null: the codes cannot decide. */
+  group(query: SummaryQuery): Grouping | null {
+    return this.isLost ? null : this.search.group(query)
+  }
+
+  /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */
+  async alone<Result>(asker: string, work: () => Promise<Result> | Result): Promise<Result> {
+    const { promise, resolve } = Promise.withResolvers<() => void>()
+    this.uses.take(asker, resolve)
+    const release = await this.deadlines.race(promise, busyWithLists).catch((error) => {
+      promise.then((release) => release())
+      throw error
+    })
+    try {
+      return await work()
+    } finally {
+      release()
+    }
   }
 
   /** Ends the copy; it finds nothing any more. Its memory is collected with it. */

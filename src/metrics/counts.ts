@@ -57,6 +57,12 @@ export function count(cell: Cell, by = 1): void {
   ;(cells[cell] as number) += by
 }
 
+/** A counter of answers by where they came from. */
+export function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.lists.labels.from)[number]) => void {
+  const own = Object.fromEntries(metrics[name].labels.from.map((from) => [from, cellOf(name, from)]))
+  return (from) => count(own[from] as Cell)
+}
+
 export function gauge(cell: Cell, value: number): void {
   cells[cell] = value
 }

@@ -120,6 +120,9 @@ export const metrics = {
     'sum',
     { from: ['kept', 'memory', 'database'] },
   ),
+  summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', 'sum', {
+    from: ['kept', 'memory', 'database'],
+  }),
   questions: counter(
     'roster_memory_questions_total',
     'Questions to the database, which rows of a table have changed; lists that arrive together have one.',

@@ -25,6 +25,12 @@ export interface Seek {
   readonly position: readonly (string | null)[]
 }
 
+/** Which rows, in what order. */
+export interface FiltersAndSorts {
+  readonly filters: readonly Filter[]
+  readonly sorts: readonly Sort[]
+}
+
 /** A list request, checked and typed. */
 export interface ListQuery {
   readonly filters: readonly Filter[]
@@ -42,17 +48,21 @@ export interface ListQuery {
   readonly choice: Choice | null
 }
 
-/** A request for a stream of a list, checked and typed. */
-export interface StreamQuery {
-  readonly filters: readonly Filter[]
-  readonly sorts: readonly Sort[]
-  readonly choice: Choice | null
+/** How a CSV is written. */
+export interface CsvForm {
   /** True if a CSV begins with a byte order mark. */
   readonly hasMark: boolean
   /** True if a CSV has date-times as spreadsheets read them, and no text that one would run as a formula. */
   readonly isForExcel: boolean
   /** True if decimals of a CSV have a comma, and its cells are separated by semicolons. */
   readonly hasDecimalComma: boolean
+}
+
+/** A request for a stream of a list, checked and typed. */
+export interface StreamQuery extends CsvForm {
+  readonly filters: readonly Filter[]
+  readonly sorts: readonly Sort[]
+  readonly choice: Choice | null
 }
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */

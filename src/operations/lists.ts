@@ -3,8 +3,7 @@ import { ApiError } from '../errors.ts'
 import { Abandoned, type ListReads, TooCostly } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
-import { type Cell, cellOf, count } from '../metrics/counts.ts'
-import { metrics } from '../metrics/declared.ts'
+import { countFrom } from '../metrics/counts.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
@@ -16,6 +15,8 @@ import { NO_STORE, type Reply } from '../respond/reply.ts'
 
 /** The attempts to learn the order of new texts before the database answers. */
 const ORDERINGS_MAX = 3
+
+const countList = countFrom('lists')
 
 /** The lists of one entity: parse, find, respond. Spec 4.2. */
 export class Lists {
@@ -122,11 +123,4 @@ export function requireAnyVersion({ ifMatch }: Conditions): void {
 /** Returns the text in the quotes of `W/"1kzp"`. */
 function opaqueOf(tag: string): string {
   return tag.slice(tag.indexOf('"') + 1, -1)
-}
-
-const LISTS = Object.fromEntries(metrics.lists.labels.from.map((from) => [from, cellOf('lists', from)]))
-
-/** Counts a list by where its answer came from. */
-function countList(from: (typeof metrics.lists.labels.from)[number]): void {
-  count(LISTS[from] as Cell)
 }

@@ -24,6 +24,7 @@ import { RowsCreates } from './rowsCreates.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { type CheckedPlan, RowWrites } from './rowWrites.ts'
 import { Streams } from './streams.ts'
+import { Summaries } from './summaries.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
@@ -32,6 +33,7 @@ export class Resource {
   private readonly referring: readonly ReferringColumn[]
   private readonly lists: Lists
   private readonly streams: Streams
+  private readonly summaries: Summaries
   private readonly versions: RowVersions
   private readonly reads: RowReads
   private readonly repeats: Repeats
@@ -56,6 +58,11 @@ export class Resource {
     this.versions = new RowVersions(entity, this.reads)
     this.lists = new Lists(entity, cursors, listReads, memory)
     this.streams = new Streams(entity, listReads, streamPlaces, parts)
+    this.summaries = new Summaries(entity, streamPlaces, parts)
+  }
+
+  summary(call: ResourceRequest): Promise<Reply> {
+    return this.summaries.read(call)
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {

@@ -35,7 +35,7 @@ export class Streams {
    */
   async read(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseStream(this.entity, call.query, form)
-    const headers = streamHeaders(this.entity, form, call.request.headers)
+    const headers = streamHeaders(this.entity.plural, form, call.request.headers)
     // As GET has it: else the head would say that there are no bytes.
     if (call.request.method === 'HEAD')
       return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }

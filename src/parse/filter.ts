@@ -17,16 +17,22 @@ export const FILTERS_MAX = 32
 /** More would make a list of values as costly as many filters. D71 */
 export const VALUES_MAX = 100
 
+type Others = readonly string[]
+
 const firstCharacters = new Set(prefixes.map(({ sign }) => sign.charCodeAt(0)))
 const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
-/** One filter. Spec 4.2, Filtering. @throws ApiError UnknownParameter, InvalidFilter; the target is the parameter */
-export function parseFilter(entity: Entity, { name, value: text }: Parameter): Filter {
+/**
+ * One filter. `others`: the parameters that are no filters. Spec 4.2, Filtering.
+ * @throws ApiError UnknownParameter, InvalidFilter; the target is the parameter
+ */
+export function parseFilter(entity: Entity, parameter: Parameter, others: Others = RESERVED_PARAMETERS): Filter {
+  const { name, value: text } = parameter
   const [, before, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
   if (before !== undefined && bracket !== undefined) return parseBracketed(entity, before, bracket, text)
-  const property = findProperty(entity, name)
+  const property = findProperty(entity, name, others)
   const operator = operatorOf(text)
   const operand = operator ? text.slice(operator.sign.length) : text
   return checkFilter(property, operator ?? equality, operand)
@@ -79,9 +85,9 @@ function operatorOf(text: string): Operator | undefined {
   return longestFirst.find(({ sign }) => text.startsWith(sign))
 }
 
-function findProperty(entity: Entity, name: string): Property {
+function findProperty(entity: Entity, name: string, others: Others = RESERVED_PARAMETERS): Property {
   const member = findMember(entity, name)
-  if (!member) throw unknownParameter(entity, name)
+  if (!member) throw unknownParameter(entity, name, others)
   if (!isGroup(member)) return member
   throw objectFault(member)
 }
@@ -94,12 +100,12 @@ function objectFault({ name, properties }: Group): ApiError {
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
 const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
-function unknownParameter(entity: Entity, name: string): ApiError {
-  const known = [...entity.properties.map((property) => property.name), ...RESERVED_PARAMETERS]
+function unknownParameter(entity: Entity, name: string, others: Others = RESERVED_PARAMETERS): ApiError {
+  const known = [...entity.properties.map((property) => property.name), ...others]
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const hint = entity.byName.has(before.toLowerCase())
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
-    : (hintForForeign(entity, name) ?? suggest(name, known))
+    : (hintForForeign(entity, name, others) ?? suggest(name, known))
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${shown(name)}".${hint}`, {
     target: shown(name),
   })

@@ -24,17 +24,19 @@ const purposes = new Map<string, Purpose>(
 
 /**
  * ` The size of a page is PageSize, ...` for a parameter that other APIs have: `per_page`, `$orderby`, `page[size]`,
- * `filter[Status]`; null for any other name, and for one that a property has as well.
+ * `filter[Status]`; null for any other name, and for one that a property has as well. `known`: parameters that there are.
  */
-export function hintForForeign(entity: Entity, name: string): string | null {
+export function hintForForeign(entity: Entity, name: string, known: readonly string[] = []): string | null {
   if (name.length > 64) return null
   const isOwn = entity.properties.some((property) => plain(property.name) === plain(name))
   const purpose = isOwn ? undefined : (purposes.get(plain(name)) ?? purposes.get(plain(name.replace(/\[.*$/, ''))))
+  // A summary has these itself.
+  if (purpose === 'groups' && known.includes('groupBy')) return null
   return purpose === undefined ? null : ` ${hints[purpose](entity)}`
 }
 
 const hints: Record<Purpose, (entity: Entity) => string> = {
-  size: () => 'The size of a page is PageSize, 5 to 50.',
+  size: () => 'The size of a page is PageSize.',
   page: () => 'Pages go by their number, from 1: page=2, with PageSize.',
   cursor: () => 'Follow the link rel="next" in the header Link or Location: it has the cursor.',
   sort: (entity) => {
@@ -48,7 +50,7 @@ const hints: Record<Purpose, (entity: Entity) => string> = {
     const { name } = exampleOf(entity)
     return `There is no "or" of several properties; values of one are ${name}[]=<value>&${name}[]=<value>.`
   },
-  groups: () => 'Lists have no groups and sums: X-Total-Count counts the rows of a filter.',
+  groups: ({ plural }) => `Groups, counts and sums are at /${plural}/Summary, as in groupBy=<property>&sum=<property>.`,
   total: () => 'The total is always there, in the header X-Total-Count.',
   form: () => 'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }

@@ -1,9 +1,10 @@
-import { ApiError, type ErrorCode } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import type { Choice } from '../model/choice.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import type { Filter, ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
+import { type CsvParameters, csvFormOf, once, readCsvParameter, refuseCsvOnly, refusePaging } from './csvForm.ts'
 import { parseFields } from './fields.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './form.ts'
@@ -13,7 +14,7 @@ import { parseQueryString } from './queryString.ts'
 import { parseSort } from './sort.ts'
 
 /** The parameters of a collection, each checked by itself; undefined: it is not there. */
-interface Parameters {
+interface Parameters extends CsvParameters {
   readonly filters: Filter[]
   readonly sorts: Sort[]
   kept: string
@@ -22,10 +23,6 @@ interface Parameters {
   cursor?: string
   /** Values of all parameters of this name, with commas between. */
   fields?: string
-  bom?: boolean
-  excel?: boolean
-  /** True if the language has decimal commas. */
-  locale?: boolean
 }
 
 /**
@@ -46,34 +43,15 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
 /** Parses the query of a stream of all rows that match, without pages. D55 @throws ApiError for the first fault */
 export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
   const read = readParameters(entity, query)
-  for (const [name, code] of PAGING)
-    if (read[name === 'PageSize' ? 'pageSize' : name] !== undefined) {
-      const message = `A stream has every row, and no pages: leave ${name} out, or ask for application/json.`
-      throw new ApiError(code, message, { target: name })
-    }
+  refusePaging(read)
   if (form !== 'csv') refuseCsvOnly(read, 'NDJSON is')
-  const { filters, sorts, fields, bom = false, excel = false, locale = false } = read
-  const style = { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
-  return { filters, sorts, choice: choiceOf(entity, fields), ...style }
+  const { filters, sorts, fields } = read
+  return { filters, sorts, choice: choiceOf(entity, fields), ...csvFormOf(read) }
 }
 
 function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
   return fields === undefined ? null : parseFields(entity, fields)
 }
-
-/** Refuses parameters that would have no effect, because they were meant for another form. */
-function refuseCsvOnly({ bom, excel, locale }: Parameters, what: string) {
-  const target = bom ? 'bom' : excel ? 'excel' : locale !== undefined ? 'locale' : null
-  if (target === null) return
-  const message = `${target} belongs to Accept: text/csv, which ${what} not: send that, or leave ${target} out.`
-  throw new ApiError('InvalidForm', message, { target })
-}
-
-const PAGING = [
-  ['page', 'InvalidPage'],
-  ['PageSize', 'InvalidPageSize'],
-  ['cursor', 'InvalidCursor'],
-] as const
 
 function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], kept: '' }
@@ -93,33 +71,9 @@ function readParameters(entity: Entity, query: string): Parameters {
     else if (purpose === 'PageSize') read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
     else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
     else if (purpose === 'filter') addFilter(read.filters, parseFilter(entity, parameter))
-    else if (purpose === 'locale') read.locale = once('InvalidForm', 'locale', read.locale, parseLocale(value))
-    else read[purpose] = once('InvalidForm', purpose, read[purpose], parseSwitch(purpose, value))
+    else readCsvParameter(read, purpose, value)
   }
   return read
-}
-
-function parseSwitch(name: string, text: string): boolean {
-  if (text !== '0' && text !== '1') throw new ApiError('InvalidForm', `${name} is 1 or 0.`, { target: name })
-  return text === '1'
-}
-
-/** Returns whether a language has decimal commas. @throws ApiError for none, or one with another mark */
-function parseLocale(text: string): boolean {
-  try {
-    const [language] = Intl.NumberFormat.supportedLocalesOf(text)
-    const mark = language && new Intl.NumberFormat(language).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value
-    if (mark === ',' || mark === '.') return mark === ','
-  } catch {
-    // Not a tag of a language.
-  }
-  const message = 'locale is a language with decimal points or commas, such as de, fr-CA or en.'
-  throw new ApiError('InvalidForm', message, { target: 'locale' })
-}
-
-function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
-  if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
-  return value
 }
 
 type Purpose = 'filter' | (typeof RESERVED_PARAMETERS)[number]

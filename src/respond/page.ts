@@ -84,7 +84,7 @@ function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin
  * Entity tag of all that a page says, so that every process makes the same of the same; weak, because it is no proof. RFC 9110,
  * 8.8.3
  */
-function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): string {
+export function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): string {
   const links = `${headers['X-Total-Count']} ${headers.Location ?? ''}`
   return `W/"${Bun.hash(links, Bun.hash(body) as bigint).toString(36)}"`
 }

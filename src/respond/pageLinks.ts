@@ -11,8 +11,10 @@ export interface PageLinks {
   readonly last: number
 }
 
+type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
+
 /** `rows`: how many the page has. `hasMore`: whether there were more where it was sought. Spec 4.3 */
-export function pageLinksOf({ page, pageSize, seek }: ListQuery, total: number, rows: number, hasMore: boolean): PageLinks {
+export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean): PageLinks {
   const last = Math.max(1, Math.ceil(total / pageSize))
   if (seek === null) return numberedLinks(page, last)
   return rows === 0 ? outside(seek.side, last) : soughtLinks(seek.side, page, last, hasMore)

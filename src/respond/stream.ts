@@ -25,17 +25,23 @@ export function streamWriter(
 ): StreamWriter {
   const choice = query.choice ?? chooseAll(entity)
   if (form === 'ndjson') return { begin: '', write: ndjsonWriter(choice, columns) }
-  return { begin: csvHeader(choice, query), write: csvWriter(choice, columns, query) }
+  return {
+    begin: csvHeader(
+      choice.properties.map(({ path }) => path.join('.')),
+      query,
+    ),
+    write: csvWriter(choice, columns, query),
+  }
 }
 
-/** Headers of a stream. Its length and its total are not known before its end. */
-export function streamHeaders({ plural }: Entity, form: keyof typeof TYPES, request: Headers): Record<string, string> {
+/** Headers of a stream, which browsers save as `file`. Its length and its total are not known before its end. */
+export function streamHeaders(file: string, form: keyof typeof TYPES, request: Headers): Record<string, string> {
   const headers: Record<string, string> = {
     'Content-Type': TYPES[form],
     'Cache-Control': NO_STORE,
     Vary: 'Accept, Accept-Encoding',
   }
-  if (form === 'csv') headers['Content-Disposition'] = `attachment; filename="${plural}.csv"`
+  if (form === 'csv') headers['Content-Disposition'] = `attachment; filename="${file}.csv"`
   if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
   return headers
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ErrorExample } from '../../src/describe/errorExample.ts'
 import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
-import { endingNoWrites, endingWrites, quickly, slowly } from '../support/brokenTables.ts'
+import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
@@ -103,6 +103,7 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     return answer
   },
   OutcomeUnknown: between(endingWrites('company'), endingNoWrites('company')),
+  TooManyGroups: between(inGreatNumber('absence'), quickly('absence')),
   TooCostly: between(slowly('absence'), quickly('absence')),
 }
 

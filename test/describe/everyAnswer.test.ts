@@ -3,7 +3,7 @@ import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { writeToken } from '../../src/model/changesToken.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { endingNoWrites, endingWrites, quickly, slowly } from '../support/brokenTables.ts'
+import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
 import { conformance } from '../support/conformance.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
@@ -35,6 +35,8 @@ beforeAll(async () => {
   const quiet = {
     // What a table is read for is provoked by what stands in its way.
     MEMORY_MB: '0',
+    // Slow lists and summaries of all tables run at the same time.
+    DATABASE_POOL: '20',
     RATE_LIMIT_CLIENTS: '5',
     LOG_LEVEL: 'error',
   }
@@ -113,6 +115,8 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidPage: () => ({ query: '?page=0' }),
   InvalidCursor: () => ({ query: '?cursor=altered' }),
   InvalidFields: () => ({ query: '?fields=Nmae' }),
+  InvalidGroupBy: () => ({ query: '?groupBy=Nmae' }),
+  InvalidAggregate: () => ({ query: '?sum=Nmae' }),
   InvalidForm: ({ success }) => ({ query: success === 'changes' ? '?rows=all' : '?bom=yes' }),
   InvalidToken: () => ({ query: '?after=altered' }),
   InvalidWait: () => ({ query: '?wait=long' }),
@@ -146,8 +150,12 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
 }
 
 /** The operations that may answer with this code, each sent so that it does. */
-async function provoke(code: ErrorCode, change: (operation: Operation) => Change = () => ({})) {
-  const asked = operations.filter(({ codes }) => codes.includes(code))
+async function provoke(
+  code: ErrorCode,
+  change: (operation: Operation) => Change = () => ({}),
+  isAsked: (operation: Operation) => boolean = () => true,
+) {
+  const asked = operations.filter((operation) => operation.codes.includes(code) && isAsked(operation))
   expect(asked.length).toBeGreaterThan(0)
   const got = await Promise.all(
     asked.map(async (operation) => {
@@ -158,7 +166,9 @@ async function provoke(code: ErrorCode, change: (operation: Operation) => Change
   expect(got).toEqual(asked.map(({ operationId }) => [operationId, errorTable[code].status, code]))
 }
 
-test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])('%s', provoke)
+test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])('%s', (code, change) =>
+  provoke(code, change),
+)
 
 /** A write under a key is not answered before another one with it is. */
 test('InProgress', async () => {
@@ -199,6 +209,18 @@ test.each([
   for (const table of TABLES) await server.sql.unsafe(before(table))
   await provoke(code)
   for (const table of TABLES) await server.sql.unsafe(after(table))
+})
+
+test('TooManyGroups', async () => {
+  for (const { table } of entities) {
+    await server.sql.unsafe(inGreatNumber(table))
+    await provoke(
+      'TooManyGroups',
+      () => ({ query: '?groupBy=Id' }),
+      ({ entity }) => entity?.table === table,
+    )
+    await server.sql.unsafe(quickly(table))
+  }
 })
 
 test('RateLimitExceeded', async () => {

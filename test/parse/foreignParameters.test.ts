@@ -17,12 +17,12 @@ function messageFor(entity: Parameters<typeof parseList>[0], query: string): str
 
 describe('what other APIs call it is answered with what it is called here', () => {
   test.each([
-    ['limit', 'The size of a page is PageSize, 5 to 50.'],
-    ['per_page', 'The size of a page is PageSize, 5 to 50.'],
-    ['perPage', 'The size of a page is PageSize, 5 to 50.'],
-    ['page_size', 'The size of a page is PageSize, 5 to 50.'],
-    ['page[size]', 'The size of a page is PageSize, 5 to 50.'],
-    ['$top', 'The size of a page is PageSize, 5 to 50.'],
+    ['limit', 'The size of a page is PageSize.'],
+    ['per_page', 'The size of a page is PageSize.'],
+    ['perPage', 'The size of a page is PageSize.'],
+    ['page_size', 'The size of a page is PageSize.'],
+    ['page[size]', 'The size of a page is PageSize.'],
+    ['$top', 'The size of a page is PageSize.'],
     ['offset', 'Pages go by their number, from 1: page=2, with PageSize.'],
     ['skip', 'Pages go by their number, from 1: page=2, with PageSize.'],
     ['page[number]', 'Pages go by their number, from 1: page=2, with PageSize.'],
@@ -42,7 +42,7 @@ describe('what other APIs call it is answered with what it is called here', () =
     ['expand', 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.'],
     ['include', 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.'],
     ['or', 'There is no "or" of several properties; values of one are Name[]=<value>&Name[]=<value>.'],
-    ['groupBy', 'Lists have no groups and sums: X-Total-Count counts the rows of a filter.'],
+    ['groupBy', 'Groups, counts and sums are at /Companies/Summary, as in groupBy=<property>&sum=<property>.'],
     ['$count', 'The total is always there, in the header X-Total-Count.'],
     ['format', 'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.'],
   ])('%s: %s', (name, hint) => {

@@ -2,6 +2,14 @@
 export const slowly = (table: string) =>
   `alter table ${table} rename to ${table}_quick;
    create view ${table} as select * from ${table}_quick where (select pg_sleep(10)) is not null`
+/** Statements that make a table one with more rows than a summary may have groups. `quickly` undoes them. */
+export const inGreatNumber = (table: string) =>
+  `alter table ${table} rename to ${table}_quick;
+   do $$ declare columns text; begin
+     select string_agg(case attname when 'id' then 'n' else 'null' end || format('::%s as %I', atttypid::regtype, attname), ',')
+       into columns from pg_attribute where attrelid = '${table}_quick'::regclass and attnum > 0 and not attisdropped;
+     execute 'create view ${table} as select ' || columns || ' from generate_series(1, 250001) as n';
+   end $$`
 /** Statements that undo those of `slowly`. */
 export const quickly = (table: string) => `drop view ${table}; alter table ${table}_quick rename to ${table}`
 

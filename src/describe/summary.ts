@@ -1,0 +1,102 @@
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
+import { SUMMARY_PAGES } from '../parse/page.ts'
+import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
+import { refTo, type Schema } from './headers.ts'
+import { bracketParameters, filterParameter, sharedParameters } from './parameters.ts'
+import { choiceSchema, rowSchema } from './rows.ts'
+
+/** `AbsenceGroup`: what the schema of a summary's groups is called. */
+export function groupNameOf({ name }: Entity): string {
+  return `${name}Group`
+}
+
+/** The parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
+export function summaryParameters(entity: Entity): Schema[] {
+  const { properties } = entity
+  return [
+    ...properties.map((property) => filterParameter(entity, property)),
+    listParameter('groupBy', 'The properties by which rows are grouped, dates by their period too. Without it: one group.', {
+      items: { type: 'string', enum: properties.flatMap(keyNames) },
+      maxItems: KEYS_MAX,
+    }),
+    ...AGGREGATES.flatMap((aggregate) => aggregateParameter(entity, aggregate)),
+    listParameter(
+      'sort',
+      'The order of groups: keys as in `groupBy`, `count`, or a sum that is asked for, as `sum(…)`; `-` in front for descending. Ties, and all without it, by the keys.',
+      { items: { type: 'string', pattern: '^[+-]?[A-Za-z]' } },
+    ),
+    {
+      ...sharedParameters.PageSize,
+      description: `Groups of a page: ${SUMMARY_PAGES.min} to ${SUMMARY_PAGES.max}; other integers are set to the nearer of the two.`,
+      schema: { type: 'integer', default: SUMMARY_PAGES.normal },
+      example: SUMMARY_PAGES.normal,
+    },
+    ...['Page', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
+    ...properties.flatMap((property) => bracketParameters(entity, property)),
+  ]
+}
+
+function listParameter(name: string, description: string, schema: Schema): Schema {
+  return { name, in: 'query', description, style: 'form', explode: false, schema: { type: 'array', minItems: 1, ...schema } }
+}
+
+function keyNames(property: Property): string[] {
+  const periods = takesPeriods(property) ? PERIODS.map((period) => groupName({ property, period })) : []
+  return [property.name, ...periods]
+}
+
+function aggregateParameter({ properties }: Entity, aggregate: Aggregate): Schema[] {
+  const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
+  const items = { type: 'string', enum: names }
+  return [listParameter(aggregate, MEANINGS[aggregate], { items, maxItems: MEASURES_MAX })]
+}
+
+const MEANINGS: Readonly<Record<Aggregate, string>> = {
+  sum: 'Properties whose values are added up, exactly.',
+  average: 'Properties whose average is taken, rounded half away from zero to 8 places.',
+  minimum: 'Properties of which the least value is taken.',
+  maximum: 'Properties of which the greatest value is taken.',
+}
+
+/** A group: the keys of `groupBy`, the count, and what was aggregated. Without a value in any row it is null. */
+export function groupSchema(entity: Entity): Schema {
+  const { properties } = choiceSchema(entity) as { properties: Record<string, Schema> }
+  const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity, aggregate)])
+  return {
+    description: 'A group of a summary.',
+    type: 'object',
+    required: ['count'],
+    additionalProperties: false,
+    properties: {
+      ...properties,
+      count: { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' },
+      ...Object.fromEntries(aggregates),
+    },
+  }
+}
+
+function aggregatedSchema(entity: Entity, aggregate: Aggregate): Schema {
+  const row = rowSchema(entity) as { properties: Record<string, Schema> }
+  const own = (schema: Schema | undefined): Schema =>
+    aggregate === 'minimum' || aggregate === 'maximum' ? orNull(schema ?? {}) : { type: ['number', 'null'] }
+  const members = entity.members.flatMap((member): [string, Schema][] => {
+    if (!isGroup(member)) {
+      const key = member.path[0] as string
+      return takesAggregate(member, aggregate) ? [[key, own(row.properties[key])]] : []
+    }
+    const parts = (row.properties[member.key] as { properties: Record<string, Schema> }).properties
+    const taken = member.properties.filter((part) => takesAggregate(part, aggregate))
+    const inner = taken.map((part) => [part.path[1], own(parts[part.path[1] as string])])
+    return taken.length === 0 ? [] : [[member.key, objectOf(Object.fromEntries(inner))]]
+  })
+  return objectOf(Object.fromEntries(members))
+}
+
+function objectOf(properties: Record<string, Schema>): Schema {
+  return { type: 'object', additionalProperties: false, properties }
+}
+
+function orNull({ readOnly: _, ...schema }: Schema): Schema {
+  return { ...schema, type: [...new Set([schema.type, 'null'].flat())] }
+}

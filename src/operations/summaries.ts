@@ -1,0 +1,180 @@
+import type { Grouping } from '../columns/grouping.ts'
+import { compileSummary } from '../compile/summary.ts'
+import { ApiError } from '../errors.ts'
+import { Abandoned, type ListReads, TooCostly } from '../execute/listReads.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
+import type { TableCopy } from '../memory/tableCopy.ts'
+import { countFrom } from '../metrics/counts.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Row } from '../model/sql.ts'
+import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
+import { formOf, type StreamForm } from '../parse/form.ts'
+import { parseConditions } from '../parse/headers.ts'
+import { parseSummary } from '../parse/summary.ts'
+import type { Reply } from '../respond/reply.ts'
+import { streamHeaders } from '../respond/stream.ts'
+import { respondSummary, summaryWriter } from '../respond/summary.ts'
+import { requireAnyVersion, unlessHeld } from './lists.ts'
+import type { Places } from './places.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
+import { TEXT_ROWS } from './streamPace.ts'
+
+const countSummary = countFrom('summaries')
+
+/** Summaries of one entity's rows: parse, group, respond. D76 */
+export class Summaries {
+  private readonly reads: ListReads
+  private readonly memory: TableCopies | null
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly places: Places,
+    { listReads, memory }: ResourceParts,
+  ) {
+    this.reads = listReads
+    this.memory = memory
+  }
+
+  /** @throws ApiError */
+  read(call: ResourceRequest): Promise<Reply> {
+    const { headers } = call.request
+    const conditions = parseConditions(headers)
+    const form = formOf(headers.get('accept'))
+    if (form === 'json') return conditions === null ? this.page(call) : unlessHeld(this.page(call), conditions)
+    if (conditions !== null) requireAnyVersion(conditions)
+    return this.stream(call, form)
+  }
+
+  private async page(call: ResourceRequest): Promise<Reply> {
+    const { query: text, url } = call
+    const copy = this.memory?.of(this.entity) ?? null
+    const target = `${url}?${text}`
+    // Parsed first, so that a fault is named whatever the database does.
+    const query = this.memory?.answers.knows(target) ? null : parseSummary(this.entity, text, 'json')
+    if (copy === null) return this.pageFromDatabase(call, query ?? parseSummary(this.entity, text, 'json'))
+    await copy.refresh()
+    const kept = this.memory?.answers.get(target, copy) ?? null
+    if (kept !== null) {
+      countSummary('kept')
+      return kept
+    }
+    return this.pageFromCopy(call, copy, query ?? parseSummary(this.entity, text, 'json'))
+  }
+
+  private async pageFromCopy(call: ResourceRequest, copy: TableCopy, query: SummaryQuery): Promise<Reply> {
+    const memory = this.memory as TableCopies
+    const reply = await this.grouped(call, copy, query, async (grouping) => {
+      const { page, pageSize } = query
+      const rows = await memory.run(call, grouping.page((page - 1) * pageSize, pageSize))
+      const answer = respondSummary(query, rows, grouping.total, call.url)
+      return memory.answers.keep(`${call.url}?${call.query}`, copy, answer)
+    })
+    return reply ?? this.pageFromDatabase(call, query)
+  }
+
+  /**
+   * Groups the rows of the copy, which stays as it is until `use` of the groups has ended; null: the database has to group.
+   * @throws ApiError TooManyGroups
+   */
+  private async grouped<Result>(
+    call: ResourceRequest,
+    copy: TableCopy,
+    query: SummaryQuery,
+    use: (grouping: Grouping) => Promise<Result>,
+  ): Promise<Result | null> {
+    await copy.prepareGroups(query)
+    return copy.alone(call.key, async () => {
+      if (call.request.signal.aborted) throw new Abandoned()
+      const grouping = copy.group(query)
+      if (grouping === null) return null
+      try {
+        if (!(await (this.memory as TableCopies).run(call, grouping.steps()))) throw tooManyGroups()
+        countSummary('memory')
+        return await use(grouping)
+      } finally {
+        grouping.close()
+      }
+    })
+  }
+
+  private async pageFromDatabase(call: ResourceRequest, query: SummaryQuery): Promise<Reply> {
+    const { page, pageSize } = query
+    const { total, rows } = await this.readGroups(call, query, { offset: (page - 1) * pageSize, size: pageSize })
+    return respondSummary(query, rows, total, call.url)
+  }
+
+  /** `page`: null for all groups. */
+  private async readGroups(call: ResourceRequest, query: SummaryQuery, page: { offset: number; size: number } | null) {
+    this.memory?.load(this.entity, { filters: query.filters, sorts: [] })
+    countSummary('database')
+    try {
+      const found = await this.reads.read(compileSummary(this.entity, query, page), call)
+      const total = Number(found[0]?.[0] ?? 0)
+      if (total > GROUPS_MAX) throw tooManyGroups()
+      // Behind the last group there is one row without a count.
+      const rows = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
+      return { total, rows }
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error
+      throw new ApiError(error.code, `${error.message} To get it: filter by a range that few rows match.`, { cause: error.cause })
+    }
+  }
+
+  private async stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
+    const query = parseSummary(this.entity, call.query, form)
+    const headers = streamHeaders(`${this.entity.plural}Summary`, form, call.request.headers)
+    // As GET has it: else the head would say that there are no bytes.
+    if (call.request.method === 'HEAD')
+      return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
+    const place = this.places.take(call.key)
+    try {
+      const texts = textsOf(query, form, await this.allGroups(call, query))
+      const isGzipped = headers['Content-Encoding'] !== undefined
+      return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
+    } catch (error) {
+      place.release()
+      throw error
+    }
+  }
+
+  /** All groups in their order, some at a time. */
+  private async allGroups(call: ResourceRequest, query: SummaryQuery): Promise<AsyncIterable<readonly Row[]>> {
+    const copy = this.memory?.of(this.entity) ?? null
+    await copy?.refresh()
+    const grouping = copy && (await this.grouped(call, copy, query, async (found) => found))
+    if (grouping) return this.pagesOf(call, grouping)
+    const { rows } = await this.readGroups(call, query, null)
+    return piecesOf(rows)
+  }
+
+  private async *pagesOf(call: ResourceRequest, grouping: Grouping): AsyncGenerator<readonly Row[]> {
+    for (let offset = 0; offset < grouping.total; offset += PIECE_GROUPS)
+      yield await (this.memory as TableCopies).run(call, grouping.page(offset, PIECE_GROUPS))
+  }
+}
+
+/** Groups of a stream that are sorted together: each time, all are looked at. */
+const PIECE_GROUPS = 4_000
+
+async function* piecesOf(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
+  yield rows
+}
+
+async function* textsOf(query: SummaryQuery, form: StreamForm, groups: AsyncIterable<readonly Row[]>): AsyncGenerator<string> {
+  const { begin, write } = summaryWriter(query, form)
+  let text = begin
+  for await (const rows of groups)
+    for (let at = 0; at < rows.length; ) {
+      const end = Math.min(at + TEXT_ROWS, rows.length)
+      for (; at < end; at++) text += write(rows[at] as Row)
+      yield text
+      text = ''
+    }
+  // Of no groups at all.
+  if (text !== '') yield text
+}
+
+function tooManyGroups(): ApiError {
+  const message = `A summary has up to ${GROUPS_MAX.toLocaleString('en')} groups, and this one would have more: filter rows, or group by fewer properties or by longer periods.`
+  return new ApiError('TooManyGroups', message, { target: 'groupBy' })
+}

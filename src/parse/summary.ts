@@ -1,0 +1,201 @@
+import { ApiError } from '../errors.ts'
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { RESERVED_PARAMETERS } from '../model/names.ts'
+import { suggest } from '../model/nearest.ts'
+import type { Filter } from '../model/query.ts'
+import { shown } from '../model/shown.ts'
+import {
+  AGGREGATES,
+  type Aggregate,
+  figureIndex,
+  figuresOf,
+  type GroupKey,
+  type GroupSort,
+  groupName,
+  type Measure,
+  PERIODS,
+  type SummaryQuery,
+} from '../model/summary.ts'
+import { type CsvParameters, csvFormOf, once, readCsvParameter, refuseCsvOnly, refusePaging } from './csvForm.ts'
+import { addFilter, parseFilter } from './filter.ts'
+import type { Form } from './form.ts'
+import { findMember, Names } from './names.ts'
+import { parsePage, parsePageSize, SUMMARY_PAGES } from './page.ts'
+import { type Parameter, parseQueryString } from './queryString.ts'
+
+export const KEYS_MAX = 3
+/** Maximum properties of each aggregate. */
+export const MEASURES_MAX = 8
+
+/** The parameters of a summary that are no filters. */
+const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page', 'bom', 'excel', 'locale'] as const
+
+const purposes = new Names(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
+/** Words of other APIs for parameters of summaries. */
+const MEANT: Readonly<Record<string, string>> = { avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' }
+/** Members of a group's JSON, which cannot be keys as well. */
+const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
+const EXPRESSION = /^(\w+)\((.*)\)$/
+
+interface Parameters extends CsvParameters {
+  readonly filters: Filter[]
+  readonly keys: GroupKey[]
+  readonly measures: Measure[]
+  /** Values of all parameters of this name. */
+  readonly sorts: string[]
+  kept: string
+  pageSize?: number
+  page?: number
+}
+
+/** The query string of a summary, without `?`, as a typed query. D76 @throws ApiError for the first fault */
+export function parseSummary(entity: Entity, query: string, form: Form): SummaryQuery {
+  const read = readParameters(entity, query)
+  if (form !== 'json') refusePaging(read)
+  if (form !== 'csv') refuseCsvOnly(read, form === 'json' ? 'a page is' : 'NDJSON is')
+  const { filters, keys, measures, kept } = read
+  const figures = figuresOf(measures)
+  const sorts: GroupSort[] = []
+  for (const text of read.sorts) addSorts(sorts, text, { entity, keys, figures })
+  for (let column = 0; column < keys.length; column++) addSort(sorts, { column, isDescending: false })
+  const pages = { pageSize: read.pageSize ?? SUMMARY_PAGES.normal, page: read.page ?? 1, kept }
+  return { filters, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }
+}
+
+function readParameters(entity: Entity, query: string): Parameters {
+  const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], kept: '' }
+  for (const parameter of parseQueryString(query)) {
+    const { name, value, raw } = parameter
+    const purpose = purposes.find(name)
+    if (purpose === 'page') {
+      read.page = once('InvalidPage', 'page', read.page, parsePage(value))
+      continue
+    }
+    read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+    if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
+    else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, entity, text)
+    else if (purpose === 'sort') read.sorts.push(value)
+    else if (purpose === 'PageSize')
+      read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value, SUMMARY_PAGES))
+    else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale') readCsvParameter(read, purpose, value)
+    else for (const text of value.split(',')) addMeasure(read.measures, entity, purpose, text)
+  }
+  return read
+}
+
+function filterOf(entity: Entity, parameter: Parameter): Filter {
+  const lower = parameter.name.toLowerCase()
+  const isOfLists = !findMember(entity, lower) && RESERVED_PARAMETERS.some((name) => name.toLowerCase() === lower)
+  const hint = isOfLists ? ' Its groups have pages by number, and the properties of groupBy.' : meant(lower)
+  if (hint === null || findMember(entity, lower)) return parseFilter(entity, parameter, SUMMARY_PARAMETERS)
+  const target = shown(parameter.name)
+  throw new ApiError('UnknownParameter', `A summary has no parameter "${target}".${hint}`, { target })
+}
+
+function meant(name: string): string | null {
+  return MEANT[name] ? ` Did you mean ${MEANT[name]}?` : name === 'count' ? ' Its groups always have a count.' : null
+}
+
+function addKey(keys: GroupKey[], entity: Entity, text: string) {
+  const key = keyOf(entity, text)
+  const { property } = key
+  if (property.path.length === 1 && MEMBERS.includes(property.path[0] as string))
+    throw invalidKey(`${property.name} cannot be a key: "${property.path[0]}" of a group is something else.`)
+  const same = keys.find((other) => other.property === property)
+  if (same) throw invalidKey(`${groupName(same)} and ${groupName(key)} group by one property: give one of the two.`)
+  if (keys.push(key) > KEYS_MAX) throw invalidKey(`Rows are grouped by up to ${KEYS_MAX} properties.`)
+}
+
+function keyOf(entity: Entity, text: string): GroupKey {
+  const [, word, name] = EXPRESSION.exec(text) ?? []
+  if (word === undefined || name === undefined) return { property: propertyOf(entity, text, 'groupBy'), period: null }
+  const period = PERIODS.find((one) => one === word.toLowerCase())
+  if (!period) throw invalidKey(`There is no "${shown(word)}" of a date: ${listed(PERIODS)}.${suggest(word, PERIODS)}`)
+  const property = propertyOf(entity, name, 'groupBy')
+  if (takesPeriods(property)) return { property, period }
+  throw invalidKey(`${property.name} is ${property.kind.allowed}: ${period}() takes a date or a date-time.`)
+}
+
+function addMeasure(measures: Measure[], entity: Entity, aggregate: Aggregate, text: string) {
+  const property = propertyOf(entity, text, aggregate)
+  const invalid = (message: string) => new ApiError('InvalidAggregate', message, { target: aggregate })
+  if (!takesAggregate(property, aggregate)) {
+    const taken = isOfNumbers(aggregate) ? 'numbers' : 'what has an order'
+    throw invalid(`${property.name} is ${property.kind.allowed}: ${aggregate} takes ${taken}.`)
+  }
+  const same = measures.filter((other) => other.aggregate === aggregate)
+  if (same.some((other) => other.property === property)) return
+  if (same.length === MEASURES_MAX) throw invalid(`${aggregate} takes up to ${MEASURES_MAX} properties.`)
+  measures.push({ aggregate, property })
+}
+
+/** Returns whether rows can be grouped by periods of the property. */
+export function takesPeriods({ kind }: Property): boolean {
+  return kind.name === 'instant' || kind.name === 'date'
+}
+
+/** Returns whether the property can be aggregated so. */
+export function takesAggregate({ kind }: Property, aggregate: Aggregate): boolean {
+  return isOfNumbers(aggregate) ? kind.name === 'integer' || kind.name === 'decimal' : kind.ordered
+}
+
+function isOfNumbers(aggregate: Aggregate): boolean {
+  return aggregate === 'sum' || aggregate === 'average'
+}
+
+function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate): Property {
+  const code = target === 'groupBy' ? 'InvalidGroupBy' : 'InvalidAggregate'
+  const member = findMember(entity, name)
+  if (member && !isGroup(member)) return member
+  throw new ApiError(code, propertyFault(entity, name, target), { target })
+}
+
+function propertyFault(entity: Entity, name: string, target: string): string {
+  const member = findMember(entity, name)
+  if (name === '') return `${target} is names of properties with commas between; one of them is empty.`
+  if (member && isGroup(member))
+    return `${member.name} is an object: give one of ${listed(member.properties.map((part) => part.name))}.`
+  const known = entity.properties.map((property) => property.name)
+  return `${entity.plural} have no property "${shown(name)}".${suggest(name, known)}`
+}
+
+type Columns = { readonly entity: Entity } & Pick<SummaryQuery, 'keys' | 'figures'>
+
+/** Adds the definitions of one `sort` parameter. */
+function addSorts(sorts: GroupSort[], text: string, columns: Columns) {
+  if (text === '') return
+  for (const definition of text.split(',')) {
+    // A + that was not percent-encoded has become a space.
+    const name = /^[+ -]/.test(definition) ? definition.slice(1) : definition
+    addSort(sorts, { column: sortColumn(name, columns), isDescending: definition.startsWith('-') })
+  }
+}
+
+/** Only the first reference counts. */
+function addSort(sorts: GroupSort[], sort: GroupSort) {
+  if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
+}
+
+function sortColumn(text: string, { entity, keys, figures }: Columns): number {
+  const lower = text.toLowerCase()
+  if (lower === 'count') return keys.length
+  const key = keys.findIndex((one) => groupName(one).toLowerCase() === lower || one.property.name.toLowerCase() === lower)
+  if (key >= 0) return key
+  const [, word, name = ''] = EXPRESSION.exec(lower) ?? []
+  const member = findMember(entity, name)
+  const sum = word === 'sum' && member && !isGroup(member) ? figureIndex(figures, 'sum', member) : -1
+  if (sum >= 0) return keys.length + 1 + sum
+  const sums = figures.flatMap((figure) => (figure.name === 'sum' ? [`sum(${figure.property.name})`] : []))
+  const known = [...keys.map(groupName), 'count', ...sums]
+  const message = `These groups are sorted by ${listed(known)}, not by "${shown(text)}".${suggest(text, known)}`
+  throw new ApiError('InvalidSort', message, { target: 'sort' })
+}
+
+function invalidKey(message: string): ApiError {
+  return new ApiError('InvalidGroupBy', message, { target: 'groupBy' })
+}
+
+/** `year, month or day` */
+function listed(names: readonly string[]): string {
+  return names.length === 1 ? (names[0] as string) : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+}

@@ -1,0 +1,117 @@
+import type { Kind } from '../model/kinds.ts'
+import type { Row } from '../model/sql.ts'
+import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
+import { cellWriter, csvHeader, lineWriter, numberWriter } from './csv.ts'
+import { tagOf } from './page.ts'
+import { addLinks, pageLinksOf } from './pageLinks.ts'
+import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
+import type { StreamWriter } from './stream.ts'
+
+const AVERAGE_SCALE = 8
+
+/** A page of groups: rows with the keys, the count and the figures. `url` is absolute, without query. */
+export function respondSummary(query: SummaryQuery, rows: readonly Row[], total: number, url: string): BytesReply {
+  const write = groupWriter(query)
+  const body = Buffer.from(`[${rows.map(write).join(',')}]`)
+  const headers: Record<string, string> = {
+    'Content-Type': JSON_TYPE,
+    'Cache-Control': NO_STORE,
+    'X-Total-Count': String(total),
+  }
+  const links = pageLinksOf({ ...query, seek: null }, total, rows.length, false)
+  addLinks(headers, links, { previous: null, next: null }, url, query.kept)
+  headers.ETag = tagOf(body, headers)
+  return { status: 200, headers, body }
+}
+
+/** Writes groups as lines of NDJSON or CSV. */
+export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): StreamWriter {
+  if (form === 'csv') return csvSummaryWriter(query)
+  const write = groupWriter(query)
+  return { begin: '', write: (row) => `${write(row)}\n` }
+}
+
+/** A value in a group's JSON: where it stands, and what of the row it is as text. */
+interface Member {
+  readonly path: readonly string[]
+  readonly text: (row: Row) => string | null
+  /** Null: a number that is computed. */
+  readonly kind: Kind | null
+}
+
+function membersOf(query: SummaryQuery): Member[] {
+  const { keys, measures } = query
+  const text = (index: number) => (row: Row) => row[index] ?? null
+  return [
+    ...keys.map(({ property }, index) => ({ path: property.path, text: text(index), kind: property.kind })),
+    { path: ['count'], text: text(keys.length), kind: null },
+    ...measures.map((measure) => ({
+      path: [measure.aggregate, ...measure.property.path],
+      text: measureText(query, measure),
+      kind: isOfKind(measure) ? measure.property.kind : null,
+    })),
+  ]
+}
+
+function isOfKind({ aggregate }: Measure): boolean {
+  return aggregate === 'minimum' || aggregate === 'maximum'
+}
+
+function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: Measure): Member['text'] {
+  const index = (name: Parameters<typeof figureIndex>[1]) => keys.length + 1 + figureIndex(figures, name, property)
+  if (aggregate !== 'average') {
+    const column = index(aggregate)
+    return (row) => row[column] ?? null
+  }
+  const [sum, values] = [index('sum'), index('values')]
+  return (row) => averageOf(row[sum] ?? null, row[values] as string)
+}
+
+/** The sum by the number of values, rounded half away from zero; null: there is none. D76 */
+function averageOf(sum: string | null, values: string): string | null {
+  if (sum === null || sum === 'NaN') return sum
+  const isNegative = sum.startsWith('-')
+  const [whole = '', fraction = ''] = sum.slice(isNegative ? 1 : 0).split('.')
+  const scale = Math.max(AVERAGE_SCALE, fraction.length)
+  const divisor = BigInt(values) * 10n ** BigInt(scale - AVERAGE_SCALE)
+  const units = (2n * BigInt(whole + fraction.padEnd(scale, '0')) + divisor) / (2n * divisor)
+  const digits = String(units).padStart(AVERAGE_SCALE + 1, '0')
+  const text = `${digits.slice(0, -AVERAGE_SCALE)}.${digits.slice(-AVERAGE_SCALE)}`
+  return isNegative && units > 0n ? `-${text}` : text
+}
+
+/** Writes groups as JSON. Objects have the order in which a member of theirs comes first. */
+function groupWriter(query: SummaryQuery): (row: Row) => string {
+  return objectWriter(membersOf(query), 0)
+}
+
+function objectWriter(members: readonly Member[], depth: number): (row: Row) => string {
+  const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
+  const parts = [...byKey].map(([key, own], index) => ({
+    prefix: `${index === 0 ? '{' : ','}${JSON.stringify(key)}:`,
+    write: own[0]?.path.length === depth + 1 ? valueWriter(own[0]) : objectWriter(own, depth + 1),
+  }))
+  return (row) => {
+    let json = ''
+    for (const { prefix, write } of parts) json += prefix + write(row)
+    return `${json}}`
+  }
+}
+
+function valueWriter({ text, kind }: Member): (row: Row) => string {
+  const readText = kind?.readText ?? null
+  return (row) => {
+    const value = text(row)
+    // JSON has no number that is none, which only psql can have written.
+    if (value === null || (readText === null && value === 'NaN')) return 'null'
+    return readText === null ? value : JSON.stringify(readText(value))
+  }
+}
+
+function csvSummaryWriter(query: SummaryQuery): StreamWriter {
+  const members = membersOf(query)
+  const cells = members.map(({ kind }, index) => ({ index, write: kind ? cellWriter(kind, query) : numberWriter(query) }))
+  const write = lineWriter(cells, query)
+  const names = members.map(({ path }) => path.join('.'))
+  return { begin: csvHeader(names, query), write: (row) => write(members.map(({ text }) => text(row))) }
+}

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
+import { readSamples } from '../../src/metrics/counts.ts'
+import { AGGREGATES, groupName, PERIODS } from '../../src/model/summary.ts'
+import { takesAggregate, takesPeriods } from '../../src/parse/summary.ts'
+import { until } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { firstSeed, rounds } from '../support/rounds.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+const TIMEOUT_MS = 600_000
+const ROWS = 3_000
+/** Rows that are changed past the service between two summaries. */
+const CHANGED = 3
+
+const INSTANTS = [
+  ...['0001-01-01 00:00:00+00', '1931-12-13 20:45:51+00', '1969-12-31 23:59:59+00', '1999-12-31 23:59:59+00'],
+  ...['2000-02-29 12:00:00+00', '2024-12-30 00:00:00+00', '9999-12-31 23:59:59+00'],
+]
+const DECIMALS = ['0', '0.00000001', '0.1', '0.33333333', '1234567.12345678', '9999999.99999999', '-0.00000001', '-7.5']
+/** Sums of these are left to the database, or all groups of their property. */
+const ODD_DECIMALS = ['9999999999.99999999', '45035996.1', 'NaN']
+const ODD_INSTANTS = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '294276-12-31 23:59:59+00']
+const TEXTS = ['Holiday', 'holiday', 'Sickness', 'Überstunden', 'Z', 'ä', '', ' ', '=1+1', 'a"b,c', '<b>', '😀']
+
+let random: Random
+/** Answers from memory, and from the database. */
+let kept: TestServer
+let read: TestServer
+beforeAll(async () => {
+  random = new Random(firstSeed)
+  read = await startServer({ environment: { MEMORY_MB: '0' }, hasForeignRows: true })
+  kept = await startServer({ databaseUrl: read.databaseUrl, hasForeignRows: true })
+  await read.sql`insert into employee (first_name) select 'e' || n from generate_series(1, 40) as n`
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await kept?.stop()
+  await read?.stop()
+})
+
+const orNone = <T>(value: T) => (random.chance(12) ? null : value)
+const pair = (number: number) => String(number).padStart(2, '0')
+
+function instant(hasOdd: boolean): string {
+  if (random.chance(3)) return random.pick(hasOdd ? [...INSTANTS, ...ODD_INSTANTS] : INSTANTS)
+  const day = `${2022 + random.below(4)}-${pair(1 + random.below(12))}-${pair(1 + random.below(28))}`
+  return `${day} ${pair(random.below(24))}:${pair(random.below(60))}:00+00`
+}
+
+function decimal(hasOdd: boolean): string {
+  if (random.chance(3)) return random.pick(hasOdd ? [...DECIMALS, ...ODD_DECIMALS] : DECIMALS)
+  return `${random.below(30)}.${random.pick(['0', '5', '25', '33333333'])}`
+}
+
+function row(hasOdd: boolean) {
+  const employee = orNone(1 + random.below(40))
+  const start = orNone(instant(hasOdd))
+  return {
+    ...{ status: orNone(random.pick(TEXTS)), type: orNone(random.pick(TEXTS)), reason: orNone(`reason ${random.below(300)}`) },
+    ...{ employee_id: employee, employee_key: employee && `=e${employee}`, start, end: random.chance(50) ? start : null },
+    ...{ period_days: orNone(decimal(hasOdd)), period_hours: orNone(String(random.below(80))) },
+  }
+}
+
+async function insert(count: number, hasOdd: boolean) {
+  const rows = Array.from({ length: count }, () => row(hasOdd))
+  const columns = 'status, type, reason, employee_id, employee_key, start, "end", period_days, period_hours'
+  await read.sql.unsafe(
+    `insert into absence (${columns}) select ${columns} from json_populate_recordset(null::absence, $1::text::json)`,
+    [JSON.stringify(rows)],
+  )
+}
+
+/** Up to so many of these, each once. */
+function some<T>(of: readonly T[], countMax: number): T[] {
+  return [...new Set(random.times(countMax, () => random.pick(of)))]
+}
+
+const FILTERS = [
+  ...['Type=Holiday', 'Type[]=Holiday&Type[]=', 'Type=!=', 'Reason[begins]=REASON 1', 'Reason[contains]=7', 'Type=>=Z'],
+  ...['Start=>=2024-01-01T00:00:00Z', 'Start=<2023-06-01T00:00:00Z', 'Start=', 'Period.Days=>10', 'Period.Days=<=5'],
+  ...['EmployeeId=7', 'EmployeeId=>30', 'Id=<0', 'Id=>100', 'Employee=!=e7', 'Period.Hours=>=40'],
+]
+
+function target(): string {
+  const { properties } = absence
+  const keys = some(properties, 3).map((property) => {
+    const period = takesPeriods(property) && random.chance(80) ? random.pick(PERIODS) : null
+    return groupName({ property, period })
+  })
+  const sums: string[] = []
+  const aggregates = AGGREGATES.flatMap((aggregate) => {
+    const taken = properties.filter((property) => takesAggregate(property, aggregate))
+    const names = some(taken, 3).map(({ name }) => name)
+    if (aggregate === 'sum') sums.push(...names.map((name) => `sum(${name})`))
+    return names.length === 0 ? [] : [`${aggregate}=${names.join(',')}`]
+  })
+  const sorts = some([...keys, ...sums, 'count'], 3).map((name) => (random.chance(50) ? `-${name}` : name))
+  const parameters = [
+    ...some(FILTERS, 2),
+    ...(keys.length === 0 ? [] : [`groupBy=${keys.join(',')}`]),
+    ...aggregates,
+    ...(sorts.length === 0 ? [] : [`sort=${sorts.join(',')}`]),
+    ...(random.chance(70) ? [`PageSize=${random.pick([5, 50, 1_000])}`] : []),
+    ...(random.chance(40) ? [`page=${1 + random.below(4)}`] : []),
+  ]
+  return `/Absences/Summary?${parameters.join('&').replaceAll(' ', '%20')}`
+}
+
+const inMemory = () => readSamples().summaries?.find(({ labels }) => labels.from === 'memory')?.values[0] ?? 0
+
+async function differences(targets: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const path of targets) {
+    const [one, other] = [await kept.get(path), await read.get(path)]
+    const told = [one, other].map(({ status, text, headers }) => `${status} ${headers.get('x-total-count')} ${text}`)
+    // Links have the server's own address.
+    if (told[0] !== told[1]?.replaceAll(read.url, kept.url)) found.push(`${path}\n  ${told.join('\n  ')}`)
+  }
+  return found
+}
+
+test.each([
+  [false, 0.95],
+  [true, 0.1],
+])(
+  'memory and the database answer the same summary, to the byte, while rows change. D76 (odd values: %p)',
+  async (hasOdd, shareMin) => {
+    await read.sql`delete from absence`
+    await insert(ROWS, hasOdd)
+    await kept.get('/Absences')
+    // Texts are in order, and the copy is there.
+    await until(async () => {
+      const before = inMemory()
+      await kept.get(
+        `/Absences/Summary?groupBy=Reason,Type&minimum=Employee,Status,Period.Prefered&Id=>0&page=${random.below(1e6) + 1}`,
+      )
+      return inMemory() > before
+    })
+    const [count, before] = [rounds(150, 5_000), inMemory()]
+    const found: string[] = []
+    for (let round = 0; round < count && found.length === 0; round++) {
+      await insert(CHANGED, hasOdd)
+      await read.sql`delete from absence where id = ${1 + random.below(ROWS)}`
+      await read.sql`update absence set type = ${random.pick(TEXTS)} where id % 500 = ${random.below(500)}`
+      found.push(...(await differences([target()])))
+    }
+    expect(found).toEqual([])
+    expect((inMemory() - before) / count).toBeGreaterThan(shareMin)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a stream of groups has the same in both, as CSV and as NDJSON',
+  async () => {
+    const path = '/Absences/Summary?groupBy=Reason,day(Start)&sum=Period.Days&average=Period.Days&sort=-sum(Period.Days)'
+    for (const accept of ['text/csv', 'application/x-ndjson']) {
+      const [one, other] = [await kept.get(path, { accept }), await read.get(path, { accept })]
+      expect(one.text).toBe(other.text)
+      expect(one.text.split('\n').length).toBeGreaterThan(1_000)
+    }
+  },
+  TIMEOUT_MS,
+)
