@@ -1,6 +1,10 @@
+import { NO_TEXT } from './dictionary.ts'
 import type { Kernel } from './kernel.ts'
 import type { RankTable } from './rankTable.ts'
-import { NO_CODE, type Segment } from './segment.ts'
+import type { Segment } from './segment.ts'
+import { codesOf } from './segmentCodes.ts'
+
+const INT32_MAX = 2 ** 31 - 1
 
 /** A figure of each group. Groups are numbered; a figure has room for more of them once they are there. */
 export interface FigureValues {
@@ -29,11 +33,8 @@ export class ValueCounts implements FigureValues {
 
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
     const { counts } = this
-    const [codes, base] = codesOf(this.kernel, segment, this.column)
-    for (let at = 0; at < count; at++) {
-      const code = codes[base + (rows[at] as number)] as number
-      if (!Number.isNaN(code) && code !== NO_CODE) (counts[groups[at] as number] as number)++
-    }
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
+    for (let at = 0; at < count; at++) if (!Number.isNaN(codes[at])) (counts[groups[at] as number] as number)++
   }
 
   textOf(group: number): string {
@@ -78,29 +79,30 @@ export class Sums implements FigureValues {
   }
 
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
-    if (segment.isWide[this.column]) this.takeWide(segment, rows, count, groups)
-    else this.takeNarrow(segment, rows, count, groups)
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
+    const isSmall = segment.leastOf(this.column) >= 0 && segment.greatestOf(this.column) <= INT32_MAX && this.units <= INT32_MAX
+    if (isSmall) this.addSmall(codes, count, groups)
+    else this.add(codes, count, groups)
   }
 
-  private takeNarrow(segment: Segment, rows: Int32Array, count: number, groups: Int32Array) {
-    const { wholes, hasValue } = this
-    const { words } = this.kernel
-    const base = (segment.addresses[this.column] as number) >> 2
+  /** Adds codes whose whole parts, and units of fractions, are integers of 32 bits: five times as quick as others. */
+  private addSmall(codes: Float64Array, count: number, groups: Int32Array) {
+    const { wholes, fractions, hasValue, units } = this
     for (let at = 0; at < count; at++) {
-      const code = words[base + (rows[at] as number)] as number
-      if (code === NO_CODE) continue
+      const code = codes[at] as number
+      if (Number.isNaN(code)) continue
       const group = groups[at] as number
-      wholes[group] = (wholes[group] as number) + code
+      const whole = code | 0
+      wholes[group] = (wholes[group] as number) + whole
+      fractions[group] = (fractions[group] as number) + (((code - whole) * units + 0.5) | 0)
       hasValue[group] = 1
     }
   }
 
-  private takeWide(segment: Segment, rows: Int32Array, count: number, groups: Int32Array) {
+  private add(codes: Float64Array, count: number, groups: Int32Array) {
     const { wholes, fractions, hasValue, units } = this
-    const { floats } = this.kernel
-    const base = (segment.addresses[this.column] as number) >> 3
     for (let at = 0; at < count; at++) {
-      const code = floats[base + (rows[at] as number)] as number
+      const code = codes[at] as number
       if (Number.isNaN(code)) continue
       const group = groups[at] as number
       const whole = Math.floor(code)
@@ -148,11 +150,10 @@ export class Extremes implements FigureValues {
 
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
     const { codes: best, ranks, isGreatest } = this
-    const [codes, base] = codesOf(this.kernel, segment, this.column)
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
     for (let at = 0; at < count; at++) {
-      const code = codes[base + (rows[at] as number)] as number
-      // Of texts, 0 is the code of none.
-      if (Number.isNaN(code) || code === NO_CODE || (ranks !== null && code === 0)) continue
+      const code = codes[at] as number
+      if (Number.isNaN(code) || (ranks !== null && code === NO_TEXT)) continue
       const group = groups[at] as number
       const known = best[group] as number
       if (known === code) continue
@@ -169,11 +170,6 @@ export class Extremes implements FigureValues {
   sortKeys(group: number): number[] {
     return [this.codes[group] as number]
   }
-}
-
-function codesOf(kernel: Kernel, segment: Segment, column: number): readonly [Int32Array | Float64Array, number] {
-  const address = segment.addresses[column] as number
-  return segment.isWide[column] ? [kernel.floats, address >> 3] : [kernel.words, address >> 2]
 }
 
 function widened<Numbers extends Int32Array | Float64Array | Uint8Array>(numbers: Numbers, size: number): Numbers {

@@ -3,6 +3,7 @@ import { dateOf, daysOf } from './codes.ts'
 import { Interned } from './interned.ts'
 import type { Kernel } from './kernel.ts'
 import { NO_CODE, type Segment } from './segment.ts'
+import { codesOf } from './segmentCodes.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -96,15 +97,15 @@ export class PeriodNumbers implements KeyNumbers {
 
   read(segment: Segment, rows: Int32Array, count: number, into: Int32Array): void {
     const { unit, leastDay, known } = this
-    const isWide = segment.isWide[this.column]
-    const codes = isWide ? this.kernel.floats : this.kernel.words
-    const base = (segment.addresses[this.column] as number) >> (isWide ? 3 : 2)
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
+    const least = leastDay * unit
     for (let at = 0; at < count; at++) {
-      const code = codes[base + (rows[at] as number)] as number
-      if (code === NO_CODE || Number.isNaN(code)) into[at] = 0
+      const code = codes[at] as number
+      if (Number.isNaN(code)) into[at] = 0
       else {
-        const day = Math.floor(code / unit)
-        into[at] = (known[day - leastDay] as number) || this.ofDay(day)
+        // To 0, which is many times quicker than Math.floor.
+        const day = ((code - least) / unit) | 0
+        into[at] = (known[day] as number) || this.ofDay(day + leastDay)
       }
     }
   }
@@ -159,12 +160,10 @@ export class CodeNumbers implements KeyNumbers {
 
   /** @throws TooManyGroups */
   read(segment: Segment, rows: Int32Array, count: number, into: Int32Array): void {
-    const isWide = segment.isWide[this.column]
-    const codes = isWide ? this.kernel.floats : this.kernel.words
-    const base = (segment.addresses[this.column] as number) >> (isWide ? 3 : 2)
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
     for (let at = 0; at < count; at++) {
-      const code = codes[base + (rows[at] as number)] as number
-      into[at] = code === NO_CODE || Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
+      const code = codes[at] as number
+      into[at] = Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
     }
   }
 

@@ -5,7 +5,7 @@ import type { FigureValues } from './groupFigures.ts'
 import type { KeyNumbers } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import { Interned, TooManyGroups } from './interned.ts'
-import type { Kernel } from './kernel.ts'
+import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
 import { candidatesOf, matchesOf } from './matches.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
@@ -218,13 +218,12 @@ export class Grouping {
   }
 }
 
-const ROWS_MAX = 65_536
-const ALL_ROWS = Int32Array.from({ length: ROWS_MAX }, (_, row) => row)
+const ALL_ROWS = Int32Array.from({ length: SEGMENT_ROWS }, (_, row) => row)
 // Scratch of one segment.
-const selected = new Int32Array(ROWS_MAX)
-const groupNumbers = new Int32Array(ROWS_MAX)
-const keyNumbers = new Int32Array(ROWS_MAX)
-const cellNumbers = new Float64Array(ROWS_MAX)
+const selected = new Int32Array(SEGMENT_ROWS)
+const groupNumbers = new Int32Array(SEGMENT_ROWS)
+const keyNumbers = new Int32Array(SEGMENT_ROWS)
+const cellNumbers = new Float64Array(SEGMENT_ROWS)
 
 /** The numbers of the rows whose bits are set. */
 function rowsOf({ words }: Kernel, bits: number, rows: number): Int32Array {
