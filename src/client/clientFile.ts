@@ -4,9 +4,20 @@ import { version } from '../../package.json'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
 import { clientOperators } from '../model/operators.ts'
+import { takesAggregate, takesPeriods } from '../parse/summary.ts'
 
 /** Files of the runtime, in the order in which one needs the other. */
-const RUNTIME = ['error.ts', 'query.ts', 'exchange.ts', 'connection.ts', 'changes.ts', 'stream.ts', 'sync.ts', 'collection.ts']
+const RUNTIME = [
+  'error.ts',
+  'query.ts',
+  'exchange.ts',
+  'connection.ts',
+  'changes.ts',
+  'stream.ts',
+  'sync.ts',
+  'summary.ts',
+  'collection.ts',
+]
 
 /** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
 export function clientFile(entities: readonly Entity[]): string {
@@ -34,13 +45,13 @@ function runtimePart(file: string): string {
 /** The entity's name, unless the runtime has a type or a value that is called so. */
 function typeNameOf({ name }: Entity, runtime: string): string {
   const code = runtime.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '')
-  return new RegExp(`\\b${name}(Write|Filter|Sort|Field)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
+  return new RegExp(`\\b${name}(Write|Filter|Sort|Field|Kinds)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
 }
 
 function rosterText(names: ReadonlyMap<Entity, string>): string {
   const entries = [...names].map(([entity, name]) => ({ entity, name, key: quoted(collectionName(entity)) }))
   const types = entries.map(({ entity, name, key }) => {
-    const type = `RosterCollection<${['', 'Write', 'Filter', 'Sort', 'Field'].map((part) => name + part).join(', ')}>`
+    const type = `RosterCollection<${['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds'].map((part) => name + part).join(', ')}>`
     return `  /** \`/${entity.plural}\` */\n  readonly ${key}: ${type}\n`
   })
   const values = entries.map(({ entity, key }) => `    ${key}: collectionAt(connection, '/${entity.plural}'),\n`)
@@ -85,7 +96,18 @@ ${sorts}>
 
 /** Properties of ${plural} that can be read alone. */
 export type ${name}Field =
-${sorts}${groups.join('')}`
+${sorts}${groups.join('')}
+
+/** Properties of ${plural} by what summaries do with them. */
+export interface ${name}Kinds {
+  readonly dated: ${unionOf(properties.filter(takesPeriods))}
+  readonly summed: ${unionOf(properties.filter((property) => takesAggregate(property, 'sum')))}
+  readonly compared: ${unionOf(properties.filter((property) => takesAggregate(property, 'minimum')))}
+}`
+}
+
+function unionOf(properties: readonly Property[]): string {
+  return properties.map(({ path }) => `'${path.join('.')}'`).join(' | ') || 'never'
 }
 
 function isWritable(member: Property | Group): boolean {

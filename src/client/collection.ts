@@ -8,11 +8,20 @@ import {
   type RosterChange,
   type RosterCreateMany,
   type RosterGet,
+  type RosterPicked,
   type RosterQuery,
   type RosterRows,
   type RosterStream,
 } from './query.ts'
 import { rowsOf } from './stream.ts'
+import {
+  type RosterGroup,
+  type RosterGroups,
+  type RosterKey,
+  type RosterKinds,
+  type RosterSummaryQuery,
+  summaryOf,
+} from './summary.ts'
 import { type RosterStep, type RosterSync, stepsOf } from './sync.ts'
 
 /** One page of a list. */
@@ -27,17 +36,8 @@ export interface RosterPage<Row> {
 /** The properties of a row that were asked for: all of them, or those named, and of an object its parts. */
 export type RosterRead<Row, Field, Name extends Field> = [Field] extends [Name] ? Row : RosterPicked<Row, Name>
 
-type RosterPicked<Row, Name> = {
-  [Key in keyof Row & RosterOuter<Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
-}
-/** `period` of `period.days`. */
-type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
-/** `days` of `period.days`. */
-type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
-type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
-
 /** The operations on the rows of one entity. */
-export interface RosterCollection<Row, Write, Filter, Sort, Field> {
+export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds> {
   /** A page: the first, or the one of the number. */
   list<Name extends Field = Field>(query?: RosterQuery<Filter, Sort, Name>): Promise<RosterPage<RosterRead<Row, Field, Name>>>
   /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts: its `fields`, too. */
@@ -55,6 +55,16 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field> {
    * each step and store its state together, so that a copy that was interrupted goes on.
    */
   sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
+  /** Groups of the rows that match: their count, and what is computed of each. */
+  summary<
+    Key extends RosterKey<Exclude<Sort, `-${string}`> & string, Kinds['dated']> = never,
+    Sum extends Kinds['summed'] = never,
+    Average extends Kinds['summed'] = never,
+    Minimum extends Kinds['compared'] = never,
+    Maximum extends Kinds['compared'] = never,
+  >(
+    query?: RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum>,
+  ): Promise<RosterGroups<RosterGroup<Row, Key, Sum, Average, Minimum, Maximum>>>
   get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name>>
   create(values: Write, call?: RosterCall): Promise<Row>
   /**
@@ -79,10 +89,10 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field> {
 const PAGE_SIZE_MAX = 50
 
 /** The rows at `path`, as /Companies. */
-export function collectionAt<Row, Write, Filter, Sort, Field>(
+export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds>(
   connection: Connection,
   path: string,
-): RosterCollection<Row, Write, Filter, Sort, Field> {
+): RosterCollection<Row, Write, Filter, Sort, Field, Kinds> {
   /** By rows themselves, which so are as the server has answered them. */
   const versions = new WeakMap<object, string>()
 
@@ -137,6 +147,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field>(
       const target = path + queryString({ filter, sort, fields })
       yield* rowsOf<Read>(await connection.open({ method: 'GET', path: target, signal }))
     },
+    summary: (query = {}) => summaryOf(connection, path, query),
     sync: (options = {}) => stepsOf<Row>(connection, path, options),
     get: async (id, { fields, ...call } = {}) => row('GET', pathOf(id) + queryString({ fields }), call),
     create: async (values, call) => row('POST', path, call, values),

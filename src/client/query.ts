@@ -35,6 +35,16 @@ export interface RosterOperators<Value> {
 /** A property, ascending; with a minus in front, descending. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
 
+/** Properties that are picked from a row by their names, and of objects their parts. */
+export type RosterPicked<Row, Name> = {
+  [Key in keyof Row & RosterOuter<Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
+}
+/** `period` of `period.days`. */
+type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
+/** `days` of `period.days`. */
+type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
+type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
+
 /** Options of a call. */
 export interface RosterCall {
   /** Ends the call, also while it waits for another try. */

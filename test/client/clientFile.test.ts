@@ -82,8 +82,12 @@ describe('the generated file', () => {
       }),
     )
     const source = clientFile(named)
-    expect(source).toContain('readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort, EventField>')
-    expect(source).toContain('readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField>')
+    expect(source).toContain(
+      'readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort, EventField, EventKinds>',
+    )
+    expect(source).toContain(
+      'readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField, DateRowKinds>',
+    )
     const path = writeProgram('names', { 'roster.ts': source })
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })

@@ -1,6 +1,7 @@
 import { changesOf } from '../../src/client/changes.ts'
 import { collectionAt } from '../../src/client/collection.ts'
 import { connect, type RosterOptions } from '../../src/client/connection.ts'
+import type { RosterKinds } from '../../src/client/summary.ts'
 
 export { RosterError } from '../../src/client/error.ts'
 
@@ -10,7 +11,7 @@ type Values = Record<string, any>
 /** The code of the generated client for the entities of tests, whose rows may have anything. */
 export function createRoster(options: RosterOptions) {
   const connection = connect(options)
-  const rows = (plural: string) => collectionAt<Values, Values, Values, string, string>(connection, `/${plural}`)
+  const rows = (plural: string) => collectionAt<Values, Values, Values, string, string, RosterKinds>(connection, `/${plural}`)
   return {
     absences: rows('Absences'),
     companies: rows('Companies'),

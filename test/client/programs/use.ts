@@ -48,6 +48,37 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   return [count, status, days, enabled, moonId, nothing]
 }
 
+export async function summarized(): Promise<unknown[]> {
+  const { groups, total } = await roster.absences.summary({
+    filter: { status: 'Approved', start: week },
+    groupBy: ['type', 'month(start)'],
+    sum: ['period.days'],
+    minimum: ['start'],
+    sort: ['-sum(period.days)', 'type'],
+    pageSize: 1_000,
+  })
+  const [first] = groups
+  const exact:
+    | {
+        type: string | null
+        start: string | null
+        count: number
+        sum: { period: { days: number | null } }
+        minimum: { start: string | null }
+      }
+    | undefined = first
+  const { groups: all } = await roster.companies.summary()
+  const count: number | undefined = all[0]?.count
+  // @ts-expect-error: a text has no sum.
+  await roster.absences.summary({ sum: ['type'] })
+  // @ts-expect-error: a text has no months.
+  await roster.absences.summary({ groupBy: ['month(type)'] })
+  // @ts-expect-error: there is no such property.
+  await roster.absences.summary({ groupBy: ['typ'] })
+  // @ts-expect-error: it was not asked for.
+  return [exact, total, count, first?.average]
+}
+
 export async function chosen(signal: AbortSignal, fields: AbsenceField[]): Promise<unknown[]> {
   const { rows } = await roster.absences.list({ fields: ['id', 'period.days'], filter: { status: 'Approved' } })
   const exact: { id: number; period: { days: number | null } | null }[] = rows

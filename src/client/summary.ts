@@ -1,0 +1,84 @@
+import type { Connection } from './connection.ts'
+import { unexpected } from './error.ts'
+import { queryString, type RosterCall, type RosterPicked } from './query.ts'
+
+/** Periods by which dates and date-times are grouped, in UTC; weeks begin on Monday. */
+export type RosterPeriod = 'year' | 'quarter' | 'month' | 'week' | 'day'
+
+/** A property by which rows are grouped, or the period of one that has dates. */
+export type RosterKey<Field extends string, Dated extends string> = Field | `${RosterPeriod}(${Dated})`
+
+/** Properties of an entity by what a summary does with them. */
+export interface RosterKinds {
+  /** Dates and date-times. */
+  readonly dated: string
+  /** Numbers. */
+  readonly summed: string
+  /** All that have an order. */
+  readonly compared: string
+}
+
+/** Rows of which groups are formed, and what is computed of each group. */
+export interface RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum> extends RosterCall {
+  readonly filter?: Filter | undefined
+  /** Up to three; without one, all rows are one group. */
+  readonly groupBy?: readonly Key[] | undefined
+  readonly sum?: readonly Sum[] | undefined
+  readonly average?: readonly Average[] | undefined
+  readonly minimum?: readonly Minimum[] | undefined
+  readonly maximum?: readonly Maximum[] | undefined
+  /** Keys as in `groupBy`, `count`, or `sum(...)` of what is summed; by the keys without it. */
+  readonly sort?: RosterGroupSort | readonly RosterGroupSort[] | undefined
+  /** 5 to 1,000, 100 without it. */
+  readonly pageSize?: number | undefined
+  readonly page?: number | undefined
+}
+
+/** A key, a count or a sum, ascending; with a minus in front, descending. */
+export type RosterGroupSort = string
+
+/** Groups of a page, and how many there are on all pages. */
+export interface RosterGroups<Group> {
+  readonly groups: Group[]
+  readonly total: number
+}
+
+/** A group: its keys, its count, and what was asked for. */
+export type RosterGroup<Row, Key, Sum, Average, Minimum, Maximum> = RosterOptional<RosterPicked<Row, RosterKeyed<Key>>> & {
+  readonly count: number
+} & RosterNumbers<'sum', Row, Sum> &
+  RosterNumbers<'average', Row, Average> &
+  RosterAggregate<'minimum', RosterPicked<Row, Minimum>, Minimum> &
+  RosterAggregate<'maximum', RosterPicked<Row, Maximum>, Maximum>
+
+/** `start` of `month(start)`. */
+type RosterKeyed<Key> = Key extends `${RosterPeriod}(${infer Name})` ? Name : Key
+type RosterAggregate<Name extends string, Values, Asked> = [Asked] extends [never]
+  ? unknown
+  : { readonly [Key in Name]: RosterOptional<Values> }
+type RosterNumbers<Name extends string, Row, Asked> = RosterAggregate<Name, RosterPicked<Row, Asked>, Asked>
+/** Objects are there, and their parts null where there is no value. */
+type RosterOptional<Values> = {
+  readonly [Key in keyof Values]: NonNullable<Values[Key]> extends object
+    ? RosterOptional<NonNullable<Values[Key]>>
+    : Values[Key] | null
+}
+
+/** Asks for a page of a summary of the rows at `path`. */
+export async function summaryOf<Group>(
+  connection: Connection,
+  path: string,
+  query: RosterSummaryQuery<unknown, string, string, string, string, string>,
+): Promise<RosterGroups<Group>> {
+  const { filter, sort, pageSize, page, signal, ...lists } = query
+  const asked = Object.entries(lists).flatMap(([name, values]) =>
+    values === undefined ? [] : [`${name}=${values.map(encodeURIComponent).join(',')}`],
+  )
+  const rest = queryString({ filter, sort, pageSize, page }).slice(1)
+  const target = `${path}/Summary?${[...asked, rest].filter(Boolean).join('&')}`
+  const { headers, body } = await connection.send({ method: 'GET', path: target, signal })
+  const total = headers.get('X-Total-Count')
+  if (total === null || !Array.isArray(body))
+    throw unexpected(`GET ${connection.url}${path}/Summary`, 'was answered without groups or X-Total-Count', 200, headers)
+  return { groups: body, total: Number(total) }
+}

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createSampleDatabase } from '../support/postgres.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { failureOf } from './failureOf.ts'
+import { createRoster } from './roster.ts'
+
+let server: TestServer
+let roster: ReturnType<typeof createRoster>
+beforeAll(async () => {
+  server = await startServer({ databaseUrl: await createSampleDatabase() })
+  roster = createRoster({ url: server.url, key: KEY })
+})
+afterAll(() => server.stop())
+
+test('a summary has the groups and sums that PostgreSQL has', async () => {
+  const { groups, total } = await roster.absences.summary({
+    filter: { status: { any: ['Approved', null] }, reason: { '!=': 'a,b&c' } },
+    groupBy: ['type', 'quarter(start)'],
+    sum: ['period.days'],
+    average: ['period.days'],
+    sort: ['-sum(period.days)', 'type', 'start'],
+    pageSize: 5,
+    page: 1,
+  })
+  const expected = await server.sql`
+    select type, to_char(date_trunc('quarter', start), 'YYYY-MM-DD"T00:00:00Z"') as start, count(*)::int as count,
+      sum(period_days)::float as sum, round(avg(period_days), 8)::float as average
+    from absence where status = 'Approved' or status is null group by 1, 2 order by 4 desc, 1, 2`
+  expect(total).toBe(expected.length)
+  expect(groups).toEqual(
+    expected.slice(0, 5).map(({ type, start, count, sum, average }) => ({
+      ...{ type, start, count, sum: { period: { days: sum } }, average: { period: { days: average } } },
+    })),
+  )
+})
+
+test('without keys there is one group; faults are those of the server', async () => {
+  expect(await roster.companies.summary()).toEqual({ groups: [{ count: 6 }], total: 1 })
+  expect(await failureOf(roster.companies.summary({ sum: ['name'] }))).toMatchObject({ code: 'InvalidAggregate' })
+})
