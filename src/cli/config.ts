@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import type { Effective } from '../config/origins.ts'
-import { print } from './run.ts'
-import { formatTable } from './table.ts'
+import { formatTable, print } from './output.ts'
 
 /** `config`: the settings in force, where each came from, and what is wrong with them. */
 export function configCommand(effective: () => readonly Effective[], readSettings: () => Config): Command {

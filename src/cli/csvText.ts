@@ -1,9 +1,10 @@
+// The text of a CSV: its records, and the JSON of the rows that they are.
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
-import { countLines, FileFault, requireRowLength } from './fileFault.ts'
-import { counted } from './progress.ts'
+import { FileFault, linesOf, ROW_LENGTH_MAX } from './fileLines.ts'
+import { counted } from './output.ts'
 
 /** A line of a CSV, which may go on over several lines of its text. */
 export interface CsvRecord {
@@ -15,107 +16,61 @@ export interface CsvRecord {
   readonly separator: string
 }
 
+const SEPARATORS = [',', ';', '\t', '|']
+/** The line `sep=;` that Excel reads as a setting, and other programs write for it. */
+const NAMED_SEPARATOR = /^"?sep=(.*?)"?[\r\n]*$/i
+
 /**
- * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma,
- * or by what a line `sep=;` before it names; lines with nothing but separators are none. Its text comes in any pieces, of which
- * no more is kept than the record that has begun. @throws FileFault where quotes are wrong
+ * Yields the records of a CSV (RFC 4180), separated by commas, or by semicolons or tabs if the first line has no comma, or by
+ * the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
+ * @throws FileFault where quotes are wrong
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
-  const text = new CsvText()
-  for await (const piece of pieces) yield* text.take(piece, false)
-  yield* text.take('', true)
-}
-
-const QUOTED = /"[^"]*(?:""[^"]*)*"/y
-const NEWLINE = /\r\n|\n|\r/y
-/** The line `sep=;` that Excel reads as a setting, and other programs write for it. */
-const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
-const SEPARATORS = [',', ';', '\t', '|']
-
-interface Ended extends CsvRecord {
-  /** Offset of the next record. */
-  readonly end: number
-}
-
-class CsvText {
-  /** From the record on that has not ended. */
-  private text = ''
-  private line = 1
-  private separator: string | null = null
-  private plain = NEWLINE;
-
-  *take(piece: string, isLast: boolean): Generator<CsvRecord, void, undefined> {
-    this.text += piece
-    if (this.separator === null) this.findSeparator(isLast)
-    if (this.separator === null) return
-    let begin = 0
-    while (begin < this.text.length) {
-      const record = this.record(begin, isLast)
-      if (record === null) break
-      if (record.cells.some((cell) => cell !== null)) yield record
-      this.line = record.line + countLines(this.text.slice(begin, record.end))
-      begin = record.end
+  let separator: string | null = null
+  let [lines, begin, text, quotes] = [0, 1, '', 0]
+  const recordOf = (): CsvRecord[] => {
+    const cells = cellsOf(text, separator ?? ',', begin)
+    ;[text, quotes] = ['', 0]
+    return cells.some((cell) => cell !== null) ? [{ line: begin, cells, separator: separator ?? ',' }] : []
+  }
+  for await (const line of linesOf(pieces)) {
+    lines++
+    if (separator === null) {
+      if (/^[\r\n]*$/.test(line)) continue
+      const named = NAMED_SEPARATOR.exec(line)?.[1]
+      if (named !== undefined && !SEPARATORS.includes(named))
+        throw new FileFault(lines, 'sep= names a comma, a semicolon, a tab or |, and nothing else')
+      // Spreadsheets of many countries write semicolons. If there is one name alone, lines are cells as they are.
+      separator = named ?? [',', ';', '\t'].find((candidate) => line.includes(candidate)) ?? ''
+      if (named !== undefined) continue
     }
-    this.text = this.text.slice(begin)
+    if (text === '') begin = lines
+    text += line
+    quotes += line.split('"').length - 1
+    // A text in quotes goes on in the next line. One that is too long is looked through for the fault.
+    if (quotes % 2 === 0 || text.length > ROW_LENGTH_MAX) yield* recordOf()
   }
-
-  /** Null: it may go on in the next piece. */
-  private record(begin: number, isLast: boolean): Ended | null {
-    const { text, separator, line } = this
-    const cells: (string | null)[] = []
-    let at = begin
-    for (;;) {
-      const isQuoted = text[at] === '"'
-      const cell = match(isQuoted ? QUOTED : this.plain, text, at)
-      if (cell === null) return this.unended(begin, at, isLast, 'the quote that ends a text is missing')
-      at += cell.length
-      cells.push(isQuoted ? cell.slice(1, -1).replaceAll('""', '"') : cell || null)
-      if (text[at] === separator) at++
-      else break
-    }
-    const newline = match(NEWLINE, text, at)
-    if (newline === null && at < text.length)
-      return this.unended(begin, at, isLast, 'a text with a quote in it stands in quotes, and its quotes are doubled')
-    const end = at + (newline?.length ?? 0)
-    // A line feed may follow, and belong to the same end of a line.
-    const isOpen = newline === null || (newline === '\r' && end === text.length)
-    return isOpen && !isLast ? this.unended(begin, at, false, '') : { line, cells, separator: separator ?? ',', end }
-  }
-
-  /** Returns null if more text may complete the record. @throws FileFault if there is no more, or too much */
-  private unended(begin: number, at: number, isLast: boolean, message: string): null {
-    if (isLast) throw new FileFault(this.line + countLines(this.text.slice(begin, at)), message)
-    requireRowLength(this.line, this.text.length - begin)
-    return null
-  }
-
-  /** Spreadsheets of many countries write semicolons. Names of properties have none of them. */
-  private findSeparator(isLast: boolean) {
-    const header = /^[\r\n]*([^\r\n]+)([\r\n])?/.exec(this.text)
-    if (!isLast && header?.[2] === undefined) return requireRowLength(this.line, this.text.length)
-    const named = NAMED_SEPARATOR.exec(header?.[1] ?? '')?.[1]
-    if (named !== undefined && !SEPARATORS.includes(named))
-      throw new FileFault(this.line, 'sep= names a comma, a semicolon, a tab or |, and nothing else')
-    if (named !== undefined && !this.leaveOut(header?.[0] as string, isLast)) return
-    // Of one name alone, lines are cells as they are.
-    this.separator = named ?? [',', ';', '\t'].find((candidate) => header?.[1]?.includes(candidate)) ?? ''
-    this.plain = new RegExp(`[^${this.separator}"\\r\\n]*`, 'y')
-  }
-
-  /** Goes on behind these first lines. False: a line feed may follow, and belong to their end. */
-  private leaveOut(lines: string, isLast: boolean): boolean {
-    if (lines.endsWith('\r') && lines.length === this.text.length && !isLast) return false
-    const end = /\r$/.test(lines) && this.text[lines.length] === '\n' ? lines.length + 1 : lines.length
-    this.line += countLines(this.text.slice(0, end))
-    this.text = this.text.slice(end)
-    return true
-  }
+  if (text !== '') yield* recordOf()
 }
 
-/** Returns the match of the pattern at `at`; null: there is none. */
-function match(pattern: RegExp, text: string, at: number): string | null {
-  pattern.lastIndex = at
-  return pattern.exec(text)?.[0] ?? null
+/** @throws FileFault */
+function cellsOf(text: string, separator: string, line: number): (string | null)[] {
+  const pattern = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"\\r\\n${separator}]*))([${separator}]|[\\r\\n]*$)`, 'y')
+  const cells: (string | null)[] = []
+  for (let begin = 0; ; begin = pattern.lastIndex) {
+    pattern.lastIndex = begin
+    const [, quoted, plain, end] = pattern.exec(text) ?? []
+    if (end === undefined) {
+      const lines = text.slice(0, begin).match(/\r\n|\n|\r/g)?.length ?? 0
+      const isUnended = /^"[^"]*(?:""[^"]*)*$/.test(text.slice(begin))
+      const message = isUnended
+        ? 'the quote that ends a text is missing'
+        : 'a text with a quote in it stands in quotes, and its quotes are doubled'
+      throw new FileFault(line + lines, message)
+    }
+    cells.push(quoted?.replaceAll('""', '"') ?? (plain || null))
+    if (end === '' || end !== separator) return cells
+  }
 }
 
 /** Options of reading a CSV. */

@@ -1,14 +1,15 @@
+// `roster export`: writes all rows of an entity, from a server that runs, into a file.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
-import { progress } from './progress.ts'
-import { CommandError } from './run.ts'
-import { serverUrl, URL_MEANING } from './serverUrl.ts'
+import { progress } from './output.ts'
+import { messageOf, serverUrl, URL_MEANING } from './request.ts'
+import { CommandError, collect } from './run.ts'
 
 interface Options {
   readonly url?: string
   readonly format: 'csv' | 'ndjson'
-  readonly filter: readonly string[]
+  readonly filter?: readonly string[]
   readonly sort?: string
   readonly fields?: string
   readonly excel?: true
@@ -27,7 +28,7 @@ export function exportCommand(readKey: () => string | undefined, readSettings: (
     .argument('<entity>', 'as in its address: employees')
     .option('--url <address>', URL_MEANING)
     .addOption(new Option('--format <format>', 'the form').choices(['csv', 'ndjson']).default('csv'))
-    .option('--filter <filter>', 'Status=Approved, Start=>=2026-03-01T00:00:00Z; several must all hold', collect, [])
+    .option('--filter <filter>', 'Status=Approved, Start=>=2026-03-01T00:00:00Z; several must all hold', collect)
     .option('--sort <sort>', 'the order, as -Start,Name')
     .option('--fields <names>', 'the properties, as Id,Name,Period.Days; all without it')
     .option(
@@ -73,7 +74,7 @@ async function ask(address: string, accept: string, key: string): Promise<Respon
   return response
 }
 
-function addressOf(entity: string, url: string, { filter, sort, fields, excel, locale }: Options): string {
+function addressOf(entity: string, url: string, { filter = [], sort, fields, excel, locale }: Options): string {
   const encoded = (name: string, value: string) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
   const parts = filter.map((text) => {
     const equals = text.indexOf('=')
@@ -131,18 +132,5 @@ function opened(path: string): number {
     return openSync(path, 'wx', 0o600)
   } catch (error) {
     throw new CommandError(`the output could not be written: ${(error as Error).message}`)
-  }
-}
-
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
-}
-
-/** Message of a response that is not the one that was asked for. */
-export function messageOf(text: string, status: number): string {
-  try {
-    return JSON.parse(text).Error.Message
-  } catch {
-    return `the server answered with status ${status}, but not as Roster does`
   }
 }

@@ -3,7 +3,7 @@ import { clientFile } from '../client/clientFile.ts'
 import type { Config } from '../config/config.ts'
 import { loadEntities } from '../registry.ts'
 import { writeMigration } from './migration.ts'
-import { print } from './run.ts'
+import { print } from './output.ts'
 
 /**
  * `readEntitiesDir`: the one setting that a client needs. `generate client`, which needs no database, and `generate migration`:

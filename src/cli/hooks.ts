@@ -1,48 +1,52 @@
-import { Command, InvalidArgumentError } from 'commander'
+// `roster hooks`: adds, lists, removes, pauses and resumes webhooks in the database that the settings name.
+import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { AddressRefused, addressFor, readHookUrl } from '../hooks/address.ts'
 import { makeSecret } from '../hooks/delivery.ts'
-import { ALL_EVENTS, parseEvents } from '../hooks/events.ts'
+import { parseEvents } from '../hooks/events.ts'
 import { type ListedHook, WAITING_MAX } from '../hooks/store.ts'
 import { parseTargets } from '../model/targets.ts'
 import { loadEntities } from '../registry.ts'
 import { withHooks } from './openStores.ts'
-import { CommandError, print } from './run.ts'
-import { formatTable } from './table.ts'
+import { formatTable, print } from './output.ts'
+import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
 interface Common {
   json?: true
 }
 interface Add extends Common {
-  url?: URL
+  url: URL
   entity: readonly string[]
 }
 interface Resume extends Common {
-  skip?: true
+  skip?: boolean
 }
 
-const RUN = 'npm run --silent roster -- hooks'
+const [URL_FLAGS, ENTITY_FLAGS] = ['--url <address>', '--entity <events>']
+const EXAMPLE = '--url https://receiver.example.com/roster --entity Employees:update'
 const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver checks signatures with it.'
 
 /** `hooks add`, `list`, `remove`, `pause` and `resume`, for the database that the settings name. */
 export function hooksCommand(readSettings: () => Config): Command {
   const hooks = new Command('hooks').description('Have what changes posted to addresses, as signed webhooks.')
   hooks.showHelpAfterError('(--help says more)')
-  addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.')
-    .option('--url <address>', 'where to: https://receiver.example.com/path', parseUrl)
-    .option('--entity <events>', 'Employees:update,delete, or Employees, or *; may be given several times', collect, [])
-    .addHelpText('after', example('add --url https://receiver.example.com/roster --entity Employees:update'))
+  addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, [
+    URL_FLAGS,
+    ENTITY_FLAGS,
+  ])
+    .option(URL_FLAGS, 'where to: https://receiver.example.com/path', parserOf(readHookUrl))
+    .option(ENTITY_FLAGS, 'Employees:update,delete, or Employees, or *; may be given several times', collect)
     .action((options: Add, command) => add(readSettings(), options, command))
-  addCommand(hooks, 'list', 'List all hooks: address, events, state, last answer, how many changes wait.')
-    .addHelpText('after', example('list'))
-    .action((options: Common) => list(readSettings(), options))
-  addCommand(hooks, 'remove', 'Post no more, and forget the hook.')
+  addCommand(hooks, 'list', 'List all hooks: address, events, state, last answer, how many changes wait.', '').action(
+    (options: Common) => list(readSettings(), options),
+  )
+  addCommand(hooks, 'remove', 'Post no more, and forget the hook.', '<id>')
     .argument('<id>', 'the id of the hook')
     .action((id: string, options: Common) => remove(readSettings(), id, options))
-  addCommand(hooks, 'pause', 'Post nothing until it is resumed; changes wait for as long as they are kept.')
+  addCommand(hooks, 'pause', 'Post nothing until it is resumed; changes wait for as long as they are kept.', '<id>')
     .argument('<id>', 'the id of the hook')
     .action((id: string, options: Common) => pause(readSettings(), id, options))
-  addCommand(hooks, 'resume', 'Post again, at once, from where it is: a hook that is paused, parked, or fails.')
+  addCommand(hooks, 'resume', 'Post again, at once, from where it is: a hook that is paused, parked, or fails.', '<id> --skip')
     .argument('<id>', 'the id of the hook')
     .option('--skip', 'leave out the first change that waits, which its receiver cannot take')
     .action((id: string, options: Resume) => resume(readSettings(), id, options))
@@ -50,11 +54,8 @@ export function hooksCommand(readSettings: () => Config): Command {
 }
 
 async function add(config: Config, { url, entity, json }: Add, command: Command) {
-  if (url === undefined) return command.error("error: required option '--url <address>' not specified")
-  if (entity.length === 0)
-    return command.error(`error: required option '--entity <events>' not specified; ${ALL_EVENTS} is for all`)
   const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
-  const events = orUsage(command, () => parseEvents(entity, plurals))
+  const events = orUsage(command, '--entity', () => parseEvents(entity, plurals))
   await addressFor(url, parseTargets(config.hooksAllow)).catch((error) => {
     throw error instanceof AddressRefused ? new CommandError(`${url.host}: ${error.message}`) : error
   })
@@ -79,39 +80,11 @@ async function pause(config: Config, id: string, { json }: Common) {
   return print(json ? `${JSON.stringify({ id })}\n` : `Paused the hook ${id}.\n`)
 }
 
-async function resume(config: Config, id: string, { skip = false, json }: { skip?: boolean; json?: true }) {
+async function resume(config: Config, id: string, { skip = false, json }: Resume) {
   const isMissing = await withHooks(config, (store) => store.resume(id, skip))
   if (json) return print(`${JSON.stringify({ id, isMissing })}\n`)
   const missing = 'Changes may be missing: it goes on with the first one that is kept.\n'
   return print(`Resumed the hook ${id}.\n${isMissing ? missing : ''}`)
-}
-
-function addCommand(hooks: Command, name: string, description: string): Command {
-  return hooks.command(name).description(description).option('--json', 'one JSON value on stdout')
-}
-
-function example(words: string): string {
-  return `\nExample:\n  ${RUN} ${words}`
-}
-
-function parseUrl(text: string): URL {
-  try {
-    return readHookUrl(text)
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message)
-  }
-}
-
-function orUsage<T>(command: Command, parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    return command.error(`error: option '--entity' is invalid. ${(error as Error).message}`)
-  }
-}
-
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
 }
 
 const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING']

@@ -1,22 +1,21 @@
+// `roster import`: creates the rows of a file on a server that runs, or changes those that are there.
 import { realpathSync } from 'node:fs'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { printable } from '../log.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { loadEntities } from '../registry.ts'
-import type { FileRow } from './jsonText.ts'
 import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows.ts'
-import { counted, progress } from './progress.ts'
-import { type FileFormat, FORMATS, formatOf, RowsFile } from './rowsFile.ts'
-import { CommandError, print } from './run.ts'
-import { faultsText, NOTHING, type Outcome, piecesOf, sendAll } from './sendFile.ts'
-import type { Target } from './sendRows.ts'
-import { serverUrl, URL_MEANING } from './serverUrl.ts'
+import { counted, print, progress } from './output.ts'
+import { serverUrl, URL_MEANING } from './request.ts'
+import { type FileRow, formatOf, RowsFile } from './rowsFile.ts'
+import { CommandError, parserOf } from './run.ts'
+import { faultsText, NOTHING, type Outcome, piecesOf, sendAll, type Target } from './sendFile.ts'
 
 interface Options {
   readonly url?: string
-  readonly format?: FileFormat
+  readonly format?: 'csv' | 'ndjson'
   readonly piece: number
   readonly dryRun?: true
   readonly match?: string
@@ -36,11 +35,11 @@ export function importCommand(
   readSettings: () => Config,
 ): Command {
   return new Command('import')
-    .description('Create the rows of a CSV, NDJSON or JSON file, on a server that runs. The key is ROSTER_KEY.')
+    .description('Create the rows of a CSV or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
     .argument('<file>', 'with a header of property names, as an export has it; - for stdin')
     .option('--url <address>', URL_MEANING)
-    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(FORMATS))
+    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(['csv', 'ndjson']))
     .option('--piece <rows>', 'rows of one request, which are created all or none', parsePiece, PIECE_ROWS)
     .option(
       '--excel',
@@ -174,8 +173,8 @@ function say(text: string) {
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }
 
-function parsePiece(text: string): number {
+const parsePiece = parserOf((text) => {
   const rows = Number(text)
-  if (!/^\d+$/.test(text) || rows < 1 || rows > PIECE_ROWS) throw new InvalidArgumentError('It is a number from 1 to 1000.')
+  if (!/^\d+$/.test(text) || rows < 1 || rows > PIECE_ROWS) throw new Error('It is a number from 1 to 1000.')
   return rows
-}
+})

@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+// `roster keys`: makes, lists, revokes and rotates keys in the database that the settings name.
+import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
 import type { ListedKey } from '../keys/store.ts'
@@ -6,8 +7,8 @@ import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { withKeys } from './openStores.ts'
-import { print } from './run.ts'
-import { formatTable } from './table.ts'
+import { formatTable, print } from './output.ts'
+import { addCommand, orUsage, parserOf } from './run.ts'
 
 interface Common {
   name: string
@@ -21,9 +22,9 @@ interface Rotate extends Common {
   overlap: number
 }
 
-const RUN = 'npm run --silent roster -- keys'
 const NAMED = '--name <name>'
 const RIGHTS = '--rights <list>'
+const CREATE = '--name ci --rights Companies:read,Absences:write --limits 100/1m'
 const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash is kept.'
 
 /** `keys create`, `list`, `revoke` and `rotate`, for the database that the settings name. */
@@ -31,34 +32,29 @@ export function keysCommand(readSettings: () => Config): Command {
   const keys = new Command('keys').description('Make, list, revoke and rotate the keys that clients call the API with.')
   keys.showHelpAfterError('(--help says more)')
 
-  addCommand(keys, 'create', 'Make a key, and show it this once, as the last line.', [NAMED, RIGHTS])
+  const named = [NAMED, 'the name of the key', parseName] as const
+  addCommand(keys, 'create', 'Make a key, and show it this once, as the last line.', CREATE, [NAMED, RIGHTS])
     .option(NAMED, 'what to call it: 1 to 100 printable characters', parseName)
     .option(RIGHTS, 'what it may do: <entity or *>:<read or write>, comma-separated')
     .option('--limits <list>', "requests per period, instead of the server's: 750/1m,2500/15m", parseLimits)
-    .addHelpText('after', example('create --name ci --rights Companies:read,Absences:write --limits 100/1m'))
-    .action((options: Create, command) => create(readSettings, options, command))
-
-  addCommand(keys, 'list', 'List all keys: name, id, rights, limits, when created and last used, state.', [])
-    .addHelpText('after', example('list'))
-    .action((options: Common) => list(readSettings, options))
-
-  addCommand(keys, 'revoke', 'End a key: within a second no server accepts it.', [NAMED])
-    .option(NAMED, 'the name of the key', parseName)
-    .addHelpText('after', example('revoke --name ci'))
-    .action((options: Common) => revoke(readSettings, options))
-
-  addCommand(keys, 'rotate', 'Replace a key, and show the new one this once, as the last line.', [NAMED])
-    .option(NAMED, 'the name of the key', parseName)
+    .action((options: Create, command) => create(readSettings(), options, command))
+  addCommand(keys, 'list', 'List all keys: name, id, rights, limits, when created and last used, state.', '').action(
+    (options: Common) => list(readSettings(), options),
+  )
+  addCommand(keys, 'revoke', 'End a key: within a second no server accepts it.', '--name ci', [NAMED])
+    .option(...named)
+    .action((options: Common) => revoke(readSettings(), options))
+  addCommand(keys, 'rotate', 'Replace a key, and show the new one this once, as the last line.', '--name ci --overlap 1h', [
+    NAMED,
+  ])
+    .option(...named)
     .addOption(overlapOption())
-    .addHelpText('after', example('rotate --name ci --overlap 1h'))
-    .action((options: Rotate) => rotate(readSettings, options))
-
+    .action((options: Rotate) => rotate(readSettings(), options))
   return keys
 }
 
-async function create(readSettings: () => Config, options: Create, command: Command) {
+async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null } = options
-  const config = readSettings()
   const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
   const { key, id, hash } = newKey()
@@ -67,41 +63,23 @@ async function create(readSettings: () => Config, options: Create, command: Comm
   return print(`Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`)
 }
 
-async function list(readSettings: () => Config, { json }: Common) {
-  const keys = await withKeys(readSettings(), (store) => store.list())
+async function list(config: Config, { json }: Common) {
+  const keys = await withKeys(config, (store) => store.list())
   return print(json ? `${JSON.stringify(keys)}\n` : formatKeys(keys))
 }
 
-async function revoke(readSettings: () => Config, { name, json }: Common) {
-  const revoked = await withKeys(readSettings(), (store) => store.revoke(name))
+async function revoke(config: Config, { name, json }: Common) {
+  const revoked = await withKeys(config, (store) => store.revoke(name))
   return print(json ? `${JSON.stringify({ name, revoked })}\n` : `Revoked "${name}" (${revoked.join(', ')}).\n`)
 }
 
-async function rotate(readSettings: () => Config, { name, overlap, json }: Rotate) {
+async function rotate(config: Config, { name, overlap, json }: Rotate) {
   const { key, id, hash } = newKey()
-  const old = await withKeys(readSettings(), (store) => store.rotate(name, { id, hash }, overlap))
+  const old = await withKeys(config, (store) => store.rotate(name, { id, hash }, overlap))
   const { rights, limits, ...replaced } = old
   if (json) return print(`${JSON.stringify({ name, id, rights, limits, replaced, key })}\n`)
   const until = old.expires ? `is valid until ${old.expires}` : 'is revoked'
   return print(`Rotated "${name}": the new key is ${id}; the old one (${old.id}) ${until}.\n${KEPT_NOWHERE}\n${key}\n`)
-}
-
-function addCommand(keys: Command, name: string, description: string, required: string[]): Command {
-  const command = keys
-    .command(name)
-    .description(description)
-    .usage([...required, '[options]'].join(' '))
-  // Not by `requiredOption`, which would complain before a misspelt option gets its "Did you mean".
-  command.hook('preAction', () => {
-    const given = command.opts()
-    const missing = required.find((flags) => !((/\w+/.exec(flags)?.[0] as string) in given))
-    if (missing) command.error(`error: required option '${missing}' not specified`)
-  })
-  return command.option('--json', 'one JSON value on stdout')
-}
-
-function example(words: string): string {
-  return `\nExample:\n  ${RUN} ${words}`
 }
 
 function newKey() {
@@ -109,32 +87,17 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** Checks what an option's own parser cannot, with the same kind of message. */
-function orUsage<T>(command: Command, option: string, parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    return command.error(`error: option '${option}' is invalid. ${(error as Error).message}`)
-  }
-}
-
 /** No control characters, none that turn the writing or show nothing: two names must not look the same. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u
 
-function parseName(text: string): string {
+const parseName = parserOf((text) => {
   const name = text.normalize()
   if (!NAME.test(name) || name.trim() !== name)
-    throw new InvalidArgumentError('A name has 1 to 100 printable characters, and no space at either end.')
+    throw new Error('A name has 1 to 100 printable characters, and no space at either end.')
   return name
-}
+})
 
-function parseLimits(text: string): string {
-  try {
-    return formatRules(parseRules(text))
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message)
-  }
-}
+const parseLimits = parserOf((text) => formatRules(parseRules(text)))
 
 const OVERLAP_MS_MAX = 30 * (UNIT_MS.d as number)
 
@@ -143,12 +106,12 @@ function overlapOption(): Option {
   return option.argParser(parseOverlap).default(parseOverlap('24h'), '24h')
 }
 
-function parseOverlap(text: string): number {
+const parseOverlap = parserOf((text) => {
   const [, count, unit] = /^(?:0|([1-9]\d{0,6})([smhd]))$/.exec(text) ?? [null, '', '']
   const overlapMs = text === '0' ? 0 : Number(count) * (UNIT_MS[unit as string] ?? Number.NaN)
-  if (!(overlapMs <= OVERLAP_MS_MAX)) throw new InvalidArgumentError('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
+  if (!(overlapMs <= OVERLAP_MS_MAX)) throw new Error('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
   return overlapMs
-}
+})
 
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
 

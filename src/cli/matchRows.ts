@@ -1,14 +1,14 @@
+// Rows of a file that are in the table already: finds them by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { Mismatch } from '../model/kinds.ts'
+import { JsonNumber, Mismatch } from '../model/kinds.ts'
+import { parsePartial } from '../parse/assignments.ts'
 import { VALUES_MAX } from '../parse/filter.ts'
 import { isObject, parseJson } from '../parse/json.ts'
-import { messageOf } from './export.ts'
-import type { FileRow } from './jsonText.ts'
+import { type Asked, askUntilAnswered, messageOf } from './request.ts'
+import type { FileRow } from './rowsFile.ts'
 import { CommandError } from './run.ts'
-import { divided } from './sendFile.ts'
-import { type Asked, askUntilAnswered, type RowFault, type Target } from './sendRows.ts'
-import { bodyOf, fileTexts, storedTexts, type ValueTexts } from './valueTexts.ts'
+import { divided, type RowFault, type Target } from './sendFile.ts'
 
 /** Maximum rows of a file that is matched: they are compared in memory. */
 export const MATCHED_ROWS_MAX = 100_000
@@ -164,4 +164,44 @@ async function ask({ key, onWait }: Target, { method, address, accept, own, body
   const answer = await askUntilAnswered({ method, address, headers, body: body || null }, onWait, false)
   if (answer.status >= 400 && answer.status !== 412) throw new CommandError(messageOf(answer.text, answer.status))
   return answer
+}
+
+/** The values of a row, as PostgreSQL prints them, so that equal values have equal texts; null: no value. */
+type ValueTexts = ReadonlyMap<Property, string | null>
+
+/** The values that a row of a file would write. @throws ApiError that lists its faults */
+function fileTexts(entity: Entity, row: Record<string, unknown>): ValueTexts {
+  const values = [...parsePartial(entity, row)]
+  return new Map(values.map(([property, text]) => [property, text === null ? null : property.kind.printFilter(text)]))
+}
+
+/** The values of a row that the server has written; one that clients may not write is as it stands. */
+function storedTexts({ properties }: Entity, row: Record<string, unknown>): ValueTexts {
+  return new Map(properties.map((property) => [property, storedText(property, row)]))
+}
+
+function storedText({ path, kind }: Property, row: Record<string, unknown>): string | null {
+  const value = path.reduce<unknown>((object, key) => (object as Record<string, unknown> | null)?.[key] ?? null, row)
+  if (value === null) return null
+  try {
+    return kind.printFilter(kind.parseJson(value))
+  } catch (error) {
+    if (error instanceof Mismatch) return value instanceof JsonNumber ? value.source : String(value)
+    throw error
+  }
+}
+
+/** The body of a request that writes these values. */
+function bodyOf(values: ValueTexts): string {
+  const groups = Map.groupBy(values, ([{ path }]) => (path.length > 1 ? (path[0] as string) : ''))
+  const members = [...groups].map(([group, entries]) => {
+    const text = entries.map(([{ path, kind }, value]) => `${JSON.stringify(path.at(-1))}:${jsonOf(kind, value)}`).join()
+    return group === '' ? text : `${JSON.stringify(group)}:{${text}}`
+  })
+  return `{${members.join()}}`
+}
+
+function jsonOf({ readText }: Property['kind'], text: string | null): string {
+  if (text === null) return 'null'
+  return readText ? JSON.stringify(readText(text)) : text
 }

@@ -1,12 +1,18 @@
+// A file that `roster import` reads: a CSV or NDJSON becomes rows of JSON, each with its line.
 import { statSync } from 'node:fs'
 import type { Entity, Property } from '../model/entity.ts'
+import { faultOf } from '../parse/json.ts'
 import { type CsvReading, csvRecords, csvWriter } from './csvText.ts'
-import { FileFault } from './fileFault.ts'
-import { type FileRow, jsonArray, jsonLines } from './jsonText.ts'
+import { FileFault, linesOf } from './fileLines.ts'
 import { CommandError } from './run.ts'
 
-export const FORMATS = ['csv', 'ndjson', 'json'] as const
-export type FileFormat = (typeof FORMATS)[number]
+/** A row of a file. */
+export interface FileRow {
+  /** Position in the file as messages say it: `line 3`. */
+  readonly at: string
+  /** JSON without a line feed. */
+  readonly json: string
+}
 
 /** The rows of a file, which is read as they are taken, so that it may have any length. */
 export class RowsFile {
@@ -17,7 +23,7 @@ export class RowsFile {
   constructor(
     private readonly path: string,
     private readonly entity: Entity,
-    private readonly format: FileFormat,
+    private readonly format: 'csv' | 'ndjson',
     private readonly reading: Pick<CsvReading, 'isExcel' | 'matched'>,
   ) {
     this.name = nameOf(path)
@@ -39,12 +45,10 @@ export class RowsFile {
    */
   async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
-      if (this.format === 'csv') yield* this.csvRows(onNote)
-      else yield* this.format === 'json' ? jsonArray(this.text()) : jsonLines(this.text())
+      yield* this.format === 'csv' ? this.csvRows(onNote) : jsonRows(this.text())
     } catch (error) {
       if (!(error instanceof FileFault)) throw error
-      const place = error.line === null ? '' : `, line ${error.line}`
-      throw new CommandError(`${this.name}${place}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`)
+      throw new CommandError(`${this.name}, line ${error.line}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`)
     }
   }
 
@@ -83,12 +87,28 @@ export class RowsFile {
   }
 }
 
-/** By the name's end; `-` has none. @throws CommandError */
-export function formatOf(path: string): FileFormat {
+/** Reads one object from each line that is not blank. @throws FileFault where a line is not JSON */
+async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<FileRow, void, undefined> {
+  let line = 0
+  for await (const text of linesOf(pieces)) {
+    line++
+    const json = text.trim()
+    if (json === '') continue
+    try {
+      JSON.parse(json)
+    } catch (error) {
+      throw new FileFault(line, `it is not JSON: ${faultOf(error)}`)
+    }
+    yield { at: `line ${line}`, json }
+  }
+}
+
+/** Returns the format by the end of the name; `-` has none. @throws CommandError */
+export function formatOf(path: string): 'csv' | 'ndjson' {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson'
-  if (/\.json$/i.test(path)) return 'json'
-  throw new CommandError(`${nameOf(path)} may be a CSV, NDJSON or JSON: say which by --format csv, ndjson or json.`)
+  if (/\.json$/i.test(path)) throw new CommandError(`make NDJSON of the array: jq -c '.[]' ${path} > rows.ndjson`)
+  throw new CommandError(`${nameOf(path)} may be a CSV or NDJSON: say which by --format csv or ndjson.`)
 }
 
 function nameOf(path: string): string {

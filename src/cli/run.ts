@@ -1,4 +1,5 @@
-import { type Command, CommanderError } from 'commander'
+// The command line: runs a command, and says what is wrong with its words in a line of stderr.
+import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config.ts'
 import { printable } from '../log.ts'
 import { suggest } from '../model/nearest.ts'
@@ -8,9 +9,7 @@ import { DeclarationError } from '../registry.ts'
 export class CommandError extends Error {}
 
 /** Exit codes. */
-const DONE = 0
-const FAILED = 1
-const WRONG_USAGE = 2
+const [DONE, FAILED, WRONG_USAGE] = [0, 1, 2]
 
 /** Runs the words after the program's name. Returns the exit code; what went wrong stands on stderr then. */
 export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {
@@ -27,13 +26,6 @@ export async function runCommandLine(program: Command, words: readonly string[])
     console.error(isKnown ? printable((error as Error).message).replace(/^/gm, 'roster: ') : error)
     return FAILED
   }
-}
-
-/** Writes to stdout, and returns when all is written, also into a pipe. @throws CommandError */
-export async function print(text: string): Promise<void> {
-  await Bun.write(Bun.stdout, text).catch((error) => {
-    throw new CommandError(`the output could not be written: ${error.message}`)
-  })
 }
 
 /** A command by default would take a misspelt name for a word of its own, and complain of that. */
@@ -62,4 +54,52 @@ function refuseSwallowed(program: Command, words: readonly string[]) {
 function throwInsteadOfExit(command: Command) {
   command.exitOverride()
   for (const below of command.commands) throwInsteadOfExit(below)
+}
+
+/** Adds a command with the option `--json`. `required`: flags of options that must be given; `example`: its words. */
+export function addCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  example: string,
+  required: string[] = [],
+): Command {
+  const command = parent
+    .command(name)
+    .description(description)
+    .usage([...required, '[options]'].join(' '))
+  // Not by `requiredOption`, which would complain before a misspelt option gets its "Did you mean".
+  command.hook('preAction', () => {
+    const given = command.opts()
+    const missing = required.find((flags) => !((/\w+/.exec(flags)?.[0] as string) in given))
+    if (missing) command.error(`error: required option '${missing}' not specified`)
+  })
+  return command
+    .option('--json', 'one JSON value on stdout')
+    .addHelpText('after', `\nExample:\n  npm run --silent roster -- ${parent.name()} ${name} ${example}`.trimEnd())
+}
+
+/** Parser of an option that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}
+
+/** Returns a parser of an option whose errors are those of its words. */
+export function parserOf<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return parse(text)
+    } catch (error) {
+      throw new InvalidArgumentError((error as Error).message)
+    }
+  }
+}
+
+/** Checks what an option's own parser cannot, with the same kind of message. */
+export function orUsage<T>(command: Command, option: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    return command.error(`error: option '${option}' is invalid. ${(error as Error).message}`)
+  }
 }

@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError } from 'commander'
+// `roster seed`: fills the database that the settings name with generated rows.
+import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
@@ -7,14 +8,13 @@ import { loadEntities } from '../registry.ts'
 import { sharesOf } from '../seed/draws.ts'
 import { type Seeded, SeedRefused, seed, withRows } from '../seed/seed.ts'
 import { openDatabase, orUnusable } from './openStores.ts'
-import { counted, progress } from './progress.ts'
-import { CommandError, print } from './run.ts'
+import { counted, print, progress } from './output.ts'
+import { CommandError, parserOf } from './run.ts'
 
 interface Options {
   readonly rows: number
   readonly seed: number
   readonly add?: true
-  readonly json?: true
 }
 
 const [ROWS, ROWS_MAX] = [10_000, 10_000_000]
@@ -24,10 +24,9 @@ const SEED_MAX = 2 ** 31 - 1
 export function seedCommand(readSettings: () => Config): Command {
   return new Command('seed')
     .description('Fill the database of the settings with made rows of all entities, to try and to measure with.')
-    .option('--rows <number>', 'how many, of all entities together: 1 to 10000000', parseRows, ROWS)
-    .option('--seed <number>', 'the same number makes the same rows in an empty database', parseSeed, 1)
+    .option('--rows <number>', 'how many, of all entities together: 1 to 10000000', parserOfNumber(1, ROWS_MAX), ROWS)
+    .option('--seed <number>', 'the same number makes the same rows in an empty database', parserOfNumber(0, SEED_MAX), 1)
     .option('--add', 'also where there are rows already, beside them')
-    .option('--json', 'print JSON')
     .showHelpAfterError('(--help says more)')
     .addHelpText('after', '\nExample:\n  npm run --silent roster -- seed --rows 1000000 --seed 42')
     .action((options: Options) => run(readSettings(), options))
@@ -39,7 +38,7 @@ async function run(config: Config, options: Options): Promise<void> {
   try {
     await requireTables(database.url, config).catch(orUnusable)
     const seeded = await fill(database.url, entities, options)
-    await print(options.json ? jsonOf(seeded, options) : textOf(seeded, options))
+    await print(textOf(seeded, options))
   } finally {
     await database.close()
   }
@@ -86,21 +85,14 @@ function textOf(seeded: readonly Seeded[], options: Options): string {
   return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.${fewer}\n`
 }
 
-function jsonOf(seeded: readonly Seeded[], options: Options): string {
-  const entities = Object.fromEntries(seeded.map(({ entity, rows }) => [entity.plural, rows]))
-  return `${JSON.stringify({ seed: options.seed, rows: sumOf(seeded), entities }, null, 2)}\n`
-}
-
 function sumOf(seeded: readonly Seeded[]): number {
   return seeded.reduce((sum, { rows }) => sum + rows, 0)
 }
 
-const parseRows = (text: string) => parseNumber(text, 1, ROWS_MAX)
-const parseSeed = (text: string) => parseNumber(text, 0, SEED_MAX)
-
-function parseNumber(text: string, min: number, max: number): number {
-  const number = Number(text)
-  if (!/^\d{1,10}$/.test(text) || number < min || number > max)
-    throw new InvalidArgumentError(`It is a number from ${min} to ${max}.`)
-  return number
+function parserOfNumber(min: number, max: number): (text: string) => number {
+  return parserOf((text) => {
+    const number = Number(text)
+    if (!/^\d{1,10}$/.test(text) || number < min || number > max) throw new Error(`It is a number from ${min} to ${max}.`)
+    return number
+  })
 }

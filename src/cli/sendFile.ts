@@ -1,7 +1,37 @@
-import type { FileRow } from './jsonText.ts'
-import { counted, progress } from './progress.ts'
+// Sends the rows of a file to a collection, piece by piece, and says how far it came.
+import { counted, progress } from './output.ts'
+import { type Answer, type Asked, askUntilAnswered, messageOf, OutcomeUnknown } from './request.ts'
+import type { FileRow } from './rowsFile.ts'
 import { CommandError } from './run.ts'
-import { OtherVersion, OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
+
+/** The collection to which rows are sent. */
+export interface Target {
+  /** URL of the collection, without a query. */
+  readonly address: string
+  /** Plural name of the entity. */
+  readonly plural: string
+  readonly key: string
+  readonly isDry: boolean
+  /**
+   * Name of the file, or the run, that all pieces come from: a piece of it is created once, and another one in its place is
+   * refused. Null: a piece is known by its content.
+   */
+  readonly file: string | null
+  /** Called before each wait. */
+  onWait(seconds: number, reason: string): void
+}
+
+/** Result of sending a piece. */
+type Sent =
+  | { readonly rows: number /** By an earlier run. */; readonly wasThere: boolean }
+  /** Nothing of it was written. */
+  | { readonly faults: readonly RowFault[] }
+
+export interface RowFault {
+  /** The place of its row in the file. */
+  readonly at: string
+  readonly message: string
+}
 
 /** Maximum size of a request in bytes that a server takes. */
 const PIECE_BYTES_MAX = 2 * 1024 * 1024
@@ -102,3 +132,94 @@ function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): 
 
 const AGAIN =
   'To go on, leave these rows as they are and run it again, with the same key and options: within a day, none of them is created twice.'
+
+/** Thrown for a piece that the file had with other rows before. */
+class OtherVersion extends CommandError {}
+
+/**
+ * Sends a piece of a file until it is answered; the first one, of index 0, only where the server is there at all. Each time it
+ * has one key, so it is done once.
+ * @throws CommandError where the server refuses it as a whole; OutcomeUnknown where it does not answer
+ */
+async function sendRows(target: Target, piece: readonly FileRow[], index: number): Promise<Sent> {
+  const answer = await askUntilAnswered(requestOf(target, piece, index), target.onWait, index === 0)
+  const { status, text, isReplayed, mayBeDone } = answer
+  if (status !== 200 && status !== 201) return refusal(piece, answer, index === 0)
+  requireRows(text, piece, target.isDry)
+  return { rows: piece.length, wasThere: isReplayed && !mayBeDone }
+}
+
+function requestOf({ address, plural, key, isDry, file }: Target, piece: readonly FileRow[], index: number): Asked {
+  const body = piece.map(({ json }) => json).join('\n')
+  const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/x-ndjson' }
+  if (isDry) return { method: 'POST', address: `${address}?dryRun=1`, headers, body }
+  return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': keyOf([plural, index, file ?? body]) }, body }
+}
+
+/** Idempotency key of a piece by its index, and by its file or its content. */
+function keyOf(parts: readonly (string | number)[]): string {
+  return `import-${new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex')}`
+}
+
+/**
+ * Checks that the response is Roster's, because another server may answer everything with 200. @throws OutcomeUnknown,
+ * CommandError
+ */
+function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
+  let rows: unknown
+  try {
+    const answer = JSON.parse(text)
+    rows = isDry ? answer.rows : answer.length
+  } catch {}
+  if (rows === piece.length) return
+  const message = 'the address is not that of a collection of a Roster'
+  throw isDry ? new CommandError(message) : new OutcomeUnknown(message)
+}
+
+/** A body that is too slow, or too large for what stands before the server. */
+const TOO_MUCH = [408, 413]
+
+/** Faults of single rows. @throws CommandError for a fault of the whole request */
+function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
+  const details = detailsOf(text)
+  if (details.some(({ Code }) => Code === 'IdempotencyMismatch')) throw new OtherVersion(OTHER_VERSION)
+  const faults = details.flatMap((detail) => {
+    const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
+    const row = piece[index]
+    return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
+  })
+  if (faults.length > 0) return { faults: faults.sort((one, other) => one.index - other.index) }
+  // Behind the first piece, others would be other pieces of what is there already.
+  const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
+  throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
+}
+
+const OTHER_VERSION = `This file was imported within the last day in another version, or with another --piece: its rows would be created again.
+To change the rows that are there, and create the others: --match <property>. To create all rows again: --again.`
+
+interface Detail {
+  readonly Code: string
+  readonly Target: string
+  readonly Message: string
+}
+
+/** With places in the file where the server names rows of the piece. */
+function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {
+  const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
+  // Of two rows with one value, the later one names the earlier one.
+  if (Code !== 'AlreadyExists') return message
+  return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => {
+    const other = piece[Number(at)]
+    return other?.at ?? own
+  })
+}
+
+/** The faults of an answer; where it has none, what it is about. */
+function detailsOf(text: string): readonly Detail[] {
+  try {
+    const { Error: error } = JSON.parse(text)
+    return error.Details ?? [error]
+  } catch {
+    return []
+  }
+}

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { CommandError, print } from '../cli/run.ts'
-import { formatTable } from '../cli/table.ts'
+import { formatTable, print } from '../cli/output.ts'
+import { CommandError } from '../cli/run.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { DeclarationError, loadEntities } from '../registry.ts'

@@ -2,7 +2,7 @@ import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
 
-export const ALL_EVENTS = '*'
+const ALL_EVENTS = '*'
 export const ACTIONS = ['create', 'update', 'delete']
 const EVENTS_MAX = 100
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parse } from 'csv-parse/sync'
 import { csvRecords } from '../../src/cli/csvText.ts'
-import type { FileFault } from '../../src/cli/fileFault.ts'
+import type { FileFault } from '../../src/cli/fileLines.ts'
 import { inPieces } from '../support/pieces.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -83,7 +83,7 @@ describe('the records of a CSV', () => {
   test.each([
     ['a\n"b\n\nc', 2],
     ['a\n"b"c', 2],
-    ['a\n"x\ny",b"c', 3],
+    ['a,b\n"x\ny",b"c', 3],
   ])('%j is wrong in line %d', async (text, line) => {
     const fault: FileFault = await cellsOf(text).then(
       () => null,

@@ -126,11 +126,9 @@ describe('roster import', () => {
     ] as never)
   })
 
-  test.each([
-    ['ndjson', '{"name":"A"}\r\n\n{"Name":"B"}'],
-    ['json', '[\n  {"name": "A"},\n  {\n    "Name": "B"\n  }\n]\n'],
-  ])('a file of %s', async (end, text) => {
-    expect((await roster(['import', 'companies', fileOf(text, end)])).stdout).toBe('2 rows of Companies were created.\n')
+  test('a file of NDJSON, with blank lines and a row without an end', async () => {
+    const path = fileOf('{"name":"A"}\r\n\n \r\n{"Name":"B"}', 'ndjson')
+    expect((await roster(['import', 'companies', path])).stdout).toBe('2 rows of Companies were created.\n')
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
@@ -282,10 +280,10 @@ describe('roster import', () => {
     [['companies', fileOf('"x"\n', 'ndjson')], KEY, ', line 1: The row must be an object.'],
     [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
     [['companies', fileOf(new Uint8Array([0x6e, 0xfc]))], KEY, 'cannot be read: it is not UTF-8'],
-    [['companies', fileOf('[{"name": 1},', 'json')], KEY, ': it is not JSON: '],
+    [['companies', fileOf('[{"name": 1},', 'json')], KEY, "make NDJSON of the array: jq -c '.[]' "],
     [['companies', fileOf('{"name":"A"}\n{"name":"B"', 'ndjson')], KEY, ", line 2: it is not JSON: Expected '}'."],
     [['companies', '/nowhere/x.csv'], KEY, 'cannot be read: '],
-    [['companies', '-'], KEY, 'stdin may be a CSV, NDJSON or JSON: say which'],
+    [['companies', '-'], KEY, 'stdin may be a CSV or NDJSON: say which'],
     [['compnies', fileOf('name\n')], KEY, 'there is no entity "compnies". Did you mean companies?'],
     [['companies', fileOf('name\nx\n')], null, 'ROSTER_KEY is not set: it is the key to write with'],
     [['companies', fileOf('name\nx\n')], reader.text, 'The key does not have the right Companies:write.'],

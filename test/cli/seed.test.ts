@@ -41,12 +41,8 @@ test('fills a database under a server, which knows its rows then; a second time 
     code: 1,
     output: 'roster: there are rows already, of Absences, Companies, Employees: --add makes more beside them\n',
   })
-  const { stdout } = await seed('--rows', '62', '--add', '--json')
-  expect(JSON.parse(stdout)).toEqual({
-    seed: 1,
-    rows: 62,
-    entities: { Companies: 2, Employees: 10, Absences: 50 },
-  })
+  const { stdout } = await seed('--rows', '62', '--add')
+  expect(stdout).toBe('Made 62 rows by seed 1: 2 of Companies, 10 of Employees, 50 of Absences.\n')
   await until(async () => (await total('Companies')) === 22 && (await total('Absences')) === 550)
 })
 

@@ -26,7 +26,7 @@ test('nothing in the server opens an address but its database and the webhooks; 
   // database is asked for TLS at the start.
   expect(paths.filter((path) => !/^src\/(client|describe|pages)\//.test(path)).sort()).toEqual([
     'src/cli/export.ts',
-    'src/cli/sendRows.ts',
+    'src/cli/request.ts',
     'src/execute/connect.ts',
     'src/hooks/delivery.ts',
   ])

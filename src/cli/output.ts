@@ -1,3 +1,21 @@
+// Output of commands: text and tables on stdout, progress on stderr.
+import { CommandError } from './run.ts'
+
+/** Writes to stdout, and returns when all is written, also into a pipe. @throws CommandError */
+export async function print(text: string): Promise<void> {
+  await Bun.write(Bun.stdout, text).catch((error) => {
+    throw new CommandError(`the output could not be written: ${error.message}`)
+  })
+}
+
+/** Aligned columns; each line ends with a line feed. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))))
+  // By the columns of a terminal, of which some letters take two.
+  const pad = (cell: string, column: number) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell))
+  return rows.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('')
+}
+
 const SHOWN_MS = 1_000
 /** Without a terminal each is a line of its own. */
 const LINE_MS = 10_000
