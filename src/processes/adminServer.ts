@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
+import { EXPOSITION_TYPE } from '../metrics/sums.ts'
 import { withDeadline } from '../os/time.ts'
 import { StartError } from './startError.ts'
 

@@ -20,6 +20,7 @@ interface Surroundings {
 }
 
 const USED_EVERY_MS = 10_000
+const OVERFLOWED = cellOf('overflowed')
 
 /** A worker's admission, and what keeps its keys those of the database. */
 export function createAdmission(config: Config, { bootstrapKeys, tables, tablesFor, log }: Surroundings, database: Database) {
@@ -62,7 +63,7 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
   /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */
   async function noteUse() {
     const requests = limiters.takeOverflowed()
-    count(cellOf('overflowed'), requests)
+    count(OVERFLOWED, requests)
     gauge(cellOf('limiterKeys'), limiters.countKeys())
     gauge(cellOf('limiterKeysMax'), config.rateLimitClients)
     if (requests > 0)

@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { cellOf, count, countDelay, countRequest, gauge, readSamples, setGauges } from '../../src/metrics/counts.ts'
-import { writeMetrics } from '../../src/metrics/exposition.ts'
-import { MetricSums } from '../../src/metrics/sums.ts'
+import { MetricSums, writeMetrics } from '../../src/metrics/sums.ts'
 
 const LISTS = cellOf('lists', 'kept')
 const STREAMS = cellOf('streams')
@@ -18,14 +17,14 @@ const requests = (route: string, status: string, value: number) => ({
   values: [value],
 })
 
-test('a process counts requests by route, method and status; those that it does not know share a series', () => {
+test('a process counts requests by route, method and status; methods that it does not know share a series', () => {
   countRequest('/Companies/{id}', 'GET', 200, 'row', 3)
   countRequest('/Companies/{id}', 'GET', 200, 'row', 3)
-  for (const number of [1, 2, 3]) countRequest('/Companies', `BREW${number}`, 418 + number, 'other', 1)
+  for (const number of [1, 2, 3]) countRequest('/Companies', `BREW${number}`, 405, 'other', 1)
   countRequest(null, 'GET', 404, 'other', 1)
   expect(readSamples().requests).toEqual([
     requests('/Companies/{id}', '200', 2),
-    { labels: { route: '/Companies', method: 'other', status: 'other' }, values: [3] },
+    { labels: { route: '/Companies', method: 'other', status: '405' }, values: [3] },
     requests('none', '404', 1),
   ])
 })
