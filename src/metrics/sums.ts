@@ -4,7 +4,7 @@ import { type Metric, type MetricName, metrics, type Sample } from './declared.t
 
 /** The processes that have had one number, one after the other. */
 interface Slot {
-  process: number
+  process: unknown
   isRunning: boolean
   samples: Samples
   before: Partial<Record<MetricName, readonly Sample[]>>
@@ -15,7 +15,7 @@ export class MetricSums {
   private readonly slots: Slot[] = []
 
   /** A process begins: it gets the first number that no running process has. */
-  enter(process: number): void {
+  enter(process: unknown): void {
     const slot = this.slots.find(({ isRunning }) => !isRunning)
     const started = { process, isRunning: true, samples: {} }
     if (slot === undefined) this.slots.push({ ...started, before: {} })
@@ -23,19 +23,19 @@ export class MetricSums {
   }
 
   /** Takes what a process has counted since its start. It may arrive after the end of the process. */
-  note(process: number, samples: Samples): void {
+  note(process: unknown, samples: Samples): void {
     const slot = this.slots.find((one) => one.process === process)
     if (slot !== undefined) slot.samples = samples
   }
 
   /** A process has ended. */
-  leave(process: number): void {
+  leave(process: unknown): void {
     const slot = this.slots.find((one) => one.process === process)
     if (slot !== undefined) slot.isRunning = false
   }
 
   /** The number by which scrapes name a running process, from 1. */
-  numberOf(process: number): number {
+  numberOf(process: unknown): number {
     return this.slots.findIndex((slot) => slot.process === process && slot.isRunning) + 1
   }
 

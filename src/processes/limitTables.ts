@@ -7,8 +7,8 @@ import { takeMemoryFolder } from '../os/folder.ts'
 export class LimitTables {
   private readonly files: LimiterFiles
   private tables: LimiterTables | null = null
-  /** The limits of the keys that each worker has, by the worker's number. */
-  private readonly limitsByWorker = new Map<number, OwnLimits>()
+  /** Limits of the keys that each worker has. */
+  private readonly limitsByWorker = new Map<unknown, OwnLimits>()
 
   /** `onReplaced`: a damaged table was made anew; workers that go on with the old one would count apart. */
   constructor(
@@ -38,12 +38,12 @@ export class LimitTables {
   }
 
   /** A worker has other keys: the tables for the limits that these, and those of other workers, have of their own. */
-  take(worker: number, limits: OwnLimits): LimiterTables {
+  take(worker: unknown, limits: OwnLimits): LimiterTables {
     this.limitsByWorker.set(worker, limits)
     return this.ensure(new Map([...this.limitsByWorker.values()].flatMap((own) => [...own])))
   }
 
-  leave(worker: number): void {
+  leave(worker: unknown): void {
     this.limitsByWorker.delete(worker)
   }
 

@@ -1,4 +1,6 @@
+// The server of ADMIN_PORT: metrics and probes, without a key and without limits.
 import { readdirSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { version } from '../../package.json'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -6,14 +8,15 @@ import type { Database } from '../execute/database.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { createReadiness } from '../http/readiness.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
-import { MetricSums, writeMetrics } from '../metrics/sums.ts'
+import { EXPOSITION_TYPE, MetricSums, writeMetrics } from '../metrics/sums.ts'
 import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
-import { type AdminServer, serveAdmin } from './adminServer.ts'
+import { withDeadline } from '../os/time.ts'
+import { StartError } from './startError.ts'
 import type { WorkerPool } from './workerPool.ts'
 
 interface Supervised {
-  workers(): Pick<WorkerPool, 'running' | 'replacements' | 'poll'> | null
+  workers(): Pick<WorkerPool, 'workers' | 'replacements' | 'poll'> | null
   hooks(): HookUse | null
   readonly url: string
   readonly migrationFiles: readonly string[]
@@ -35,10 +38,10 @@ export class Monitor {
 
   /** Begins to answer. Returns where. @throws StartError */
   start(): string {
-    const { url, migrationFiles, isServing } = this.supervised
+    const { url, migrationFiles, isServing, workers } = this.supervised
     const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
     const isReady = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
-    const isLive = () => (this.supervised.workers()?.running.size ?? 0) > 0
+    const isLive = () => (workers()?.workers.size ?? 0) > 0
     const at = { host: this.config.adminHost, port: this.config.adminPort as number }
     const isUp = async () => isLive() && isServing() && isReady()
     this.server = serveAdmin(at, { isLive, isReady: isUp, metrics: () => this.text() })
@@ -56,17 +59,18 @@ export class Monitor {
   }
 
   private ownSamples(): Partial<Record<MetricName, Sample[]>> {
-    const workers = this.supervised.workers()
-    const running = [...(workers?.running ?? [])]
+    const pool = this.supervised.workers()
+    const workers = [...(pool?.workers ?? [])]
     const uses = [
       ...processUse('supervisor', 'self'),
-      ...running.flatMap(([process, pid]) => processUse(`worker-${this.sums.numberOf(process)}`, pid)),
+      ...workers.flatMap((worker) => processUse(`worker-${this.sums.numberOf(worker)}`, worker.pid)),
     ]
+    const hooks = this.supervised.hooks()
     return {
-      workers: one(running.length),
+      workers: one(workers.length),
       workersWanted: one(this.config.workers),
-      replacements: one(workers?.replacements ?? 0),
-      ...samplesOfHooks(this.supervised.hooks()),
+      replacements: one(pool?.replacements ?? 0),
+      ...(hooks !== null && samplesOfHooks(hooks)),
       memory: uses.map(({ labels, bytes }) => ({ labels, values: [bytes] })),
       descriptors: uses.map(({ labels, open }) => ({ labels, values: [open] })),
       descriptorsMax: Number.isFinite(this.descriptorsMax) ? one(this.descriptorsMax) : [],
@@ -76,9 +80,7 @@ export class Monitor {
   }
 }
 
-function samplesOfHooks(use: HookUse | null): Partial<Record<MetricName, Sample[]>> {
-  if (use === null) return {}
-  const { states, taken, failed, lagMs } = use
+function samplesOfHooks({ states, taken, failed, lagMs }: HookUse): Partial<Record<MetricName, Sample[]>> {
   return {
     hooks: Object.entries(states).map(([state, value]) => ({ labels: { state }, values: [value] })),
     deliveries: Object.entries({ taken, failed }).map(([outcome, value]) => ({ labels: { outcome }, values: [value] })),
@@ -99,4 +101,68 @@ function processUse(process: string, pid: number | 'self') {
   } catch {
     return []
   }
+}
+
+interface AdminServer {
+  readonly url: string
+  stop(): void
+}
+
+interface AdminParts {
+  metrics(): Promise<string>
+  isLive(): boolean
+  /** Rejects, as a false does, where requests cannot be served. */
+  isReady(): Promise<boolean>
+}
+
+const READY_MS_MAX = 4_000
+const SAFE = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
+
+const REBOUND = 'A browser asks here by an IP address or as localhost, not by another name.'
+
+/** Serves `/metrics`, `/livez` and `/readyz`, without a key and without limits. @throws StartError when the port is taken */
+export function serveAdmin(at: { host: string; port: number }, parts: AdminParts): AdminServer {
+  try {
+    const server = Bun.serve({
+      hostname: at.host,
+      port: at.port,
+      development: false,
+      reusePort: false,
+      fetch: (request) => (isRebound(request) ? refuse(421, REBOUND) : answer(request, parts)),
+      error: () => new Response(null, { status: 500, headers: SAFE }),
+    })
+    const host = at.host.includes(':') ? `[${at.host}]` : at.host
+    return { url: `http://${host}:${server.port}`, stop: () => server.stop(true) }
+  } catch (error) {
+    throw new StartError(`cannot listen on ADMIN_PORT ${at.host}:${at.port}: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Keeps the promise that no web page reads the metrics: a page's own name can be made to lead here (DNS rebinding), for which
+ * the browser sends no `Origin`. Browsers always send Accept-Language, and programs that scrape do not; Node's do, with
+ * Sec-Fetch-Mode, which a browser leaves out in clear text under such a name.
+ */
+function isRebound({ url, headers }: Request): boolean {
+  const { hostname } = new URL(url, 'http://admin')
+  if (hostname === 'localhost' || isIP(hostname.replace(/[[\]]/g, '')) !== 0) return false
+  return headers.has('accept-language') && !headers.has('sec-fetch-mode')
+}
+
+async function answer({ method, url }: Request, { metrics, isLive, isReady }: AdminParts): Promise<Response> {
+  const { pathname } = new URL(url, 'http://admin')
+  if (!/^\/(metrics|livez|readyz)$/.test(pathname)) return refuse(404, 'Here are /metrics, /livez and /readyz.')
+  if (method !== 'GET' && method !== 'HEAD') return refuse(405, 'Here is only to read.', { Allow: 'GET, HEAD' })
+  if (pathname === '/metrics') return new Response(await metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
+  if (pathname === '/livez') return statusOf('live', isLive())
+  return statusOf('ready', await withDeadline(isReady(), READY_MS_MAX, () => false).catch(() => false))
+}
+
+function statusOf(word: string, isSo: boolean): Response {
+  const body = JSON.stringify({ status: isSo ? word : `not ${word}` })
+  return new Response(body, { status: isSo ? 200 : 503, headers: { ...SAFE, 'Content-Type': 'application/json; charset=utf-8' } })
+}
+
+function refuse(status: number, text: string, headers: Record<string, string> = {}): Response {
+  return new Response(`${text}\n`, { status, headers: { ...SAFE, ...headers, 'Content-Type': 'text/plain' } })
 }

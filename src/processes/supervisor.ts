@@ -93,10 +93,10 @@ export class Supervisor {
         tables: tables.ensure(),
       }),
       sums: this.monitor?.sums ?? null,
-      onEnd: (process) => tables.leave(process),
-      onKeys: (process, limits) => {
+      onEnd: (worker) => tables.leave(worker),
+      onKeys: (worker, limits) => {
         this.hooks?.look() // an operator may have changed them
-        return tables.take(process, limits)
+        return tables.take(worker, limits)
       },
     })
     const { url, hasKeys: isOpen } = await this.pool.start().catch((error) => {

@@ -1,3 +1,7 @@
+// One server as a worker runs it: connections to the database, app, listener, and their end.
+
+import { resolve } from 'node:path'
+import type { AnyElysia } from 'elysia'
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
 import { type Config, isPooled } from '../config/config.ts'
@@ -10,6 +14,7 @@ import { LongWrites } from '../execute/longWrites.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
+import type { OwnRoute } from '../http/ownRoutes.ts'
 import type { Log } from '../log.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
 import { Cursors } from '../model/cursor.ts'
@@ -22,7 +27,6 @@ import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { keepGauges } from './gauges.ts'
 import type { Ready, StartMessage } from './messages.ts'
-import { ownRoutes } from './ownRoutes.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
@@ -35,15 +39,11 @@ export interface Worker extends Ready {
   stop(leaveMs: number): Promise<void>
 }
 
-type Given = Pick<StartMessage, 'databaseUrl' | 'cursorSecret' | 'bootstrapKeys' | 'migrationFiles' | 'tables'>
-
 /** Dependencies of a worker beyond the settings. */
-interface Surroundings extends Given, Partial<Pick<StartMessage, 'directUrl' | 'certificate'>> {
+interface Surroundings extends Omit<StartMessage, 'kind' | 'config'> {
   /** Asks for the tables of keys with limits of their own; null: there are none, or nothing answers. */
   tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
   log: Log
-  /** Folder of the entities' declarations; default: the project's own. */
-  entitiesDir?: string
 }
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
@@ -63,7 +63,7 @@ const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
-  const { log, databaseUrl, directUrl = databaseUrl, migrationFiles } = surroundings
+  const { log, databaseUrl, directUrl, migrationFiles, certificate: tls } = surroundings
   const connections = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
     url: databaseUrl,
@@ -95,16 +95,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     // The embedded PostgreSQL shares the processors with the workers.
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
-  const entities = await loadEntities(surroundings.entitiesDir ?? config.entitiesDir)
+  const entities = await loadEntities(config.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
   const ask = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
-  const memoryBytesMax = config.memoryMb * 2 ** 20
-  const memory =
-    config.memoryMb === 0
-      ? null
-      : new TableCopies({ bytesMax: memoryBytesMax, url: directUrl, database, questions: { read: ask }, log })
+  const bytesMax = config.memoryMb * 2 ** 20
+  const memory = bytesMax === 0 ? null : new TableCopies({ bytesMax, url: directUrl, database, questions: { read: ask }, log })
   const { admission, keys, hasKeys, ready, close } = createAdmission(config, surroundings, database)
   if (!isWaiting)
     await keys.refresh().catch((error) => {
@@ -134,7 +131,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const app = createApp(parts, await ownRoutes(config.appFile))
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
-  const { certificate: tls = null } = surroundings
   // Workers share the port; the supervisor has made sure that no second server does.
   app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
   const port = app.server?.port as number
@@ -152,7 +148,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       memory: { database: questions, size: QUESTIONS_POOL },
     },
     memory,
-    memoryBytesMax,
+    memoryBytesMax: bytesMax,
     requestsInFlight: () => app.server?.pendingRequests ?? 0,
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.
@@ -171,7 +167,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     },
     async stop(leaveMs) {
       draining = true
-      const settleMs = surroundings.certificate ? SETTLE_TLS_MS : SETTLE_MS
+      const settleMs = tls ? SETTLE_TLS_MS : SETTLE_MS
       await Bun.sleep(Math.max(0, leaveMs - settleMs))
       endKeeping()
       listener.stopAccepting()
@@ -192,6 +188,25 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
 function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
+}
+
+/** Routes of the Elysia app that is the default export of `file`, with the API's keys, limits and errors. @throws Error */
+async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
+  if (file === null) return []
+  const { default: app } = await import(resolve(file))
+  if (typeof app?.handle !== 'function' || !Array.isArray(app.routes))
+    throw new Error(`${file} has no default export that is an Elysia app`)
+  return (app as AnyElysia).routes.map(({ method, path, hooks }): OwnRoute => {
+    if (method === 'WS' || /\*/.test(path))
+      throw new Error(`${file} cannot have the route ${method} ${path}: it must be of a method and of segments`)
+    const { security } = (hooks?.detail ?? {}) as { security?: unknown }
+    return {
+      method,
+      path,
+      isOpen: Array.isArray(security) && security.length === 0,
+      handle: async (request) => app.handle(request),
+    }
+  })
 }
 
 /** @throws Error that names the first entity whose table is not as declared */

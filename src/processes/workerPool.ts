@@ -1,3 +1,4 @@
+// Worker processes on one port: starts them, replaces those that end or hang, and exchanges them all on request.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { Log } from '../log.ts'
 import type { MetricSums } from '../metrics/sums.ts'
@@ -10,10 +11,9 @@ interface PoolOptions {
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
   startMessage(port: number | null): StartMessage
   sums: MetricSums | null
-  /** The process with this number has ended, or could not be started. */
-  onEnd(process: number): void
-  /** Returns the tables for the keys that the process has now. */
-  onKeys(process: number, limits: OwnLimits): LimiterTables
+  onEnd(worker: WorkerProcess): void
+  /** Returns the tables for the keys that the worker has now. */
+  onKeys(worker: WorkerProcess, limits: OwnLimits): LimiterTables
 }
 
 /** A worker that was killed while it started is started again, but not for ever: memory may be short. */
@@ -27,13 +27,13 @@ const PING_EVERY_MS = 2_000
 
 /** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerPool {
-  private readonly workers = new Map<WorkerProcess, number>()
+  /** Processes that run. */
+  readonly workers = new Set<WorkerProcess>()
   private port: number | null = null
   private isStopping = false
   private failures = 0
   /** Workers that ended unasked, or hung, and were replaced. */
   replacements = 0
-  private launches = 0
   /** Resolves when all have started, or the last exchange is over. */
   private settled: Promise<void> = Promise.resolve()
   private isRestartWanted = false
@@ -56,18 +56,13 @@ export class WorkerPool {
     return ready
   }
 
-  /** The processes that run: the system's number of each by its own. */
-  get running(): ReadonlyMap<number, number> {
-    return new Map([...this.workers].map(([{ pid }, number]) => [number, pid]))
-  }
-
   /** Resolves when `onSamples` has what all workers have counted until now, as far as they answer soon. */
   async poll(): Promise<void> {
-    await Promise.all([...this.workers.keys()].map((worker) => worker.poll()))
+    await Promise.all([...this.workers].map((worker) => worker.poll()))
   }
 
   broadcast(message: ToWorker): void {
-    for (const worker of this.workers.keys()) worker.send(message)
+    for (const worker of this.workers) worker.send(message)
   }
 
   /** Replaces one process after the other; each leaves when its successor is ready, so that no request is refused. */
@@ -80,7 +75,7 @@ export class WorkerPool {
   private async exchange() {
     this.isRestartWanted = false
     const { log } = this.options
-    for (const worker of [...this.workers.keys()]) {
+    for (const worker of [...this.workers]) {
       if (this.isStopping) return
       if (!this.workers.has(worker)) continue // it has died, and has a successor
       worker.isLeaving = true // so that, should it die now, its successor is this one
@@ -101,11 +96,11 @@ export class WorkerPool {
   /** Lets clients leave for `leaveMs` and what runs finish, then ends all processes. */
   async stop(leaveMs: number): Promise<void> {
     this.isStopping = true
-    await Promise.all([...this.workers.keys()].map((worker) => worker.leave(leaveMs)))
+    await Promise.all([...this.workers].map((worker) => worker.leave(leaveMs)))
   }
 
   kill(): void {
-    for (const worker of this.workers.keys()) worker.kill()
+    for (const worker of this.workers) worker.kill()
   }
 
   /** Resolves when a new worker is ready. @throws WorkerFailed when it cannot start */
@@ -122,11 +117,13 @@ export class WorkerPool {
   }
 
   private launch(): WorkerProcess {
-    const number = ++this.launches
-    const message = this.options.startMessage(this.port)
-    this.options.sums?.enter(number)
-    const worker = this.create(message, number)
-    this.workers.set(worker, number)
+    const { startMessage, sums, onKeys, onEnd } = this.options
+    const worker: WorkerProcess = new WorkerProcess(startMessage(this.port), {
+      onKeys: (limits) => worker.send({ kind: 'tables', tables: onKeys(worker, limits) }),
+      onSamples: (samples) => sums?.note(worker, samples),
+    })
+    this.workers.add(worker)
+    sums?.enter(worker)
     let hasBegun = false
     worker.ready.then(
       () => (hasBegun = true),
@@ -134,33 +131,16 @@ export class WorkerPool {
     )
     worker.exited.then(() => {
       this.workers.delete(worker)
-      this.end(number)
+      sums?.leave(worker)
+      onEnd(worker)
       if (hasBegun && !worker.isLeaving && !this.isStopping) this.replace(worker)
     })
     return worker
   }
 
-  private create(message: StartMessage, number: number): WorkerProcess {
-    const { sums, onKeys } = this.options
-    try {
-      return new WorkerProcess(message, {
-        onKeys: (limits, worker) => worker.send({ kind: 'tables', tables: onKeys(number, limits) }),
-        onSamples: (samples) => sums?.note(number, samples),
-      })
-    } catch (error) {
-      this.end(number)
-      throw error
-    }
-  }
-
-  private end(number: number) {
-    this.options.sums?.leave(number)
-    this.options.onEnd(number)
-  }
-
   /** Kills a worker that hangs, so that it is replaced: it would keep its share of the connections. */
   private ping() {
-    for (const worker of this.workers.keys()) {
+    for (const worker of this.workers) {
       if (worker.ping()) continue
       this.options.log.error('a worker does not answer: it is killed and replaced', { pid: worker.pid })
       worker.kill()

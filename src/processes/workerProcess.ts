@@ -35,7 +35,7 @@ const STARTING = Number.NEGATIVE_INFINITY
 const POLL_MS_MAX = 500
 
 interface WorkerEvents {
-  onKeys(limits: OwnLimits, worker: WorkerProcess): void
+  onKeys(limits: OwnLimits): void
   onSamples(samples: Samples): void
 }
 
@@ -63,7 +63,7 @@ export class WorkerProcess {
         this.waiting.get(received.number)?.()
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
-      else onKeys(received.limits, this)
+      else onKeys(received.limits)
     }
     const env = { ...MEMORY, ...process.env }
     this.child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })

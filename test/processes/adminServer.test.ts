@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
-import { type AdminServer, serveAdmin } from '../../src/processes/adminServer.ts'
+import { serveAdmin } from '../../src/processes/monitor.ts'
 
-let server: AdminServer | null = null
+let server: ReturnType<typeof serveAdmin> | null = null
 afterEach(() => server?.stop())
 
 test('/livez says whether a worker is there, /readyz whether requests can be served', async () => {

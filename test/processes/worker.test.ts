@@ -12,12 +12,19 @@ test('says when more keys are in use than its table has room for, and writes dow
   const log = { ...createLog('error', 'pretty'), warn: (message: string) => void warnings.push(message) }
   const records = keys.map(({ record }) => record)
   const config = readConfig({ PORT: '0', RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '9/1h', RATE_LIMIT_CLIENTS: '2' })
-  const none = { bootstrapKeys: [], migrationFiles: [], cursorSecret: '' }
+  const none = { bootstrapKeys: [], migrationFiles: [], cursorSecret: '', certificate: null }
   const databaseUrl = await createDatabase()
   const store = new KeyStore(databaseUrl)
   for (const record of records) await store.create(record)
   const tables = tablesFor(config, records)
-  const worker = await startWorker(config, { ...none, databaseUrl, tables, tablesFor: async () => null, log })
+  const worker = await startWorker(config, {
+    ...none,
+    databaseUrl,
+    directUrl: databaseUrl,
+    tables,
+    tablesFor: async () => null,
+    log,
+  })
   const remaining = async ({ headers }: TestKey) => (await fetch(worker.url, { headers })).headers.get('x-ratelimit-remaining')
   for (const key of keys) expect(await remaining(key)).toBe('8')
   await worker.stop(0)

@@ -118,11 +118,11 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits)
   const surroundings = { cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, tablesFor, log }
-  const worker = await startWorker(config, {
-    databaseUrl,
-    ...surroundings,
-    ...(options.entitiesDir === undefined ? {} : { entitiesDir: options.entitiesDir }),
-  })
+  const { entitiesDir = config.entitiesDir } = options
+  const worker = await startWorker(
+    { ...config, entitiesDir },
+    { databaseUrl, directUrl: databaseUrl, certificate: null, ...surroundings },
+  )
   const described = await conformance()
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
