@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { applyPending, MIGRATIONS, migrationFolders, readMigrations } from '../postgres/migrate.ts'
-import { type NextMigration, nextMigration, undone } from '../postgres/nextMigration.ts'
+import { type NextMigration, nextMigration } from '../postgres/nextMigration.ts'
 import { loadEntities } from '../registry.ts'
 import { openDatabase } from './openStores.ts'
 import { CommandError } from './run.ts'
@@ -45,15 +45,12 @@ async function compare(config: Config): Promise<NextMigration> {
     )
   const database = await openDatabase(config).catch(orUnusable)
   try {
-    return await withConnection(database.url, (sql) =>
-      undone(
-        (work) => sql.begin(work),
-        async (transaction) => {
-          for (const folder of migrationFolders(config)) await applyPending(transaction, readMigrations(folder))
-          return nextMigration(transaction, entities, config.entitiesDir === null ? [] : others)
-        },
-      ),
-    ).catch(orUnusable)
+    return await withConnection(database.url, async (sql) => {
+      // The transaction is rolled back when the connection ends.
+      await sql`begin`
+      for (const folder of migrationFolders(config)) await applyPending(sql, readMigrations(folder))
+      return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
+    }).catch(orUnusable)
   } finally {
     await database.close()
   }

@@ -1,3 +1,4 @@
+// Tables as entities declare them: columns, constraints and indexes as SQL.
 import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 
@@ -12,7 +13,7 @@ export interface ColumnPart extends Part {
 }
 
 export interface DeclaredColumn extends Part {
-  /** Columns of one step stand on those of the steps before it. */
+  /** Order in which missing columns are added: a column needs only columns of steps before its own. */
   readonly step: Step
   /** Source of a copy's values in rows that refer to others already. */
   readonly filledBy: { readonly reference: string; readonly table: string; readonly column: string } | null
@@ -30,11 +31,8 @@ export interface DeclaredTable {
   readonly indexes: readonly ColumnPart[]
 }
 
-/** Steps by which columns depend on each other. */
-type Step = (typeof FIRST_STEPS | typeof LAST_STEPS)[number]
-/** Steps that need no other table. */
-export const FIRST_STEPS = ['plain', 'computed', 'source'] as const
-export const LAST_STEPS = ['key', 'copy', 'copied source'] as const
+/** `key` and `made of key` need another table. */
+export type Step = 'plain' | 'made' | 'key' | 'made of key'
 
 /** A name as SQL needs it: with quotes where it is a word of the language. */
 export type Quote = (name: string) => string
@@ -100,7 +98,7 @@ class Declaration {
       const fallback = kind.default === null ? '' : ` default ${kind.default}`
       return plain(column, `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`)
     }
-    const step = this.isCopied(property) ? 'copy' : 'computed'
+    const step = this.isCopied(property) ? 'made of key' : 'made'
     return { name: column, text: `${type} generated always as (${this.value(property)}) stored`, step, filledBy: null }
   }
 
@@ -110,7 +108,7 @@ class Declaration {
     return {
       name: keyColumnOf(property.column),
       text: `text not null generated always as (${value}) stored`,
-      step: this.isCopied(property) ? 'copied source' : 'source',
+      step: this.isCopied(property) ? 'made of key' : 'made',
       filledBy: null,
     }
   }

@@ -38,7 +38,7 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
 }
 
 /** Applies migrations in a transaction of the caller, who may undo it. */
-export async function applyPending(transaction: postgres.TransactionSql, migrations: Migration[]): Promise<string[]> {
+export async function applyPending(transaction: postgres.ISql, migrations: Migration[]): Promise<string[]> {
   await requireUtf8(transaction)
   await transaction`set local lock_timeout = '60s'`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
@@ -69,13 +69,13 @@ export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] |
 }
 
 /** The functions of triggers name the columns of their tables. Migrations before that of the functions leave none. */
-async function writeRecorders(sql: postgres.TransactionSql) {
+async function writeRecorders(sql: postgres.ISql) {
   const [there] = await sql`select to_regproc('write_recorders') is not null as yes`
   if (there?.yes) await sql`select write_recorders()`
 }
 
 /** @throws Error that names the encoding there is */
-async function requireUtf8(sql: postgres.TransactionSql) {
+async function requireUtf8(sql: postgres.ISql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }

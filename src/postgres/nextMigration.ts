@@ -1,3 +1,4 @@
+// What tables of a database lack of their entities' declarations, as SQL.
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
@@ -18,7 +19,7 @@ export interface NextMigration {
  * transaction is left as it was, but for a lock of nothing that is served. `others`: tables of which nothing is said.
  */
 export async function nextMigration(
-  sql: postgres.TransactionSql,
+  sql: postgres.ISql,
   entities: readonly Entity[],
   others: readonly string[] = [],
 ): Promise<NextMigration> {
@@ -75,7 +76,7 @@ function laterKeys({ table, foreignKeys }: DeclaredTable, names: readonly string
 }
 
 /** By the words of the PostgreSQL that will read it. */
-async function quoting(sql: postgres.TransactionSql): Promise<Quote> {
+async function quoting(sql: postgres.ISql): Promise<Quote> {
   const rows = await sql`select word from pg_get_keywords() where catcode in ('R', 'T', 'C')`
   const words = new Set(rows.map(({ word }) => word as string))
   return (name) => (words.has(name) ? `"${name}"` : name)
@@ -86,16 +87,13 @@ const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
 /** The declared tables as PostgreSQL understands them: made beside those that are there, which needs no other right. */
-async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
+async function tryOut(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
   const names = trial.map(({ table }) => table)
-  const found = await undone(
-    (work) => sql.savepoint(work),
-    async (inner) => {
-      for (const text of allCreated(trial, quote)) await inner.unsafe(text)
-      return readTables(inner, names)
-    },
-  )
+  await sql`savepoint trial`
+  for (const text of allCreated(trial, quote)) await sql.unsafe(text)
+  const found = await readTables(sql, names)
+  await sql`rollback to savepoint trial`
   const named = (parts: ReadonlyMap<string, string>) =>
     new Map([...parts].map(([name, text]) => [withoutTrial(name), withoutTrial(text, quote)]))
   return new Map(
@@ -129,7 +127,7 @@ select record_changes_of('${table}');`
 }
 
 /** Tables that an entity once had. */
-async function undeclaredTables(sql: postgres.TransactionSql, declared: readonly string[]): Promise<string[]> {
+async function undeclaredTables(sql: postgres.ISql, declared: readonly string[]): Promise<string[]> {
   const rows = await sql`
     select distinct relname as name from pg_trigger
     join pg_proc on pg_proc.oid = tgfoid join pg_class on pg_class.oid = tgrelid
@@ -138,26 +136,4 @@ async function undeclaredTables(sql: postgres.TransactionSql, declared: readonly
   return rows
     .filter(({ name }) => !declared.includes(name))
     .map(({ name }) => `${name}: no entity has this table; it is left as it is.`)
-}
-
-/** `sql.begin`, or `savepoint` of a transaction. */
-type Begin = (work: (sql: postgres.TransactionSql) => Promise<never>) => Promise<unknown>
-
-/** Carries a result out of what is rolled back because of it. */
-class Undone extends Error {
-  constructor(readonly value: unknown) {
-    super('undone')
-  }
-}
-
-/** Returns the result of `work`, which runs in a transaction that is rolled back. */
-export async function undone<T>(begin: Begin, work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
-  try {
-    return (await begin(async (sql) => {
-      throw new Undone(await work(sql))
-    })) as never
-  } catch (error) {
-    if (error instanceof Undone) return error.value as T
-    throw error
-  }
 }

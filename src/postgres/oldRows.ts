@@ -1,3 +1,5 @@
+// Deletes answers and changes that are older than they are kept, in slices.
+import { setTimeout } from 'node:timers/promises'
 import { connectTo } from '../execute/connect.ts'
 
 type Connection = ReturnType<typeof connectTo>
@@ -90,8 +92,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
 /** Deletes what is old in slices, as other servers may do too. Where the database does not answer, it looks again later. */
 export class OldRows {
   private readonly sql: Connection
-  private isStopping = false
-  private wake = () => {}
+  private readonly stopping = new AbortController()
   private readonly ended: Promise<void>
 
   constructor(
@@ -110,29 +111,18 @@ export class OldRows {
   }
 
   async stop(): Promise<void> {
-    this.isStopping = true
-    this.wake()
+    this.stopping.abort()
     await this.sql.end({ timeout: 0 })
     await this.ended
   }
 
   private async run() {
     const { sliceRows, slicePauseMs, lookPauseMs } = { ...SLICES, ...this.options }
-    while (!this.isStopping) {
+    const { signal } = this.stopping
+    while (!signal.aborted) {
       let most = 0
       for (const deleteSlice of this.kinds) most = Math.max(most, await deleteSlice(this.sql, sliceRows).catch(() => 0))
-      await this.pause(most === sliceRows ? slicePauseMs : lookPauseMs)
+      await setTimeout(most === sliceRows ? slicePauseMs : lookPauseMs, undefined, { signal }).catch(() => undefined)
     }
-  }
-
-  private pause(ms: number): Promise<void> | void {
-    if (this.isStopping) return
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 }

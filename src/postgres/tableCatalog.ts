@@ -24,7 +24,7 @@ export interface FoundTable {
 }
 
 /** Tables of the schema that is first in the search path; those that are not there are left out. */
-export async function readTables(sql: postgres.TransactionSql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
+export async function readTables(sql: postgres.ISql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
   const found = new Map<string, FoundTable>()
   for (const table of tables) {
     const [row] = await sql`
@@ -35,7 +35,7 @@ export async function readTables(sql: postgres.TransactionSql, tables: readonly 
   return found
 }
 
-async function readTable(sql: postgres.TransactionSql, oid: string): Promise<FoundTable> {
+async function readTable(sql: postgres.ISql, oid: string): Promise<FoundTable> {
   const columns = await sql<(FoundColumn & postgres.Row)[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, c.collname as collation,
       a.attnotnull as required, a.attidentity <> '' as identity,

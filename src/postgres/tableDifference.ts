@@ -1,12 +1,4 @@
-import {
-  type ColumnPart,
-  type DeclaredColumn,
-  type DeclaredTable,
-  FIRST_STEPS,
-  LAST_STEPS,
-  type Part,
-  type Quote,
-} from './declaredTable.ts'
+import type { ColumnPart, DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
 import type { FoundTable } from './tableCatalog.ts'
 
 /** The difference between a table of the database and its declaration: SQL that adds what is missing, and remarks on the rest. */
@@ -39,7 +31,7 @@ export class TableDifference {
 
   /** Adds what other tables may refer to. */
   first(): string[] {
-    return [...this.columns(FIRST_STEPS), ...this.added(false)]
+    return [...this.columns('plain', 'made'), ...this.added(false)]
   }
 
   /** Adds the rest, once the other tables have what this one refers to. */
@@ -49,13 +41,13 @@ export class TableDifference {
       (part) => !there.has(this.wanted.indexes.get(part.name) as string) && !this.isOnChanged(part),
     )
     return [
-      ...this.columns(LAST_STEPS),
+      ...this.columns('key', 'made of key'),
       ...this.added(true),
       ...(indexes.length === 0 ? [] : [indexText(this.table, indexes, this.quote)]),
     ]
   }
 
-  private columns(steps: readonly string[]): string[] {
+  private columns(...steps: Step[]): string[] {
     return steps.flatMap((step) =>
       this.lacking.filter((column) => column.step === step).flatMap((column) => this.addedColumn(column)),
     )
@@ -78,7 +70,7 @@ export class TableDifference {
 
   /** `isLate`: those that need another table, or a column that does. */
   private added(isLate: boolean): string[] {
-    const late = this.lacking.filter(({ step }) => LAST_STEPS.some((other) => other === step))
+    const late = this.lacking.filter(({ step }) => step === 'key' || step === 'made of key')
     return this.constraints
       .filter((part) => isLate === ('table' in part || late.some(({ name }) => part.columns.includes(name))))
       .map((part) => alterText(this.name, `add ${constraintText(part)}`))
