@@ -1,10 +1,10 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+// Secrets from files, as containers and systemd provide them.
+import { readFileSync } from 'node:fs'
 import { isSecret, settings } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 const END = '_FILE'
-const BYTES_MAX = 64 * 1024
 
 /** The variables that name files of secrets, as containers get them: `DATABASE_URL_FILE`. */
 export const secretFileNames: readonly string[] = Object.keys(settings)
@@ -43,30 +43,14 @@ export function readSecretFiles(environment: Environment): SecretFiles {
 
 /** @throws Error that says what is wrong with the file */
 function readSecret(file: string): string {
-  let bytes: Buffer
+  let text: string
   try {
-    bytes = readUpTo(file, BYTES_MAX + 1)
+    text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // The name is not repeated: who has put the secret itself there would find it in the log.
     throw new Error(code === 'ENOENT' ? 'there is no file of that name' : `the file cannot be read (${code})`)
   }
-  if (bytes.length > BYTES_MAX) throw new Error(`${file} has more than ${BYTES_MAX} bytes`)
-  const text = bytes.toString('utf8').replace(/\r?\n$/, '')
   if (text === '') throw new Error(`${file} is empty`)
   return text
-}
-
-/** No more than so many bytes, though the file may have no end. */
-function readUpTo(file: string, bytesMax: number): Buffer {
-  const descriptor = openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(bytesMax)
-    let length = 0
-    for (let read = -1; read !== 0 && length < bytesMax; length += read)
-      read = readSync(descriptor, bytes, length, bytesMax - length, null)
-    return bytes.subarray(0, length)
-  } finally {
-    closeSync(descriptor)
-  }
 }

@@ -1,3 +1,4 @@
+// The settings: their defaults, what they may be, and their meaning.
 import { type TSchema, Type } from '@sinclair/typebox'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
@@ -188,4 +189,30 @@ function parseUrl(text: string): void {
 function checkDatabaseUrl(text: string): void {
   const { authoritiesFile } = readDatabaseUrl(text)
   if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
+}
+
+/** Width of the lines of `--help`. */
+const WIDTH = 100
+const INDENT = '      '
+
+/** Returns the settings as `--help` shows them. */
+export function settingsHelp(): string {
+  const blocks = Object.entries<Setting>(settings).map(([name, { default: fallback, meaning }]) => {
+    const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`
+    return [head, ...wrap(meaning)].join('\n')
+  })
+  return ['Settings, as environment variables or lines of a .env file:', ...blocks].join('\n')
+}
+
+function wrap(text: string): string[] {
+  const lines: string[] = []
+  let line = INDENT
+  for (const word of text.split(' ')) {
+    if (line !== INDENT && line.length + word.length >= WIDTH) {
+      lines.push(line.trimEnd())
+      line = INDENT
+    }
+    line += `${word} `
+  }
+  return [...lines, line.trimEnd()]
 }

@@ -1,3 +1,4 @@
+// Findings about the database: version, role, connections, migrations.
 import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -20,14 +21,19 @@ export async function examineDatabase(
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)
       const migrations = await examineMigrations(sql, config)
+      const { encoding, role, isSuperuser } = state
       const common = [
         version(state),
-        encoding(state),
+        encoding === 'UTF8'
+          ? ok('encoding', encoding)
+          : fault('encoding', `the database is encoded in ${encoding}: make one with encoding 'UTF8'`),
         await clock(sql),
-        role(state),
+        isSuperuser
+          ? advice('role', `${role} is a superuser: give the server a role with rights on its tables alone`)
+          : ok('role', `${role} is no superuser`),
         connections(state, config),
         writable(state),
-        ...encryption(url, state),
+        encryption(url, state),
         migrations,
       ]
       if (migrations.state === 'fault' || entities === null) return common
@@ -81,16 +87,6 @@ function version({ version: number }: State): Finding {
   return ok('database', text)
 }
 
-function encoding({ encoding: name }: State): Finding {
-  if (name === 'UTF8') return ok('encoding', name)
-  return fault('encoding', `the database is encoded in ${name}: make one with encoding 'UTF8'`)
-}
-
-function role({ isSuperuser, role: name }: State): Finding {
-  if (!isSuperuser) return ok('role', `${name} is no superuser`)
-  return advice('role', `${name} is a superuser: give the server a role with rights on its tables alone`)
-}
-
 function connections({ connectionsMax }: State, config: Config): Finding {
   const { workers, databasePool, memoryMb } = config
   // Of memory: two for questions, one that loads tables.
@@ -109,10 +105,10 @@ function writable({ isStandby, isReadOnly }: State): Finding {
 }
 
 /** On this machine no one listens. */
-function encryption(url: string, { isEncrypted }: State): Finding[] {
-  if (isEncrypted) return [ok('database tls', 'connections are encrypted')]
-  if (isLocal(url)) return [ok('database tls', 'it is on this machine')]
-  return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
+function encryption(url: string, { isEncrypted }: State): Finding {
+  if (isEncrypted) return ok('database tls', 'connections are encrypted')
+  if (isLocal(url)) return ok('database tls', 'it is on this machine')
+  return advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')
 }
 
 /** Returns whether each host of an address is this machine. */

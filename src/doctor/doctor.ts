@@ -1,13 +1,15 @@
+// `roster doctor`: examines settings, machine, database and Redis; each check is a finding.
+import { RedisClient } from 'bun'
 import { Command } from 'commander'
 import { formatTable, print } from '../cli/output.ts'
 import { CommandError } from '../cli/run.ts'
 import { type Config, ConfigError } from '../config/config.ts'
+import { withDeadline } from '../os/time.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { DeclarationError, loadEntities } from '../registry.ts'
 import { examineDatabase, examinePooled } from './database.ts'
-import { type Finding, fault, ok } from './finding.ts'
+import { clockOff, type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
-import { examineRedis } from './redis.ts'
 
 const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }
 
@@ -59,5 +61,33 @@ async function examineEntities({ entitiesDir }: Config) {
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
     return { entities: null, found: [fault('entities', error.message)] }
+  }
+}
+
+const REDIS_MS_MAX = 5_000
+const REDIS_MIN = 7
+
+/** Checks the store of the limits. The address may have a password, so no error repeats it. */
+async function examineRedis(url: string): Promise<Finding[]> {
+  const client = new RedisClient(url, { connectionTimeout: REDIS_MS_MAX, autoReconnect: false, maxRetries: 0 })
+  try {
+    const late = () => {
+      throw new Error('it does not answer')
+    }
+    const startMs = Date.now()
+    const [seconds, micros] = (await withDeadline(client.send('TIME', []), REDIS_MS_MAX, late)) as [string, string]
+    const endMs = Date.now()
+    const info = String(await withDeadline(client.send('INFO', ['server']), REDIS_MS_MAX, late))
+    const [, version = '0'] = /^redis_version:(\S+)/m.exec(info) ?? []
+    const [, name = 'Redis'] = /^server_name:(\S+)/m.exec(info) ?? []
+    const text = `${name} ${version} answers`
+    const clock = clockOff('redis clock', Number(seconds) * 1_000 + Number(micros) / 1_000, startMs, endMs)
+    if (Number.parseInt(version, 10) >= REDIS_MIN) return [ok('redis', text), clock]
+    return [fault('redis', `${text}: Redis ${REDIS_MIN} or later is needed`), clock]
+  } catch (error) {
+    const remedy = 'limits would hold per machine; start it, or mend the address'
+    return [fault('redis', `RATE_LIMIT_STORE cannot be used (${(error as Error).message}): ${remedy}`)]
+  } finally {
+    client.close()
   }
 }

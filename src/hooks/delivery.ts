@@ -1,7 +1,7 @@
+// Delivery of a webhook: one signed POST to an address that was checked.
 import { createHmac, randomBytes } from 'node:crypto'
 import { version } from '../../package.json'
 import type { AllowedTargets } from '../model/targets.ts'
-import { withDeadline } from '../os/time.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
 
 export interface Message {
@@ -36,24 +36,13 @@ export async function deliver(
   signal: AbortSignal,
   options: DeliveryOptions,
 ): Promise<Outcome> {
-  const ending = new AbortController()
-  const { promise: cut, resolve: cutOff } = Promise.withResolvers<Outcome>()
-  const end = () => {
-    ending.abort()
-    cutOff(failed('cut off'))
-  }
-  signal.addEventListener('abort', end)
-  if (signal.aborted) end()
-  try {
-    // Looking up a name cannot be ended, so it is left: who ends a delivery waits for nothing.
-    const posted = Promise.race([cut, post(to, message, ending.signal, options)])
-    return await withDeadline(posted, options.timeoutMs, () => failed('timed out'))
-  } catch (error) {
-    return failed(reasonOf(error as Error & { code?: string }))
-  } finally {
-    end()
-    signal.removeEventListener('abort', end)
-  }
+  const ending = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)])
+  if (ending.aborted) return failed('cut off')
+  // Looking up a name cannot be ended, so it is left: who ends a delivery waits for nothing.
+  const { promise: ended, resolve } = Promise.withResolvers<Outcome>()
+  ending.addEventListener('abort', () => resolve(failed(signal.aborted ? 'cut off' : 'timed out')))
+  const posted = post(to, message, ending, options)
+  return Promise.race([ended, posted.catch((error) => failed(reasonOf(error)))])
 }
 
 async function post(
@@ -63,7 +52,6 @@ async function post(
   { allowed, resolve, ca }: DeliveryOptions,
 ): Promise<Outcome> {
   const url = new URL(text)
-  signal.throwIfAborted()
   const address = await addressFor(url, allowed, resolve)
   signal.throwIfAborted()
   const seconds = Math.floor(Date.now() / 1_000)

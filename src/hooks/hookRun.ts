@@ -1,3 +1,5 @@
+// One hook: reads its changes, delivers them, and tries again what failed.
+import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
@@ -171,21 +173,12 @@ export class HookRun {
   }
 
   /** Waits for the time of the next attempt. False: it is over. */
-  private pauseToAttempt(): Promise<boolean> {
+  private async pauseToAttempt(): Promise<boolean> {
     const { backOff, nowMs } = this.parts
-    if (this.nextAttemptMs === null) return Promise.resolve(true)
+    if (this.nextAttemptMs === null) return true
     // The time was written by another server, whose clock may have been ahead.
-    const ms = Math.min(this.nextAttemptMs - nowMs(), backOff.mostMs)
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    const end = () => {
-      clearTimeout(timer)
-      this.signal.removeEventListener('abort', end)
-      resolve(!this.signal.aborted)
-    }
-    const timer = setTimeout(end, Math.max(0, ms))
-    this.signal.addEventListener('abort', end)
-    if (this.signal.aborted) end()
-    return promise
+    const ms = Math.max(0, Math.min(this.nextAttemptMs - nowMs(), backOff.mostMs))
+    return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 
   private fields() {

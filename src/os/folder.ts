@@ -1,7 +1,8 @@
+// Folders for shared memory, and locks of ports, so that servers on one machine do not meet.
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
-import { tryLock } from './lock.ts'
+import { dirname, join, resolve } from 'node:path'
+import { tryLock } from './libc.ts'
 
 /** A folder for shared memory that this process has to itself until it ends. */
 export interface MemoryFolder {
@@ -16,7 +17,6 @@ type MemoryKind = 'memory' | 'disk'
 const SHM_FOLDER = '/dev/shm'
 const USER = process.getuid?.() ?? 0
 const PREFIX = `roster-${USER}-`
-/** Names that can be foreseen, so that a later run finds its folder again. */
 const NUMBERS_MAX = 64
 const OWNER = 'owner'
 
@@ -29,8 +29,8 @@ export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind =
 
 /**
  * Takes a folder for the shared memory of the server with this data folder and port: the one of its last run if it is
- * free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted. Names that
- * other users have taken, as they may in `/dev/shm`, are left out. @throws Error of the file system
+ * free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted.
+ * @throws Error of the file system, or where others have taken all names, as other users may in `/dev/shm`
  */
 export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory'): MemoryFolder {
   const owner = resolve(dataDir)
@@ -38,6 +38,7 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
   mkdirSync(dirname(first), { recursive: true })
   makeDataFolder(owner)
   sweep(dirname(first), first)
+  // Several servers can run with the same data folder and port 0; each takes a folder of its own.
   for (const path of namesFrom(first)) {
     const lock = lockFolder(path, owner)
     if (lock) return { path, release: lock.release, remove: () => remove(path, lock) }
@@ -45,15 +46,9 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
   throw new Error(`no folder for shared memory can be made beside ${first}`)
 }
 
-/** Several servers can run with the same data folder and port 0; each takes a folder of its own. */
-function* namesFrom(first: string): Generator<string> {
-  yield first
-  for (let number = 2; number <= NUMBERS_MAX; number++) yield `${first}-${number}`
-  // All are taken, as by a user who has foreseen them: those that an earlier run has made, then one that none foresees.
-  const beginning = basename(`${first}-x`)
-  const made = readdirSync(dirname(first)).filter((name) => name.startsWith(beginning))
-  for (const name of made) yield join(dirname(first), name)
-  for (let attempt = 0; attempt < NUMBERS_MAX; attempt++) yield `${first}-x${crypto.randomUUID()}`
+/** Names that can be foreseen, so that a later run finds its folder again. */
+function namesFrom(first: string): string[] {
+  return [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
 }
 
 /** With DATABASE_URL nothing else creates DATA_DIR, and `sweep` deletes shared memory whose DATA_DIR is gone. */
@@ -68,8 +63,7 @@ function makeDataFolder(path: string) {
 /** Takes the lock of a port; null: a server of this user on this machine has it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
   const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
-  const names = [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
-  const folder = firstOwn(names)
+  const folder = firstOwn(namesFrom(first))
   // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one
   // moment may share it.
   if (folder === undefined) return { release: () => undefined }

@@ -9,16 +9,16 @@ const LOW = 10
  * backend that runs a list, a low priority. One that has ended, or that another user runs, stays as it is.
  */
 export function lowerPriority(pid: number): void {
-  ignoringErrors(() => setPriority(pid, LOW))
-  // Where Linux shares the processors among sessions, as it does outside of containers, a process competes in its own alone:
-  // sched(7).
-  ignoringErrors(() => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)))
-}
-
-function ignoringErrors(work: () => void) {
-  try {
-    work()
-  } catch {
-    // It competes as before.
-  }
+  const ways = [
+    () => setPriority(pid, LOW),
+    // Where Linux shares the processors among sessions, as it does outside of containers, a process competes in its own alone:
+    // sched(7).
+    () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)),
+  ]
+  for (const lower of ways)
+    try {
+      lower()
+    } catch {
+      // It competes as before.
+    }
 }

@@ -1,3 +1,4 @@
+// Shared memory: files that several processes map.
 import {
   closeSync,
   fstatSync,
@@ -12,7 +13,7 @@ import {
 } from 'node:fs'
 import { freemem } from 'node:os'
 import { dirname } from 'node:path'
-import { exclusively } from './lock.ts'
+import { exclusively } from './libc.ts'
 
 /** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
 export interface Region {
@@ -61,14 +62,6 @@ export class RegionFile {
   /** For `openRegion` in other processes, while this one lives. */
   get path(): string {
     return process.platform === 'linux' ? `/proc/${process.pid}/fd/${this.descriptor}` : this.file
-  }
-
-  /** Sets a word of the file. Not through a map: when a file is truncated, a process that maps it dies. */
-  write(word: number, value: number): void {
-    const { descriptor } = this
-    // What is damaged stays as it is, so that it is found to be.
-    if (descriptor === null || fstatSync(descriptor).size !== this.words * 4) return
-    writeSync(descriptor, new Int32Array([value]), 0, 4, 4 * word)
   }
 
   close(): void {

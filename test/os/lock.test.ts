@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { tryLock } from '../../src/os/lock.ts'
+import { tryLock } from '../../src/os/libc.ts'
 
 let folder: string
 let path: string
@@ -30,7 +30,7 @@ test('a second release does nothing, so that it closes no file opened since', ()
 
 test('is refused while its holder lives, free after kill -9 of it, and does not pass to a process that it has started', async () => {
   const script = `
-    const { tryLock } = await import('${import.meta.dir}/../../src/os/lock.ts')
+    const { tryLock } = await import('${import.meta.dir}/../../src/os/libc.ts')
     globalThis.lock = tryLock('${path}')
     const { spawn } = await import('node:child_process')
     globalThis.grandchild = spawn('sleep', ['20'], { detached: true, stdio: 'ignore' })

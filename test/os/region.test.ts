@@ -168,27 +168,3 @@ test('exclusive work of several processes never overlaps', async () => {
   expect(await Promise.all(children.map((child) => child.exited))).toEqual([0, 0, 0])
   expect(openRegion(file.path).words[WORDS - 2]).toBe(60_000)
 }, 30_000)
-
-describe('a word that is written without a map', () => {
-  test('is seen by those that map the region', () => {
-    const file = start()
-    const { words } = openRegion(file.path)
-    file.write(OWN_WORD + 1, -5)
-    expect([...words.slice(OWN_WORD, OWN_WORD + 3)]).toEqual([0, -5, 0])
-  })
-
-  test('is not written into what is damaged, which would then look whole where it matters', () => {
-    const file = start()
-    truncateSync(path, 0)
-    file.write(OWN_WORD, 1)
-    expect(statSync(path).size).toBe(0)
-    expect(file.ensure()).toBe(true)
-  })
-
-  test('is not written by one that is closed', () => {
-    const file = start()
-    file.close()
-    file.write(OWN_WORD, 1)
-    expect(start() && openRegion(path).words[OWN_WORD]).toBe(0)
-  })
-})

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tryLock } from '../../src/os/lock.ts'
+import { tryLock } from '../../src/os/libc.ts'
 
 /** Where the programs of requirements.txt lie, python among them; or why there are none. */
 export type PythonPrograms = { readonly bin: string; readonly lack: null } | { readonly bin: null; readonly lack: string }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { exclusively } from '../../src/os/lock.ts'
+import { exclusively } from '../../src/os/libc.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 
