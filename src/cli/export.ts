@@ -20,6 +20,7 @@ interface Options {
 const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 /** How the line begins that says what ended a stream; no row begins so. */
 const FAULT = '{"Error":'
+const CUT = 'the export was cut short, and is not whole'
 
 /** `export employees`: all rows that match, from a server that runs, into a file. `readKey`: ROSTER_KEY. */
 export function exportCommand(readKey: () => string | undefined, readSettings: () => Config): Command {
@@ -88,42 +89,34 @@ function addressOf(entity: string, url: string, { filter = [], sort, fields, exc
   return `${url.replace(/\/+$/, '')}/${encodeURIComponent(entity)}${parts.length === 0 ? '' : `?${parts.join('&')}`}`
 }
 
-/** Writes what comes, up to the line that says what ended it. @throws CommandError where it is not whole */
+/** Writes what comes. @throws CommandError where the connection breaks, or the last line of NDJSON says a fault */
 async function copy(response: Response, format: Options['format'], file: number): Promise<void> {
   const shown = progress()
   const decoder = new TextDecoder()
-  let rest = ''
+  let last = ''
   try {
     for await (const piece of response.body as ReadableStream<Uint8Array>) {
-      if (format === 'csv') writeAll(file, piece)
-      else rest = writeLines(file, rest + decoder.decode(piece, { stream: true }))
+      writeAll(file, piece)
       shown.add(piece.length)
+      if (format === 'csv') continue
+      const text = last + decoder.decode(piece, { stream: true })
+      last = text.slice(text.lastIndexOf('\n', text.length - 2) + 1)
     }
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(`the export was cut short, and is not whole: ${(error as Error).message}`)
+    throw new CommandError(`${CUT}: ${(error as Error).message}`)
   } finally {
     shown.end()
   }
-  if (rest !== '') throw new CommandError('the export was cut short, and is not whole')
-}
-
-/** Writes the lines that are complete, and returns what is left. @throws CommandError for one that says a fault */
-function writeLines(file: number, text: string): string {
-  const end = text.lastIndexOf('\n') + 1
-  const whole = text.slice(0, end)
-  const fault = whole.startsWith(FAULT) ? 0 : whole.indexOf(`\n${FAULT}`) + 1
-  if (whole.startsWith(FAULT) || fault > 0)
-    throw new CommandError(`the export was cut short, and is not whole: ${messageOf(whole.slice(fault), 200)}`)
-  writeAll(file, Buffer.from(whole))
-  return text.slice(end)
+  if (last.startsWith(FAULT)) throw new CommandError(`${CUT}: ${messageOf(last, 200)}`)
+  if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
 }
 
 function writeAll(file: number, bytes: Uint8Array) {
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
   } catch (error) {
-    throw new CommandError(`the output could not be written: ${(error as Error).message}`)
+    throw unwritable(error as Error)
   }
 }
 
@@ -131,6 +124,10 @@ function opened(path: string): number {
   try {
     return openSync(path, 'wx', 0o600)
   } catch (error) {
-    throw new CommandError(`the output could not be written: ${(error as Error).message}`)
+    throw unwritable(error as Error)
   }
+}
+
+function unwritable({ message }: Error): CommandError {
+  return new CommandError(`the output could not be written: ${message}`)
 }

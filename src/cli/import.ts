@@ -11,7 +11,7 @@ import { counted, print, progress } from './output.ts'
 import { serverUrl, URL_MEANING } from './request.ts'
 import { type FileRow, formatOf, RowsFile } from './rowsFile.ts'
 import { CommandError, parserOf } from './run.ts'
-import { faultsText, NOTHING, type Outcome, piecesOf, sendAll, type Target } from './sendFile.ts'
+import { extentText, faultsText, type Outcome, sendAll, type Target } from './sendFile.ts'
 
 interface Options {
   readonly url?: string
@@ -88,9 +88,19 @@ async function importRows(
   }
   const rows = file.rows(say)
   if (matched !== null) return importMatched(entity, matched, file.name, rows, target, options.piece)
-  const outcome = await sendAll(target, piecesOf(rows, options.piece))
-  if (outcome.faults.length > 0) throw new CommandError(faultsText(file.name, outcome, isDry))
-  await print(`${doneText(outcome, entity, isDry)}\n`)
+  const outcome = await sendAll(target, rows, options.piece)
+  requireNoFaults(file.name, outcome, isDry)
+  const { rows: count, before } = outcome
+  const of = `${counted(count, 'row')} of ${entity.plural}`
+  if (isDry) return print(`${of} ${count === 1 ? 'is' : 'are'} right; nothing was created.\n`)
+  const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
+  await print(`${of} ${count === 1 ? 'was' : 'were'} created${earlier}.\n`)
+}
+
+/** @throws CommandError that names the faults */
+function requireNoFaults(name: string, outcome: Outcome, isDry: boolean) {
+  const extent = isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)
+  if (outcome.faults.length > 0) throw new CommandError(faultsText(name, outcome.faults, extent))
 }
 
 /** @throws CommandError for a property that rows cannot be found by */
@@ -120,18 +130,13 @@ async function importMatched(
     all.push(row)
   }
   const { created, changed, left, faults } = await matchRows(entity, matched, all, target)
-  if (faults.length > 0) throw new CommandError(faultsText(name, { ...NOTHING, faults }, true, 'Nothing was written.'))
-  const outcome = created.length === 0 ? NOTHING : await sendAll(target, piecesOf(created, most))
-  if (outcome.faults.length > 0) throw new CommandError(faultsText(name, outcome, target.isDry))
+  if (faults.length > 0) throw new CommandError(faultsText(name, faults, 'Nothing was written.'))
+  if (created.length > 0) requireNoFaults(name, await sendAll(target, created, most), target.isDry)
   const counts = (verb: string) =>
     `${counted(created.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`
   if (target.isDry) {
-    await print(
-      [...changed.flatMap(differenceLines).slice(0, DIFFERENCES_SHOWN), `${counts('would be')}; nothing was written.\n`].join(
-        '\n',
-      ),
-    )
-    return
+    const differences = changed.flatMap(differenceLines).slice(0, DIFFERENCES_SHOWN)
+    return print([...differences, `${counts('would be')}; nothing was written.\n`].join('\n'))
   }
   const shown = progress((rows) => counted(rows, 'change'))
   for (const [done, change] of changed.entries()) {
@@ -160,12 +165,6 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
   if (entity) return entity
   const known = entities.map(({ plural }) => plural.toLowerCase())
   throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
-}
-
-function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean): string {
-  if (isDry) return `${counted(rows, 'row')} of ${plural} ${rows === 1 ? 'is' : 'are'} right; nothing was created.`
-  const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
-  return `${counted(rows, 'row')} of ${plural} ${rows === 1 ? 'was' : 'were'} created${earlier}.`
 }
 
 /** In the place of the line that says how far it is, on a terminal. */

@@ -1,9 +1,10 @@
+// `roster init`: writes a project with one entity, which `npm start` serves.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
 import { devDependencies } from '../../package.json'
 import { newTables } from '../postgres/nextMigration.ts'
-import { OWN_FROM } from './migration.ts'
+import { OWN_FROM } from './generate.ts'
 import { CommandError } from './run.ts'
 import booking from './starter/booking.ts'
 

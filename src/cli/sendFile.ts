@@ -21,12 +21,6 @@ export interface Target {
   onWait(seconds: number, reason: string): void
 }
 
-/** Result of sending a piece. */
-type Sent =
-  | { readonly rows: number /** By an earlier run. */; readonly wasThere: boolean }
-  /** Nothing of it was written. */
-  | { readonly faults: readonly RowFault[] }
-
 export interface RowFault {
   /** The place of its row in the file. */
   readonly at: string
@@ -38,12 +32,10 @@ const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** A file of nothing but faults shall not fill the screen. */
 const FAULTS_SHOWN = 100
 
-/** Divides rows into pieces; the same rows always make the same pieces, so that a repeated import sends the same keys. */
-export function piecesOf(rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
-  return divided(rows, most, PIECE_BYTES_MAX, ({ json }) => Buffer.byteLength(json) + 1)
-}
-
-/** Divides items into parts of at most so many, and so many bytes, where one alone does not have more. */
+/**
+ * Divides items into parts of at most so many, and so many bytes, where one alone does not have more. The same items always make
+ * the same parts, so that a repeated import sends the same keys.
+ */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   most: number,
@@ -66,26 +58,23 @@ export async function* divided<Item>(
 /** Extent of what was sent. */
 export interface Outcome {
   /** Created, or right. */
-  readonly rows: number
+  rows: number
   /** Created by an earlier run. */
-  readonly before: number
+  before: number
   /** The place of the last of them; null: there is none. */
-  readonly last: string | null
-  readonly faults: readonly RowFault[]
+  last: string | null
+  readonly faults: RowFault[]
 }
 
-/** Outcome before the first piece. */
-export const NOTHING: Outcome = { rows: 0, before: 0, last: null, faults: [] }
-
-/** Sends pieces until one is refused; in a dry run all of them. @throws CommandError that says how far it came */
-export async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>): Promise<Outcome> {
-  let outcome = NOTHING
+/** Sends rows, `most` at a time, until a piece is refused, or in a dry run all. @throws CommandError that says how far it came */
+export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): Promise<Outcome> {
+  const outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
   let [index, sent] = [0, [] as readonly FileRow[]]
-  const shown = progress((rows) => counted(rows, 'row'))
+  const shown = progress((sum) => counted(sum, 'row'))
   try {
-    for await (const piece of pieces) {
+    for await (const piece of divided(rows, most, PIECE_BYTES_MAX, ({ json }) => Buffer.byteLength(json) + 1)) {
       sent = piece
-      outcome = after(outcome, piece, await sendRows(target, piece, index++))
+      await sendPiece(target, piece, index++, outcome)
       shown.add(piece.length)
       if (outcome.faults.length >= (target.isDry ? FAULTS_SHOWN : 1)) break
     }
@@ -101,27 +90,15 @@ export async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>):
   return outcome
 }
 
-function after(outcome: Outcome, piece: readonly FileRow[], sent: Sent): Outcome {
-  if ('faults' in sent) return { ...outcome, faults: [...outcome.faults, ...sent.faults] }
-  const before = outcome.before + (sent.wasThere ? sent.rows : 0)
-  return { ...outcome, rows: outcome.rows + sent.rows, before, last: piece.at(-1)?.at ?? null }
+/** Text of the faults, and behind them of how far it came. */
+export function faultsText(name: string, faults: readonly RowFault[], extent: string): string {
+  const lines = faults.slice(0, FAULTS_SHOWN).map(({ at, message }) => `${name}, ${at}: ${message}`)
+  if (faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
+  return [...lines, extent].join('\n')
 }
 
-/** Text of the faults, and how far it came; `dry`: the end of a dry run. */
-export function faultsText(
-  name: string,
-  outcome: Outcome,
-  isDry: boolean,
-  dry = 'Nothing was created: it was a dry run.',
-): string {
-  const shown = outcome.faults.slice(0, FAULTS_SHOWN)
-  const lines = shown.map(({ at, message }) => `${name}, ${at}: ${message}`)
-  if (outcome.faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
-  return [...lines, isDry ? dry : extentText(outcome)].join('\n')
-}
-
-/** `unknown`: the piece behind, where it is not known whether it was created. */
-function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
+/** Text of how far it came. `unknown`: the piece behind, where it is not known whether it was created. */
+export function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
   const first = unknown[0]
   if (last === null && !first) return 'No row was imported.'
   const extent =
@@ -141,24 +118,22 @@ class OtherVersion extends CommandError {}
  * has one key, so it is done once.
  * @throws CommandError where the server refuses it as a whole; OutcomeUnknown where it does not answer
  */
-async function sendRows(target: Target, piece: readonly FileRow[], index: number): Promise<Sent> {
+async function sendPiece(target: Target, piece: readonly FileRow[], index: number, outcome: Outcome): Promise<void> {
   const answer = await askUntilAnswered(requestOf(target, piece, index), target.onWait, index === 0)
   const { status, text, isReplayed, mayBeDone } = answer
-  if (status !== 200 && status !== 201) return refusal(piece, answer, index === 0)
+  if (status !== 200 && status !== 201) return void outcome.faults.push(...faultsOf(piece, answer, index === 0))
   requireRows(text, piece, target.isDry)
-  return { rows: piece.length, wasThere: isReplayed && !mayBeDone }
+  outcome.rows += piece.length
+  outcome.last = piece.at(-1)?.at ?? null
+  if (isReplayed && !mayBeDone) outcome.before += piece.length
 }
 
 function requestOf({ address, plural, key, isDry, file }: Target, piece: readonly FileRow[], index: number): Asked {
   const body = piece.map(({ json }) => json).join('\n')
   const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/x-ndjson' }
   if (isDry) return { method: 'POST', address: `${address}?dryRun=1`, headers, body }
-  return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': keyOf([plural, index, file ?? body]) }, body }
-}
-
-/** Idempotency key of a piece by its index, and by its file or its content. */
-function keyOf(parts: readonly (string | number)[]): string {
-  return `import-${new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex')}`
+  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([plural, index, file ?? body])).digest('hex')
+  return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': `import-${hash}` }, body }
 }
 
 /**
@@ -180,7 +155,7 @@ function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
 const TOO_MUCH = [408, 413]
 
 /** Faults of single rows. @throws CommandError for a fault of the whole request */
-function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
+function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): RowFault[] {
   const details = detailsOf(text)
   if (details.some(({ Code }) => Code === 'IdempotencyMismatch')) throw new OtherVersion(OTHER_VERSION)
   const faults = details.flatMap((detail) => {
@@ -188,7 +163,7 @@ function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: b
     const row = piece[index]
     return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
   })
-  if (faults.length > 0) return { faults: faults.sort((one, other) => one.index - other.index) }
+  if (faults.length > 0) return faults.sort((one, other) => one.index - other.index)
   // Behind the first piece, others would be other pieces of what is there already.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
@@ -208,10 +183,7 @@ function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): str
   const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
   // Of two rows with one value, the later one names the earlier one.
   if (Code !== 'AlreadyExists') return message
-  return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => {
-    const other = piece[Number(at)]
-    return other?.at ?? own
-  })
+  return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => piece[Number(at)]?.at ?? own)
 }
 
 /** The faults of an answer; where it has none, what it is about. */
