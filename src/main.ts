@@ -14,7 +14,7 @@ import { readConfig } from './config/config.ts'
 import { readEnvironmentFiles } from './config/environmentFiles.ts'
 import { effectiveSettings } from './config/origins.ts'
 import { settingsHelp } from './config/settings.ts'
-import { nearMisses } from './config/strays.ts'
+import { nearMisses } from './config/unknownSettings.ts'
 import { doctorCommand } from './doctor/doctor.ts'
 import { serve } from './processes/serve.ts'
 

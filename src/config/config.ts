@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
-import { FORMER, unknownLines } from './strays.ts'
+import { FORMER, unknownLines } from './unknownSettings.ts'
 
 /** `DATABASE_URL` is `databaseUrl`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`

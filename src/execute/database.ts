@@ -6,7 +6,6 @@ import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
-import { PreparedShapes } from './prepared.ts'
 import { classify, type Verdict } from './sqlstate.ts'
 import { WriteTurns } from './turns.ts'
 import { type DriverQuery, Sending, type Work, workOf } from './work.ts'
@@ -41,7 +40,6 @@ export class Database {
   private pool: Pool
   private readonly queryMsMax: number
   private readonly deadlines: Deadlines
-  private readonly shapes: PreparedShapes
   private readonly reads: Batcher
   private readonly writes: Batcher
   private readonly turns: WriteTurns
@@ -60,7 +58,6 @@ export class Database {
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
     this.pool = openPool(this.options, this.pools++)
-    this.shapes = new PreparedShapes(options.prepare)
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
@@ -138,9 +135,9 @@ export class Database {
         const cause = locked ?? missedDeadline(this.refusal)
         throw errorFor(cause, locked === null ? 'refused' : 'locked', work, this.hasWritten)
       }
-      const prepare = this.shapes.shouldPrepare(statement.text)
-      if (this.shapes.full) this.renew()
+      if (this.pool.shapes.full) this.renew()
       const { pool } = this
+      const prepare = pool.shapes.shouldPrepare(statement.text)
       try {
         const sent = this.attempt(work, pool, prepare)
         const rows = await (release === null ? sent : sent.finally(release))
@@ -224,7 +221,6 @@ export class Database {
   private renew() {
     count(RENEWALS)
     this.stuck = 0
-    this.shapes.forget()
     const old = this.pool
     this.pool = openPool(this.options, this.pools++)
     old.isRetired = true

@@ -1,4 +1,6 @@
+// Connections to PostgreSQL: how they are opened, closed and ended, and which statements they prepare.
 import type postgres from 'postgres'
+import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
 
@@ -37,6 +39,7 @@ export interface Pool {
   /** Resolves when nothing can be sent over its connections any more. */
   readonly closed: Promise<void>
   readonly resolveClosed: () => void
+  readonly shapes: PreparedShapes
   /** Queries that have neither ended nor missed their deadline. */
   running: number
   isRetired: boolean
@@ -45,7 +48,8 @@ export interface Pool {
 export function openPool(options: PoolOptions, number: number): Pool {
   const connections = options.name === undefined ? 'roster' : `${options.name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
-  return { sql: connect(options, connections), connections, closed, resolveClosed, running: 0, isRetired: false }
+  const shapes = new PreparedShapes(options.prepare)
+  return { sql: connect(options, connections), connections, closed, resolveClosed, shapes, running: 0, isRetired: false }
 }
 
 /** Closes at once: queries that still run there were given up. */
@@ -73,4 +77,56 @@ function connect(options: PoolOptions, name: string): postgres.Sql {
       jit: 'off',
     },
   })
+}
+
+/** Each prepared statement takes memory on both sides of every connection, and is never dropped. */
+const PREPARED_MAX = 200
+const CANDIDATES_MAX = 2_000
+/** A text that is used once or twice is not worth a statement on every connection. */
+const USES_MIN = 3
+
+/** Decides which statements are prepared, since the driver never drops one. */
+export class PreparedShapes {
+  private readonly prepared = new Set<string>()
+  private readonly candidates = new Map<string, number>()
+
+  constructor(private readonly enabled: boolean) {}
+
+  /** Returns whether `text` is to be prepared; counts this as a use of it. */
+  shouldPrepare(text: string): boolean {
+    if (!this.enabled) return false
+    if (this.prepared.has(text)) return true
+    const uses = (this.candidates.get(text) ?? 0) + 1
+    this.candidates.delete(text)
+    if (uses >= USES_MIN) {
+      this.prepared.add(text)
+      return true
+    }
+    if (this.candidates.size >= CANDIDATES_MAX) this.candidates.delete(this.candidates.keys().next().value as string)
+    this.candidates.set(text, uses)
+    return false
+  }
+
+  /** True when the connections hold as many statements as they should ever hold. */
+  get full(): boolean {
+    return this.prepared.size >= PREPARED_MAX
+  }
+}
+
+const AGAIN_MS = 250
+const ATTEMPTS_MAX = 240
+
+/** Ends the connections of this name, so that a write which was given up is not done long after. Tries it for some minutes. */
+export async function endConnections(
+  database: { read(statement: Statement): Promise<unknown> },
+  name: string,
+  closed: Promise<void>,
+): Promise<void> {
+  const terminate = sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${param(name)}`
+  const statement = toStatement(sql`${terminate} and datname = current_database()`)
+  await closed
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    if (await database.read(statement).catch(() => null)) return
+    await Bun.sleep(AGAIN_MS)
+  }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { ConfigError, defaultWorkers, readConfig } from '../../src/config/config.ts'
 import { settings } from '../../src/config/settings.ts'
-import { FORMER } from '../../src/config/strays.ts'
+import { FORMER } from '../../src/config/unknownSettings.ts'
 import { parseRules } from '../../src/model/limits.ts'
 
 const faults = (environment: Record<string, string>): string[] => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import { PreparedShapes } from '../../src/execute/prepared.ts'
+import { PreparedShapes } from '../../src/execute/pool.ts'
 import { param, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parseEnvironmentFile } from '../../src/config/environmentFiles.ts'
 import { settings } from '../../src/config/settings.ts'
-import { FORMER, nearMisses, unknownLines } from '../../src/config/strays.ts'
+import { FORMER, nearMisses, unknownLines } from '../../src/config/unknownSettings.ts'
 
 const faultsOf = (text: string) => unknownLines([parseEnvironmentFile('.env', text)])
 const missesOf = (...names: string[]) =>

@@ -1,3 +1,4 @@
+// Variables that look like misspelled settings, and settings that have ended.
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
