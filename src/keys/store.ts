@@ -1,3 +1,4 @@
+// Keys in the database: as `roster keys` changes them, and as servers read them.
 import type postgres from 'postgres'
 import { ApiError } from '../errors.ts'
 import { connectTo, withConnection } from '../execute/connect.ts'
@@ -9,12 +10,7 @@ import { suggest } from '../model/nearest.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** The first statement of each change: servers see it by the version, and the next change waits until this one is done. */
-const raiseVersion = toStatement(sql`update api_key_version set version = version + 1`)
-
 const isValid = sql`revoked is null and (expires is null or expires > now())`
-
-const toSecond = (column: ReturnType<typeof sql>) => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 
 /** The version holds the next expiry, so that it differs when that has passed. */
 const selectVersion = toStatement(sql`
@@ -23,42 +19,9 @@ const selectVersion = toStatement(sql`
   )::text, '') as version
   from api_key_version`)
 
-const record = sql`select id, name, encode(hash, 'hex') as hash, rights, limits from api_key`
-
-const selectCurrent = toStatement(sql`${record} where ${isValid} order by id`)
-
-const selectAll = toStatement(sql`
-  select id, name, rights, limits, ${toSecond(sql`created`)} as created, ${toSecond(sql`last_used`)} as "lastUsed",
-    ${toSecond(sql`expires`)} as expires, ${toSecond(sql`revoked`)} as revoked,
-    case when revoked is not null then 'revoked' when expires is null then 'active'
-      when expires > now() then 'expiring' else 'expired' end as state
-  from api_key order by name, api_key.created desc, id`)
-
-const selectValidNames = toStatement(sql`select distinct name from api_key where ${isValid}`)
-
-function insertKey({ id, name, hash, rights, limits }: KeyRecord): Statement {
-  return toStatement(sql`
-    insert into api_key (id, name, hash, rights, limits)
-    values (${param(id)}, ${param(name)}, decode(${param(hash)}, 'hex'), ${param(rights)}, ${param(limits)})
-    on conflict (name) where revoked is null and expires is null do nothing
-    returning id`)
-}
-
-function revokeKeys(name: string): Statement {
-  return toStatement(sql`
-    update api_key set revoked = now() where name = ${param(name)} and ${isValid} returning id`)
-}
-
-/** With an overlap of 0 the key ends now. */
-function retireKey(name: string, overlapMs: number): Statement {
-  const overlap = sql`${param(String(overlapMs))}::bigint`
-  return toStatement(sql`
-    update api_key set
-      expires = case when ${overlap} > 0 then now() + ${overlap} * interval '1 millisecond' end,
-      revoked = case when ${overlap} = 0 then now() end
-    where name = ${param(name)} and revoked is null and expires is null
-    returning id, rights, limits, ${toSecond(sql`expires`)} as expires`)
-}
+const selectCurrent = toStatement(
+  sql`select id, name, encode(hash, 'hex') as hash, rights, limits from api_key where ${isValid} order by id`,
+)
 
 /** Skips rows that another transaction is changing: the next use will do, and two servers never wait for each other. */
 export function touchKeys(ids: readonly string[]): Statement {
@@ -97,38 +60,54 @@ export class KeyStore {
 
   constructor(url: string) {
     const connection = { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX }
-    this.sql = connectTo(url, { max: 1, connection })
+    // Never prepared: behind a pooler in transaction mode the next statement may be on another connection.
+    this.sql = connectTo(url, { max: 1, prepare: false, connection })
   }
 
   /** @throws KeyRefused when the name has a current key already */
   create(key: KeyRecord): Promise<void> {
-    return this.change(async (run) => {
-      const made = await run(insertKey(key))
-      if (made.length === 0) throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
+    return this.change(async (sql) => {
+      const made = await insertKey(sql, key)
+      if (made.count === 0) throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
     })
   }
 
   /** Ends every valid key of that name, replaced ones too. Returns their ids. @throws KeyRefused when there is none */
   revoke(name: string): Promise<string[]> {
-    return this.change(async (run) => {
-      const revoked = await run<{ id: string }>(revokeKeys(name))
-      if (revoked.length === 0) throw await unknownName(run, name)
+    return this.change(async (sql) => {
+      const revoked = await sql`
+        update api_key set revoked = now()
+        where name = ${name} and revoked is null and (expires is null or expires > now()) returning id`
+      if (revoked.count === 0) throw await unknownName(sql, name)
       return revoked.map(({ id }) => id)
     })
   }
 
   /** Replaces the current key of that name, which stays valid for `overlapMs`. @throws KeyRefused when there is none */
   rotate(name: string, fresh: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
-    return this.change(async (run) => {
-      const [old] = await run<Rotation>(retireKey(name, overlapMs))
-      if (!old) throw await unknownName(run, name)
-      await run(insertKey({ ...fresh, name, rights: old.rights, limits: old.limits }))
+    return this.change(async (sql) => {
+      // With an overlap of 0 the key ends now.
+      const [old] = await sql<Rotation[]>`
+        update api_key set
+          expires = case when ${overlapMs}::bigint > 0 then now() + ${overlapMs}::bigint * interval '1 millisecond' end,
+          revoked = case when ${overlapMs}::bigint = 0 then now() end
+        where name = ${name} and revoked is null and expires is null
+        returning id, rights, limits, ${seconds(sql, 'expires')}`
+      if (!old) throw await unknownName(sql, name)
+      await insertKey(sql, { ...fresh, name, rights: old.rights, limits: old.limits })
       return old
     })
   }
 
   list(): Promise<ListedKey[]> {
-    return inTime(send(this.sql, selectAll))
+    return inTime(
+      this.sql<ListedKey[]>`
+        select id, name, rights, limits, ${seconds(this.sql, 'created')}, ${seconds(this.sql, 'last_used', 'lastUsed')},
+          ${seconds(this.sql, 'expires')}, ${seconds(this.sql, 'revoked')},
+          case when revoked is not null then 'revoked' when expires is null then 'active'
+            when expires > now() then 'expiring' else 'expired' end as state
+        from api_key order by name, api_key.created desc, id`,
+    )
   }
 
   /** Closes the connection; what still runs fails. */
@@ -137,17 +116,26 @@ export class KeyStore {
   }
 
   /** Makes one change after the other: each sees all of the one before, so a revocation misses no key just made. */
-  private change<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const changed = this.sql.begin('isolation level read committed', async (transaction) => {
-      const run: Run = (statement) => send(transaction, statement)
-      await run(raiseVersion)
-      return work(run)
+  private change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+    const changed = this.sql.begin('isolation level read committed', async (sql) => {
+      // First: servers see a change by the version, and the next one waits until this one is done.
+      await sql`update api_key_version set version = version + 1`
+      return work(sql)
     })
     return inTime(changed as Promise<T>)
   }
 }
 
-type Run = <T>(statement: Statement) => Promise<T[]>
+function insertKey(sql: postgres.TransactionSql, { id, name, hash, rights, limits }: KeyRecord) {
+  return sql`
+    insert into api_key (id, name, hash, rights, limits) values (${id}, ${name}, decode(${hash}, 'hex'), ${rights}, ${limits})
+    on conflict (name) where revoked is null and expires is null do nothing`
+}
+
+/** A time in UTC, to the second. */
+function seconds(sql: postgres.ISql, column: string, name = column) {
+  return sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${sql(name)}`
+}
 
 /** Has a code, as the driver's errors have. */
 class DeadlineMissed extends Error {
@@ -160,14 +148,11 @@ function inTime<T>(work: Promise<T>): Promise<T> {
   })
 }
 
-async function unknownName(run: Run, name: string): Promise<KeyRefused> {
-  const valid = (await run<{ name: string }>(selectValidNames)).map((row) => row.name)
-  return new KeyRefused(`there is no valid key named "${name}".${suggest(name, valid)}`)
-}
-
-/** Never prepared: behind a pooler in transaction mode the next statement may be on another connection. */
-function send<T>(on: postgres.Sql | postgres.TransactionSql, { text, values }: Statement): Promise<T[]> {
-  return on.unsafe(text, values as string[], { prepare: false }) as unknown as Promise<T[]>
+async function unknownName(sql: postgres.TransactionSql, name: string): Promise<KeyRefused> {
+  const valid = await sql`
+    select distinct name from api_key where revoked is null and (expires is null or expires > now())`
+  const names = valid.map((row) => row.name)
+  return new KeyRefused(`there is no valid key named "${name}".${suggest(name, names)}`)
 }
 
 /** Reads keys over the connections that requests are answered with: a process that serves also learns of revocations. */
