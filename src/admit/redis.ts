@@ -1,3 +1,4 @@
+// Rate limits that several machines share, in Redis or Valkey.
 import { RedisClient } from 'bun'
 import { countedMs, type Decision, formatRules, longestOf, type Rule } from '../model/limits.ts'
 
@@ -194,21 +195,12 @@ return { 1, longest, limit - (head + 1 - first), oldest + period - now }
 
 const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('hex')
 
-/** Arguments of rules, written once, because the same rules come with every request. */
-const written = new WeakMap<readonly Rule[], { text: string; numbers: string[] }>()
-
 /** Arguments of the script, behind its text or hash. At `nowMs` 0 the server's clock decides. */
 export function ringArguments(client: string, rules: readonly Rule[], nowMs = 0): string[] {
-  let known = written.get(rules)
-  if (!known) written.set(rules, (known = write(rules)))
-  // The braces keep all keys of a client on one node of a cluster.
-  return ['1', `roster:{${client}}:${known.text}`, String(nowMs), ...known.numbers]
-}
-
-function write(rules: readonly Rule[]) {
   const depth = Math.max(...rules.map(({ limit }) => limit))
-  const numbers = [depth, longestOf(rules), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
-  return { text: formatRules(rules), numbers: numbers.map(String) }
+  const numbers = [nowMs, depth, longestOf(rules), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
+  // The braces keep all keys of a client on one node of a cluster.
+  return ['1', `roster:{${client}}:${formatRules(rules)}`, ...numbers.map(String)]
 }
 
 export function readDecision([admitted, rule, remaining, waitMs]: [number, number, number, number]): Decision {

@@ -1,5 +1,5 @@
+// Faults that stop a start: each says what the operator has to do.
 import { createServer } from 'node:net'
-import type { Config } from '../config/config.ts'
 import { refusesTls } from '../execute/connect.ts'
 import { lockPort } from '../os/folder.ts'
 
@@ -47,19 +47,6 @@ interface Listening {
   readonly host: string
   readonly port: number
   readonly setting?: 'PORT' | 'ADMIN_PORT'
-}
-
-/** Takes the ports of the settings, as `takePort` does. @throws StartError */
-export async function takePorts(config: Config): Promise<() => void> {
-  const releases = [await takePort(config)]
-  const { adminHost: host, adminPort: port } = config
-  try {
-    if (port !== null) releases.push(await takePort({ host, port, setting: 'ADMIN_PORT' }))
-  } catch (error) {
-    releases[0]?.()
-    throw error
-  }
-  return () => releases.forEach((release) => void release())
 }
 
 /** Takes the port before anything is started: workers share it, servers must not. Returns what releases it. @throws StartError */

@@ -1,3 +1,4 @@
+// The supervisor: starts PostgreSQL and workers, watches them, and ends them in the reverse order.
 import { readDevelopmentKey } from '../admit/apiKey.ts'
 import { type Config, isPooled } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
@@ -15,7 +16,7 @@ import { Certificates } from './certificates.ts'
 import { openTables } from './limitTables.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
-import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePorts } from './startError.ts'
+import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
@@ -63,13 +64,15 @@ export class Supervisor {
     const { config } = this
     this.certificates = Certificates.open(config, this.log, () => this.restartWorkers())
     const migrationFiles = readForStart(() => migrationNames(config))
-    this.releases.push(await takePorts(config))
+    const { adminHost, adminPort } = config
+    this.releases.push(await takePort(config))
+    if (adminPort !== null) this.releases.push(await takePort({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
     const { tables, release } = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
     this.releases.push(release)
     const directUrl = config.databaseDirectUrl ?? databaseUrl
-    if (config.adminPort !== null)
+    if (adminPort !== null)
       this.monitor = new Monitor(config, {
         ...{ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping },
         ...{ workers: () => this.pool, hooks: () => this.hooks?.use ?? null },
