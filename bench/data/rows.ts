@@ -2,7 +2,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import { sharesOf } from '../../src/seed/draws.ts'
+import { sharesOf } from '../../src/seed/seed.ts'
 
 /** What is referred to comes before what refers. */
 export const entities: readonly Entity[] = [company, employee, absence]

@@ -1,3 +1,4 @@
+// Admission of a request: finds its key, and charges the request to its limits.
 import type { BlockList } from 'node:net'
 import type { Rule } from '../model/limits.ts'
 import { addressBehind, clientOf } from './address.ts'

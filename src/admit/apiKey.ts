@@ -9,7 +9,7 @@ const AUTHORIZATION = /^ApiKey +([\x21-\x7e]+)$/i
 const KEY_LENGTH_MAX = 256
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** By it scanners for secrets find keys in files and logs where they should not be. */
+/** Lets secret scanners recognize leaked keys. */
 const PREFIX = 'roster_'
 const ID_LENGTH = 10
 /** The least length that holds 256 bits. */

@@ -1,3 +1,4 @@
+// Keeps the keys in memory as the database has them.
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { SingleFlight } from '../os/singleFlight.ts'
 import { monotonicMs } from '../os/time.ts'

@@ -1,3 +1,4 @@
+// Valid keys in memory, by id.
 import { timingSafeEqual } from 'node:crypto'
 import type { KeyRecord } from '../model/key.ts'
 import { parseRules, type Rule } from '../model/limits.ts'

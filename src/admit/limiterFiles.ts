@@ -1,3 +1,4 @@
+// Files of shared memory with the tables of rate limits.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'

@@ -1,3 +1,4 @@
+// The limiters of one process, over tables in shared memory.
 import { parseRules, type Rule } from '../model/limits.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
 import { monotonicMs } from '../os/time.ts'

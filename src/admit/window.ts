@@ -1,3 +1,4 @@
+// Exact sliding windows in shared memory.
 import { countedMs, type Decision, longestOf, type Rule } from '../model/limits.ts'
 import type { Region } from '../os/region.ts'
 import { Directory } from './directory.ts'

@@ -8,7 +8,7 @@ import { withConnection } from '../execute/connect.ts'
 import { applyPending, MIGRATIONS, migrationFolders, readMigrations } from '../postgres/migrate.ts'
 import { type NextMigration, nextMigration } from '../postgres/nextMigration.ts'
 import { loadEntities } from '../registry.ts'
-import { openDatabase } from './openStores.ts'
+import { openDatabase } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 

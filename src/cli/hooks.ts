@@ -7,7 +7,7 @@ import { parseEvents } from '../hooks/events.ts'
 import { type ListedHook, WAITING_MAX } from '../hooks/store.ts'
 import { parseTargets } from '../model/targets.ts'
 import { loadEntities } from '../registry.ts'
-import { withHooks } from './openStores.ts'
+import { withHooks } from './openDatabase.ts'
 import { formatTable, print } from './output.ts'
 import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 

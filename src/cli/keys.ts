@@ -6,7 +6,7 @@ import type { ListedKey } from '../keys/store.ts'
 import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
-import { withKeys } from './openStores.ts'
+import { withKeys } from './openDatabase.ts'
 import { formatTable, print } from './output.ts'
 import { addCommand, orUsage, parserOf } from './run.ts'
 

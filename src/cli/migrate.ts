@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { migrate, migrationFolders, migrationNames, pendingMigrations } from '../postgres/migrate.ts'
 import { hasEmbedded } from '../postgres/runner.ts'
-import { openDatabase, orUnusable } from './openStores.ts'
+import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 
 /** `migrate`: what a server's start applies, as a step of its own, by a role that may. */

@@ -1,3 +1,4 @@
+// Writes the typed client of a server as one TypeScript file.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'

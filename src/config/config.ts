@@ -1,3 +1,4 @@
+// Settings of a server, read from the environment and checked.
 import { availableParallelism } from 'node:os'
 import type { Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'

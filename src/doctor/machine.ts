@@ -1,3 +1,4 @@
+// Findings about the machine: versions, folders, ports, certificates.
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join, resolve } from 'node:path'

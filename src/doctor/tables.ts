@@ -1,3 +1,4 @@
+// Findings about tables: rights, indexes, changes that are held back.
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'

@@ -1,7 +1,8 @@
+// Batches: statements that wait at the same time go to the database as one.
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, Batchable } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
-import { Sending } from './work.ts'
+import { Sending } from './execution.ts'
 
 interface Run {
   readonly statement: Batchable
@@ -20,7 +21,7 @@ interface Queue {
   isDue: boolean
 }
 
-interface Execution {
+interface Executor {
   /** Sends nothing after `untilMs`. @throws the error for its client */
   alone(statement: Batchable, untilMs: number, sending: Sending | null): Promise<Row[]>
   /** Null: nothing of it was done, and each run is tried alone. @throws the error for all clients */
@@ -59,7 +60,7 @@ export class Batcher {
   private readonly runsMax = new WeakMap<Batch, number>()
 
   constructor(
-    private readonly execution: Execution,
+    private readonly executor: Executor,
     private readonly bounds: Bounds,
   ) {}
 
@@ -116,7 +117,7 @@ export class Batcher {
     const [{ statement, sending, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.execution.alone(statement, (runs.at(-1) as Run).untilMs, sending)
+      const rows = await this.executor.alone(statement, (runs.at(-1) as Run).untilMs, sending)
       for (const { resolve } of runs) resolve(rows)
       return
     }
@@ -129,7 +130,7 @@ export class Batcher {
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
     const { once, asker } = statement
-    const rows = await this.execution.together({ text, values, once, asker }, untilMs, whole)
+    const rows = await this.executor.together({ text, values, once, asker }, untilMs, whole)
     for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
@@ -149,7 +150,7 @@ export class Batcher {
 
   private separate(runs: readonly Run[]) {
     for (const { statement, sending, untilMs, resolve, reject } of runs)
-      this.execution.alone(statement, untilMs, sending).then(resolve, reject)
+      this.executor.alone(statement, untilMs, sending).then(resolve, reject)
   }
 }
 

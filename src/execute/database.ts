@@ -1,14 +1,15 @@
+// Runs statements over a bounded pool: batches, retries, deadlines.
 import { cellOf, count, countStatement, failureCells } from '../metrics/counts.ts'
 import type { KindOfStatement } from '../metrics/declared.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
+import { type DriverQuery, type Execution, executionOf, Sending } from './execution.ts'
 import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { classify, type Verdict } from './sqlstate.ts'
 import { WriteTurns } from './turns.ts'
-import { type DriverQuery, Sending, type Work, workOf } from './work.ts'
 
 export interface DatabaseOptions extends PoolOptions {
   /** Kind in metrics; default: read or write, by the statement. */
@@ -68,7 +69,7 @@ export class Database {
   /** As `read`, by itself, sent by `untilMs` or not at all. `onSent` gets what says which backend runs it, null: none yet. */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const follower = { handOver: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
-    return this.admit(() => this.run({ ...workOf(statement, untilMs, true, null), mayWait: true, follower }))
+    return this.admit(() => this.run({ ...executionOf(statement, untilMs, true, null), mayWait: true, follower }))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
@@ -77,7 +78,7 @@ export class Database {
     const sending = new Sending()
     const ask = statement.batch
       ? () => this.writes.ask(statement, sending)
-      : () => this.run(workOf(statement, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
+      : () => this.run(executionOf(statement, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
     return this.admit(ask, sending, Boolean(statement.once))
   }
 
@@ -100,9 +101,9 @@ export class Database {
     return new Batcher(
       {
         // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
-        alone: (statement, untilMs, sending) => this.run(workOf(statement, untilMs, true, sending)),
+        alone: (statement, untilMs, sending) => this.run(executionOf(statement, untilMs, true, sending)),
         together: (statement, untilMs, sending) =>
-          this.run(workOf(statement, untilMs, false, sending)).catch((error) => {
+          this.run(executionOf(statement, untilMs, false, sending)).catch((error) => {
             if (isUndone(error)) return null
             throw error
           }),
@@ -125,21 +126,21 @@ export class Database {
     }
   }
 
-  private async run(work: Work): Promise<Row[]> {
-    const { statement, repeatable, untilMs, sending } = work
+  private async run(execution: Execution): Promise<Row[]> {
+    const { statement, repeatable, untilMs, sending } = execution
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
       const release = sending ? await this.turns.take(statement.asker ?? '', sending) : null
       if (performance.now() >= untilMs) {
         release?.()
         const cause = locked ?? missedDeadline(this.refusal)
-        throw errorFor(cause, locked === null ? 'refused' : 'locked', work, this.hasWritten)
+        throw errorFor(cause, locked === null ? 'refused' : 'locked', execution, this.hasWritten)
       }
       if (this.pool.shapes.full) this.renew()
       const { pool } = this
       const prepare = pool.shapes.shouldPrepare(statement.text)
       try {
-        const sent = this.attempt(work, pool, prepare)
+        const sent = this.attempt(execution, pool, prepare)
         const rows = await (release === null ? sent : sent.finally(release))
         this.refusal = null
         return rows
@@ -147,11 +148,11 @@ export class Database {
         const verdict = this.verdictOn(error, sending)
         if (sending && isUnknown(error, verdict)) this.giveUp(pool, sending)
         sending?.end()
-        if (this.isEnded) throw errorFor(error, verdict, work, this.hasWritten)
-        const isLocked = verdict === 'locked' && (sending === null || work.mayWait)
+        if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
+        const isLocked = verdict === 'locked' && (sending === null || execution.mayWait)
         if (isLocked || verdict === 'crowded') {
           const { spare } = this.options
-          if (!isLocked && spare && pool.running === 0) return spare.run(work)
+          if (!isLocked && spare && pool.running === 0) return spare.run(execution)
           // Nothing was done: another statement may leave its lock, or its connection.
           if (isLocked) locked = error
           else this.refusal = error
@@ -162,13 +163,13 @@ export class Database {
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-        if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, work, this.hasWritten)
+        if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, execution, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
     }
   }
 
-  private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
+  private async attempt({ statement, mayWait, sending, follower }: Execution, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const options = (mayWait || sending ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
     const query = pool.sql.unsafe(statement.text, statement.values as string[], options)

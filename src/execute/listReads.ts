@@ -1,3 +1,4 @@
+// Lists that are read from the database: connections of their own, shared fairly by keys.
 import { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Asker } from '../model/key.ts'
@@ -35,7 +36,7 @@ export class TooCostly extends ApiError {
   }
 }
 
-interface Wanted {
+interface QueuedList {
   readonly statement: Statement
   /** When the last of its askers has its 503. */
   untilMs: number
@@ -77,7 +78,7 @@ const BACKENDS_MAX = 1_000
 export class ListReads {
   private readonly turns: Turns
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
-  private readonly unsent = new Map<string, Wanted>()
+  private readonly queue = new Map<string, QueuedList>()
   /** Lists of one row, by that row, which were found to take long. */
   private readonly slow = new LruCache<true>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
 
@@ -99,48 +100,48 @@ export class ListReads {
   }
 
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
-    if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.unsent.size >= WAITING_MAX) throw busyWithLists()
+    if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
-    const wanted = this.unsent.get(key) ?? wantedOf(statement)
-    this.unsent.set(key, wanted)
-    wanted.untilMs = performance.now() + QUERY_MS_MAX
-    wanted.askers++
+    const list = this.queue.get(key) ?? queuedListOf(statement)
+    this.queue.set(key, list)
+    list.untilMs = performance.now() + QUERY_MS_MAX
+    list.askers++
     this.turns.take(asker.key, (release) => {
-      if (wanted.isSent) release()
-      else this.send(key, wanted, release)
+      if (list.isSent) release()
+      else this.send(key, list, release)
     })
-    const unwatch = watchLeaving(asker, () => this.leave(key, wanted))
+    const unwatch = watchLeaving(asker, () => this.cancelFor(key, list))
     try {
-      return await this.deadlines.race(wanted.promise, busyWithLists)
+      return await this.deadlines.race(list.promise, busyWithLists)
     } finally {
       unwatch()
     }
   }
 
-  private send(key: string, wanted: Wanted, release: () => void): void {
-    wanted.isSent = true
-    this.unsent.delete(key)
-    this.run(wanted).then(wanted.resolve, wanted.reject).finally(release)
+  private send(key: string, list: QueuedList, release: () => void): void {
+    list.isSent = true
+    this.queue.delete(key)
+    this.run(list).then(list.resolve, list.reject).finally(release)
   }
 
-  private async run(wanted: Wanted, attempts = 2): Promise<Row[]> {
+  private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
     try {
-      return await this.options.own.readAlone(wanted.statement, wanted.untilMs, (backend) => {
-        wanted.backend = backend
+      return await this.options.own.readAlone(list.statement, list.untilMs, (backend) => {
+        list.backend = backend
         if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })
     } catch (error) {
       if (!isTooCostly(error)) throw error
       if (isCancelled(error)) {
-        if (wanted.askers === 0) throw new Abandoned()
+        if (list.askers === 0) throw new Abandoned()
         // Meant for the statement that its backend ran before.
         const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
-        if (isEarly && attempts > 1) return this.run(wanted, attempts - 1)
+        if (isEarly && attempts > 1) return this.run(list, attempts - 1)
       }
       throw new TooCostly((error as ApiError).cause)
     } finally {
-      wanted.backend = () => null
+      list.backend = () => null
     }
   }
 
@@ -152,15 +153,15 @@ export class ListReads {
     this.options.onBackend?.(number)
   }
 
-  private leave(key: string, wanted: Wanted): void {
-    if (--wanted.askers > 0) return
-    if (!wanted.isSent) {
-      wanted.isSent = true
-      this.unsent.delete(key)
-      wanted.reject(new Abandoned())
+  private cancelFor(key: string, list: QueuedList): void {
+    if (--list.askers > 0) return
+    if (!list.isSent) {
+      list.isSent = true
+      this.queue.delete(key)
+      list.reject(new Abandoned())
       return
     }
-    const backend = wanted.backend()
+    const backend = list.backend()
     if (backend === null || !this.options.mayCancel) return
     // Where that fails, PostgreSQL ends the statement after its 3 seconds.
     const cancelling = toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
@@ -182,12 +183,12 @@ function watchLeaving({ request }: Asker, leave: () => void): () => void {
   }
 }
 
-function wantedOf(statement: Statement): Wanted {
+function queuedListOf(statement: Statement): QueuedList {
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>()
   return { statement, untilMs: 0, askers: 0, isSent: false, promise, resolve, reject, backend: () => null }
 }
 
-/** Beside other lists, this one has waited too long. */
+/** 503: the list waited too long for a connection. */
 export function busyWithLists(): ApiError {
   return retryLater('The server is busy with other lists; retry after the seconds in Retry-After.')
 }

@@ -1,7 +1,8 @@
+// Errors for clients, by the outcome of a statement.
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
+import type { Execution } from './execution.ts'
 import { ConstraintViolation, classify, isReadOnly, type Verdict } from './sqlstate.ts'
-import type { Work } from './work.ts'
 
 /** Returns whether a statement certainly did nothing, and its parts may do better. */
 export function isUndone(error: unknown): boolean {
@@ -53,7 +54,7 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
 }
 
 /** `hasWritten`: the database has taken writes before, so one that takes none now is a standby before its promotion. D51 */
-export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Work, hasWritten: boolean): Error {
+export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Execution, hasWritten: boolean): Error {
   if (sending && !hasWritten && isReadOnly(error)) return readOnly(error)
   if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
   if (verdict === 'fault' && !(error instanceof ApiError)) return error as Error

@@ -1,3 +1,4 @@
+// Meanings of the errors of PostgreSQL and its driver.
 import type postgres from 'postgres'
 
 /** A write that the table's constraints refused; nothing was written. */

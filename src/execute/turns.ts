@@ -1,5 +1,7 @@
+// Fair queues: connections are shared by keys, for lists and for writes.
+
+import type { Sending } from './execution.ts'
 import { busyWithWrites } from './outcomes.ts'
-import type { Sending } from './work.ts'
 
 type Begin = (release: () => void) => void
 

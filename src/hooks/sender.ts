@@ -1,3 +1,4 @@
+// Sends webhooks: elects one process of all servers, and runs each hook.
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import type { AllowedTargets } from '../model/targets.ts'

@@ -1,3 +1,4 @@
+// The connection of the sender of webhooks, which holds its lock.
 import type postgres from 'postgres'
 import { type ConnectOptions, connectTo } from '../execute/connect.ts'
 import type { ChangesToken } from '../model/changesToken.ts'

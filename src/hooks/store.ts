@@ -1,3 +1,4 @@
+// Hooks in the database, as `roster hooks` changes them.
 import { randomInt } from 'node:crypto'
 import type postgres from 'postgres'
 import { list } from '../compile/batch.ts'

@@ -1,3 +1,4 @@
+// The embedded PostgreSQL: its cluster, start, restart and end.
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

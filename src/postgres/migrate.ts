@@ -1,3 +1,4 @@
+// Migrations: applies the files of sql/ that a database lacks.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// The PostgreSQL that runs on a data folder: how it is found, joined and stopped.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

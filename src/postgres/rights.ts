@@ -1,3 +1,4 @@
+// Roles and rights in the embedded PostgreSQL.
 import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withConnection } from '../execute/connect.ts'

@@ -1,3 +1,4 @@
+// Runs PostgreSQL's programs, as root by a user without rights.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chownSync,

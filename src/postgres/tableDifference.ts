@@ -1,3 +1,4 @@
+// Difference between a table and its declaration, as SQL that adds what is missing.
 import type { ColumnPart, DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
 import type { FoundTable } from './tableCatalog.ts'
 

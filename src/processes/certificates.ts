@@ -1,3 +1,4 @@
+// The TLS certificate: watches its files, and replaces the workers once they have another one.
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { type Certificate, checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'

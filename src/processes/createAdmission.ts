@@ -1,3 +1,4 @@
+// Keys and rate limits of one worker, kept as the database has them.
 import { Admission } from '../admit/admission.ts'
 import { KeyRefresh } from '../admit/keyRefresh.ts'
 import { Keyring } from '../admit/keyring.ts'

@@ -1,3 +1,4 @@
+// Gauges of one worker: connections, memory, requests in flight, and delays of timers.
 import type { Database } from '../execute/database.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'

@@ -1,3 +1,4 @@
+// Messages between the supervisor and its workers.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { Config } from '../config/config.ts'
 import type { Samples } from '../metrics/counts.ts'

@@ -1,3 +1,4 @@
+// `roster serve`: signals, the first screen, and the exit code.
 import { writeSync } from 'node:fs'
 import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/apiKey.ts'

@@ -13,9 +13,9 @@ import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldR
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
+import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
 import { Monitor } from './monitor.ts'
-import { startOwnDatabase } from './ownDatabase.ts'
 import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
@@ -69,8 +69,8 @@ export class Supervisor {
     if (adminPort !== null) this.releases.push(await takePort({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
-    const { tables, release } = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
-    this.releases.push(release)
+    const tables = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
+    this.releases.push(tables.release)
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     if (adminPort !== null)
       this.monitor = new Monitor(config, {
@@ -132,7 +132,7 @@ export class Supervisor {
   }
 
   private async startDatabase(): Promise<string> {
-    this.embedded = startOwnDatabase(this.config, this.log, this.onFailure)
+    this.embedded = startEmbeddedDatabase(this.config, this.log, this.onFailure)
     this.running = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
     return this.running.url
   }

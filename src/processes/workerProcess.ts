@@ -1,3 +1,4 @@
+// One worker process: its start, its health checks, and its end.
 import { join } from 'node:path'
 import type { OwnLimits } from '../admit/limiterFiles.ts'
 import type { Samples } from '../metrics/counts.ts'

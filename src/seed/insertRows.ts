@@ -1,6 +1,7 @@
+// The statement that inserts generated rows of one entity.
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import { integer, join, name, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { Draws, FEW_NULLS } from './draws.ts'
+import { FEW_NULLS, RandomValues } from './randomValues.ts'
 import { type DayRanges, uniquesMax, Values } from './values.ts'
 
 /** The least and the greatest id of a table's rows; null: it has none. */
@@ -80,9 +81,9 @@ function placeOf(making: Making, property: Property, table: string): readonly [S
       own,
     ]
   const ids = making.ids.get(table) ?? null
-  const draws = new Draws(seed, `${entity.table} ${property.column}`)
-  const place = draws.below(ids === null ? 1 : ids.last - ids.first + 1)
-  return [property.kind.nullable ? draws.orNull(place, FEW_NULLS) : place, ids]
+  const random = new RandomValues(seed, `${entity.table} ${property.column}`)
+  const place = random.below(ids === null ? 1 : ids.last - ids.first + 1)
+  return [property.kind.nullable ? random.orNull(place, FEW_NULLS) : place, ids]
 }
 
 /** For how many rows behind `base` there are values of each property whose values are unique, and never missing. */

@@ -1,6 +1,7 @@
+// Generated texts, by the names of columns and the examples of entities.
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, param, type Sql, sql } from '../model/sql.ts'
-import { concatenated, type Draws, FEW_NULLS } from './draws.ts'
+import { concatenated, FEW_NULLS, type RandomValues } from './randomValues.ts'
 import * as words from './words.ts'
 
 /** SQL of a text, and how many rows of 16 have none. */
@@ -10,7 +11,7 @@ interface Made {
 }
 
 interface Asked {
-  readonly draws: Draws
+  readonly random: RandomValues
   readonly entity: Entity
 }
 
@@ -40,8 +41,8 @@ const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
 const number = sql`lpad(made.n::text, greatest(6, length(made.n::text)), '0')`
 const pickOf =
   (texts: readonly string[], nulls = FEW_NULLS) =>
-  ({ draws }: Asked) => ({
-    text: draws.pick(texts),
+  ({ random }: Asked) => ({
+    text: random.pick(texts),
     nulls,
   })
 
@@ -51,8 +52,8 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Mad
   [/(^|_)middle_name$/, pickOf(words.FIRST_NAMES, 10)],
   [/(^|_)(last|family)_name$|^surname$/, pickOf(words.LAST_NAMES, 0)],
   [/known_as$|nickname$/, pickOf(words.NICKNAMES, 14)],
-  [/mail$/, ({ draws }) => ({ text: mailbox(draws), nulls: FEW_NULLS })],
-  [/phone|mobile|fax$/, ({ draws }) => ({ text: telephone(draws), nulls: 4 })],
+  [/mail$/, ({ random }) => ({ text: mailbox(random), nulls: FEW_NULLS })],
+  [/phone|mobile|fax$/, ({ random }) => ({ text: telephone(random), nulls: 4 })],
   [/(^|_)(number|code)$/, ({ entity }) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
   [/(^|_)(location|city|office|site)$/, pickOf(words.LOCATIONS)],
   [/(^|_)(department|team)$/, pickOf(DEPARTMENTS)],
@@ -64,11 +65,11 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Mad
 ]
 
 /** A text for each row, not longer than the property allows; of a unique one, another for each row. */
-export function textOf(entity: Entity, property: Property, drawsOf: (property: Property) => Draws): Sql {
-  const draws = drawsOf(property)
-  const { text, nulls } = paired(entity, property, draws, drawsOf) ?? made(property, { draws, entity })
+export function textOf(entity: Entity, property: Property, randomOf: (property: Property) => RandomValues): Sql {
+  const random = randomOf(property)
+  const { text, nulls } = paired(entity, property, random, randomOf) ?? made(property, { random, entity })
   const most = integer(property.kind.lengthMax ?? 100)
-  if (property.unique === null) return draws.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
+  if (property.unique === null) return random.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
   // The row's number, and before it as much of the text as there is room for.
   return sql`ltrim(left(${text}, greatest(0, ${most} - length(made.n::text) - 1)) || ' ' || made.n)`
 }
@@ -79,13 +80,18 @@ export function uniqueTextsMax(lengthMax: number): number {
 }
 
 /** Fits the value of the property that it depends on; null: it depends on none. */
-function paired(entity: Entity, property: Property, draws: Draws, drawsOf: (property: Property) => Draws): Made | null {
+function paired(
+  entity: Entity,
+  property: Property,
+  random: RandomValues,
+  randomOf: (property: Property) => RandomValues,
+): Made | null {
   const isOneOf = ({ examples }: Property, values: Iterable<string>) =>
     examples.length === 1 && [...values].includes(examples[0] as string)
   const other = entity.properties.find((one) => isOneOf(one, PAIRS.keys()))
   if (other === undefined || !isOneOf(property, [...PAIRS.values()].flat())) return null
-  const { text } = made(other, { draws: drawsOf(other), entity })
-  const cases = [...PAIRS].map(([value, texts]) => sql`when ${param(value)} then ${draws.pick(texts)}`)
+  const { text } = made(other, { random: randomOf(other), entity })
+  const cases = [...PAIRS].map(([value, texts]) => sql`when ${param(value)} then ${random.pick(texts)}`)
   return { text: sql`case ${text} ${join(cases, sql` `)} end`, nulls: FEW_NULLS }
 }
 
@@ -101,22 +107,22 @@ function isPerson({ properties }: Entity): boolean {
   return properties.some(({ column }) => column === 'last_name')
 }
 
-function twoWords({ draws }: Asked): Made {
-  const text = concatenated(draws.pick(words.COMPANY_STARTS), sql`' '`, draws.pick(words.COMPANY_TRADES))
+function twoWords({ random }: Asked): Made {
+  const text = concatenated(random.pick(words.COMPANY_STARTS), sql`' '`, random.pick(words.COMPANY_TRADES))
   return { text, nulls: FEW_NULLS }
 }
 
 function organisation(asked: Asked): Made {
-  return { text: concatenated(twoWords(asked).text, asked.draws.pick(words.COMPANY_FORMS)), nulls: 0 }
+  return { text: concatenated(twoWords(asked).text, asked.random.pick(words.COMPANY_FORMS)), nulls: 0 }
 }
 
 /** Under a name that no mail is ever delivered to (RFC 2606). */
-function mailbox(draws: Draws): Sql {
-  const name = concatenated(draws.pick(words.COMPANY_STARTS), sql`'.'`, draws.pick(words.COMPANY_TRADES))
+function mailbox(random: RandomValues): Sql {
+  const name = concatenated(random.pick(words.COMPANY_STARTS), sql`'.'`, random.pick(words.COMPANY_TRADES))
   return sql`lower(${name}) || '.' || made.n || '@example.com'`
 }
 
 /** Telephone number of those that are reserved for films. */
-function telephone(draws: Draws): Sql {
-  return sql`'+44 20 7946 0' || lpad((${draws.below(1_000)})::text, 3, '0')`
+function telephone(random: RandomValues): Sql {
+  return sql`'+44 20 7946 0' || lpad((${random.below(1_000)})::text, 3, '0')`
 }

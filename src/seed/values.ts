@@ -1,7 +1,8 @@
+// Generated values by the kind of a property.
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 import { integer, join, param, type Sql, sql, typeName } from '../model/sql.ts'
-import { Draws, FEW_NULLS } from './draws.ts'
+import { FEW_NULLS, RandomValues } from './randomValues.ts'
 import { textOf, uniqueTextsMax } from './texts.ts'
 
 /** Days from which dates are drawn. */
@@ -51,28 +52,28 @@ export class Values {
   }
 
   private readonly by: Readonly<Record<KindName, (property: Property) => Sql>> = {
-    text: (property) => textOf(this.entity, property, (one) => this.draws(one)),
-    oneOf: (property) => this.orNull(property, (draws) => draws.pick(property.kind.values ?? [])),
-    boolean: (property) => sql`${this.draws(property).below(5)} < 4`,
+    text: (property) => textOf(this.entity, property, (one) => this.random(one)),
+    oneOf: (property) => this.orNull(property, (random) => random.pick(property.kind.values ?? [])),
+    boolean: (property) => sql`${this.random(property).below(5)} < 4`,
     integer: (property) => integerOf(property, (make) => this.orNull(property, make)),
-    decimal: (property) => this.orNull(property, (draws) => this.lengthOf(property) ?? decimalOf(property, draws)),
+    decimal: (property) => this.orNull(property, (random) => this.lengthOf(property) ?? decimalOf(property, random)),
     date: (property) => this.orNull(property, () => this.moment(property)),
     instant: (property) => this.orNull(property, () => this.moment(property)),
   }
 
-  private draws({ column }: Property, use = ''): Draws {
-    return new Draws(this.seed, `${this.entity.table} ${column}${use}`)
+  private random({ column }: Property, use = ''): RandomValues {
+    return new RandomValues(this.seed, `${this.entity.table} ${column}${use}`)
   }
 
-  private orNull(property: Property, make: (draws: Draws) => Sql): Sql {
-    const draws = this.draws(property)
-    const value = make(draws)
+  private orNull(property: Property, make: (random: RandomValues) => Sql): Sql {
+    const random = this.random(property)
+    const value = make(random)
     const nulls = /_end$/.test(property.column) ? 14 : FEW_NULLS
-    return draws.orNull(value, property.kind.nullable && property.unique === null ? nulls : 0)
+    return random.orNull(value, property.kind.nullable && property.unique === null ? nulls : 0)
   }
 
-  private daysOf(draws: Draws): Sql {
-    return sql`(${draws.below(LATER_DAYS)})::integer`
+  private daysOf(random: RandomValues): Sql {
+    return sql`(${random.below(LATER_DAYS)})::integer`
   }
 
   /** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
@@ -80,19 +81,19 @@ export class Values {
     const [rule, ...others] = this.entity.rules
     const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
     if (rule === undefined || others.length > 0 || unit === undefined) return null
-    const days = sql`greatest(0.5, ${this.daysOf(this.draws(rule.later, ' moment'))})`
+    const days = sql`greatest(0.5, ${this.daysOf(this.random(rule.later, ' moment'))})`
     return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
   }
 
   /** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
   private moment(property: Property, later: readonly Property[] = []): Sql {
-    const draws = this.draws(property, ' moment')
+    const random = this.random(property, ' moment')
     const { kind, unique } = property
     if (unique !== null) return sql`(${param(FIRST_UNIQUE_DAY)}::date + (made.n - 1)::integer)`
     const earlier = this.entity.rules.filter((rule: Rule) => rule.later === property && !later.includes(rule.earlier))
     const isPeriod = this.entity.rules.some((rule) => rule.earlier === property)
     const range = isPeriod ? this.ranges.periods : this.ranges.others
-    const days = earlier.length === 0 ? sql`(${draws.below(range.days)})::integer` : this.daysOf(draws)
+    const days = earlier.length === 0 ? sql`(${random.below(range.days)})::integer` : this.daysOf(random)
     const start =
       earlier.length === 0
         ? sql`${param(range.firstDay)}::date`
@@ -102,7 +103,7 @@ export class Values {
           )})`
     if (kind.name === 'date') return sql`(${start} + ${days})`
     // Quarters of hours from 8 to 18 o'clock, in UTC; and of what ends, up to ten hours after what begins.
-    const minutes = sql`(${earlier.length === 0 ? sql`480` : sql`0`} + 15 * ${draws.below(40)})`
+    const minutes = sql`(${earlier.length === 0 ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
     const from = earlier.length === 0 ? sql`(${start})::timestamp at time zone 'UTC'` : start
     return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
   }
@@ -125,17 +126,17 @@ function firstUnique({ min, max }: Range): number {
   return min <= 1 && max >= 1 ? 1 : min
 }
 
-function integerOf({ kind, unique }: Property, orNull: (make: (draws: Draws) => Sql) => Sql): Sql {
+function integerOf({ kind, unique }: Property, orNull: (make: (random: RandomValues) => Sql) => Sql): Sql {
   const { min, max } = kind.range ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
   if (unique !== null) return sql`${integer(BigInt(firstUnique({ min, max })))} + made.n - 1`
   const isNarrow = max - min < INTEGERS
   // Of a wide range those about zero, which people use.
   const first = isNarrow ? min : Math.min(Math.max(0, min), max - INTEGERS + 1)
   const count = isNarrow ? max - min + 1 : INTEGERS
-  return orNull((draws) => sql`${integer(BigInt(first))} + ${draws.below(count)}`)
+  return orNull((random) => sql`${integer(BigInt(first))} + ${random.below(count)}`)
 }
 
 /** Halves up to 60, where there is room for them. */
-function decimalOf({ kind }: Property, draws: Draws): Sql {
-  return sql`((${draws.below(121)}) / 2.0)::${typeName(kind.columnType)}`
+function decimalOf({ kind }: Property, random: RandomValues): Sql {
+  return sql`((${random.below(121)}) / 2.0)::${typeName(kind.columnType)}`
 }

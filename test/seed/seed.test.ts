@@ -16,8 +16,7 @@ import {
 } from '../../src/model/entity.ts'
 import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { sharesOf } from '../../src/seed/draws.ts'
-import { SeedRefused, seed, withRows } from '../../src/seed/seed.ts'
+import { SeedRefused, seed, sharesOf, withRows } from '../../src/seed/seed.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 // A busy machine may take longer than the default for a single test.

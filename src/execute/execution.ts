@@ -1,6 +1,7 @@
+// A statement on its way, and how far a write has come.
 import type { Batchable } from '../model/batch.ts'
 
-export interface Work {
+export interface Execution {
   readonly statement: Batchable
   /** It may be sent again though it may have been done. */
   readonly repeatable: boolean
@@ -15,7 +16,7 @@ export interface Work {
 }
 
 /** A statement's work; without `sending` it changes nothing, and waits for no lock. */
-export function workOf(statement: Batchable, untilMs: number, mayWait: boolean, sending: Sending | null): Work {
+export function executionOf(statement: Batchable, untilMs: number, mayWait: boolean, sending: Sending | null): Execution {
   const read = { statement, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
   if (sending === null) return read
   return { ...read, repeatable: Boolean(statement.once), mayWait, sending, follower: sending }

@@ -1,3 +1,4 @@
+// The database that commands work on: yours, or the embedded one, which may run or not.
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { HookRefused, HookStore } from '../hooks/store.ts'

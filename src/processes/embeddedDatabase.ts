@@ -1,3 +1,4 @@
+// The embedded PostgreSQL of a server: starts it again when it ends.
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
@@ -8,7 +9,7 @@ const CONNECTIONS_MAX = 262_143
 const EMBEDDED = { max_parallel_workers_per_gather: '0' }
 
 /** Starts the embedded PostgreSQL, and again when it ends; `onFailure`: it has ended too often. */
-export async function startOwnDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
+export async function startEmbeddedDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
   const { dataDir, databasePool, workers } = config
   // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes, and three
   // for memory.
