@@ -27,9 +27,10 @@ const NAMED_SEPARATOR = /^"?sep=(.*?)"?[\r\n]*$/i
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
   let separator: string | null = null
+  let pattern = /$/y
   let [lines, begin, text, quotes] = [0, 1, '', 0]
   const recordOf = (): CsvRecord[] => {
-    const cells = cellsOf(text, separator ?? ',', begin)
+    const cells = cellsOf(text, pattern, separator ?? ',', begin)
     ;[text, quotes] = ['', 0]
     return cells.some((cell) => cell !== null) ? [{ line: begin, cells, separator: separator ?? ',' }] : []
   }
@@ -42,6 +43,7 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
         throw new FileFault(lines, 'sep= names a comma, a semicolon, a tab or |, and nothing else')
       // Spreadsheets of many countries write semicolons. If there is one name alone, lines are cells as they are.
       separator = named ?? [',', ';', '\t'].find((candidate) => line.includes(candidate)) ?? ''
+      pattern = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"\\r\\n${separator}]*))([${separator}]|[\\r\\n]*$)`, 'y')
       if (named !== undefined) continue
     }
     if (text === '') begin = lines
@@ -53,9 +55,8 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
   if (text !== '') yield* recordOf()
 }
 
-/** @throws FileFault */
-function cellsOf(text: string, separator: string, line: number): (string | null)[] {
-  const pattern = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"\\r\\n${separator}]*))([${separator}]|[\\r\\n]*$)`, 'y')
+/** `pattern`: matches a cell, in quotes or without, and what ends it. @throws FileFault */
+function cellsOf(text: string, pattern: RegExp, separator: string, line: number): (string | null)[] {
   const cells: (string | null)[] = []
   for (let begin = 0; ; begin = pattern.lastIndex) {
     pattern.lastIndex = begin

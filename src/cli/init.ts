@@ -1,6 +1,6 @@
 // `roster init`: writes a project with one entity, which `npm start` serves.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
 import { devDependencies } from '../../package.json'
 import { newTables } from '../postgres/nextMigration.ts'
@@ -74,7 +74,7 @@ function starter(file: string): string {
 /** Returns the folder's package.json, with what it lacks added. */
 function manifestOf(folder: string): Manifest {
   const file = join(folder, 'package.json')
-  const found: Manifest = existsSync(file) ? readManifest(file) : { name: packageNameOf(folder), private: true }
+  const found: Manifest = existsSync(file) ? readManifest(file) : { private: true }
   const scripts = { start: 'roster', migration: 'roster generate migration', test: 'roster bun test' }
   return {
     ...found,
@@ -93,7 +93,6 @@ function manifestOf(folder: string): Manifest {
 }
 
 interface Manifest {
-  readonly name?: string
   readonly private?: boolean
   readonly type?: string
   readonly scripts?: Readonly<Record<string, string>>
@@ -107,15 +106,6 @@ function readManifest(file: string): Manifest {
   } catch (error) {
     throw new CommandError(`${file} is no JSON: ${(error as Error).message}`)
   }
-}
-
-/** A name that npm accepts for a package. */
-function packageNameOf(folder: string): string {
-  const name = basename(folder)
-    .toLowerCase()
-    .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+|-+$/g, '')
-  return name === '' || name === 'node_modules' ? 'bookings' : name
 }
 
 const ROOT = join(import.meta.dir, '../..')

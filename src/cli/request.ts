@@ -1,5 +1,5 @@
 // Requests of `export` and `import` to a server that runs.
-import type { Config } from '../config/config.ts'
+import { type Config, hostInUrl } from '../config/config.ts'
 import { CommandError } from './run.ts'
 
 /** Help of the option `--url`. */
@@ -11,8 +11,7 @@ export function serverUrl(given: string | undefined, readSettings: () => Config)
   const { publicUrl, host, port, tlsCert } = readSettings()
   if (publicUrl !== null) return publicUrl
   if (port === 0) throw new CommandError('PORT is 0, so the address of the server is not known: give --url')
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `${tlsCert === null ? 'http' : 'https'}://${name}:${port}`
+  return `${tlsCert === null ? 'http' : 'https'}://${hostInUrl(host)}:${port}`
 }
 
 /** Message of a response that is not the one that was asked for. */

@@ -68,3 +68,9 @@ export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolea
 export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
+
+/** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */
+export function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

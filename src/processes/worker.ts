@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
-import { type Config, isPooled } from '../config/config.ts'
+import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/deadlines.ts'
@@ -182,12 +182,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       endGauges()
     },
   }
-}
-
-/** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */
-function hostInUrl(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 /** Routes of the Elysia app that is the default export of `file`, with the API's keys, limits and errors. @throws Error */
