@@ -25,10 +25,7 @@ export class Limiters {
     this.region = openRegion(memory.keys)
     this.keys = this.create(this.region, rateLimitClients, rateLimits)
     const addresses = anonymousClients(rateLimitsAnonymous)
-    this.anonymous = this.create(openRegion(memory.anonymous), addresses, rateLimitsAnonymous, {
-      reach: ANONYMOUS_REACH,
-      charged: 'address',
-    })
+    this.anonymous = this.create(openRegion(memory.anonymous), addresses, rateLimitsAnonymous, 'address')
   }
 
   /** Opens the tables of keys with limits of their own, and closes those of keys that have none any more. */
@@ -73,12 +70,8 @@ export class Limiters {
     return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
   }
 
-  private create(
-    region: Region,
-    clients: number,
-    rules: readonly Rule[],
-    { reach = clients, charged = 'key' }: { reach?: number; charged?: 'key' | 'address' } = {},
-  ): Limiter {
+  private create(region: Region, clients: number, rules: readonly Rule[], charged: 'key' | 'address' = 'key'): Limiter {
+    const reach = charged === 'key' ? clients : ANONYMOUS_REACH
     return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store, charged)
   }
 }

@@ -11,16 +11,9 @@ import { withHooks } from './openDatabase.ts'
 import { formatTable, print } from './output.ts'
 import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
-interface Common {
-  json?: true
-}
-interface Add extends Common {
-  url: URL
-  entity: readonly string[]
-}
-interface Resume extends Common {
-  skip?: boolean
-}
+type Common = { json?: true }
+type Add = Common & { url: URL; entity: readonly string[] }
+type Resume = Common & { skip?: boolean }
 
 const [URL_FLAGS, ENTITY_FLAGS] = ['--url <address>', '--entity <events>']
 const EXAMPLE = '--url https://receiver.example.com/roster --entity Employees:update'

@@ -10,17 +10,9 @@ import { withKeys } from './openDatabase.ts'
 import { formatTable, print } from './output.ts'
 import { addCommand, orUsage, parserOf } from './run.ts'
 
-interface Common {
-  name: string
-  json?: true
-}
-interface Create extends Common {
-  rights: string
-  limits?: string
-}
-interface Rotate extends Common {
-  overlap: number
-}
+type Common = { name: string; json?: true }
+type Create = Common & { rights: string; limits?: string }
+type Rotate = Common & { overlap: number }
 
 const NAMED = '--name <name>'
 const RIGHTS = '--rights <list>'

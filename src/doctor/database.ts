@@ -47,16 +47,8 @@ export async function examineDatabase(
   }
 }
 
-interface State {
-  readonly version: number
-  readonly encoding: string
-  readonly isSuperuser: boolean
-  readonly role: string
-  readonly isStandby: boolean
-  readonly isReadOnly: boolean
-  readonly isEncrypted: boolean
-  readonly connectionsMax: number
-}
+/** The row of `stateOf`. */
+type State = postgres.Row
 
 async function clock(sql: postgres.Sql): Promise<Finding> {
   await sql`select 1` // so that it is asked over a connection that is there
@@ -66,7 +58,7 @@ async function clock(sql: postgres.Sql): Promise<Finding> {
 }
 
 async function stateOf(sql: postgres.Sql): Promise<State> {
-  const [row] = await sql<[State]>`
+  const [row] = await sql`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('is_superuser') = 'on' as "isSuperuser", current_user::text as role,
       pg_is_in_recovery() as "isStandby", current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
@@ -76,7 +68,7 @@ async function stateOf(sql: postgres.Sql): Promise<State> {
         (select case rolconnlimit when -1 then 262143 else rolconnlimit end from pg_roles where rolname = current_user),
         (select case datconnlimit when -1 then 262143 else datconnlimit end from pg_database where datname = current_database())
       ) as "connectionsMax"`
-  return row
+  return row as State
 }
 
 function version({ version: number }: State): Finding {

@@ -8,74 +8,57 @@ import { readForStart } from './startError.ts'
 const LOOK_MS = 1_000
 
 /**
- * The certificate that clients are shown, for as long as the server runs: once its files have another that is whole, that one.
- * Null stands for none, where the server speaks HTTP in clear text. Workers get the texts, since the runtime cannot give a
- * listener another certificate, and one that replaces a dead worker must have what the others have, whatever the files have by
- * then.
+ * The certificate that clients are shown: once its files have another that is whole, that one. Workers get the texts, since the
+ * runtime cannot give a listener another certificate, and one that replaces a dead worker must have what the others have,
+ * whatever the files have by then.
  */
-export class Certificates {
-  private readonly timer: Timer
+export interface Certificates {
+  readonly current: Certificate
+  stop(): void
+}
+
+/** Returns null for HTTP in clear text. `onChange`: there is another certificate. @throws StartError where it cannot be used */
+export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChange: () => void): Certificates | null {
+  if (tlsCert === null || tlsKey === null) return null
+  const endOf = (certificate: Certificate) => new Date(checkCertificate(certificate).validTo).toISOString()
+  let current = readForStart(() => readCertificate(tlsCert, tlsKey))
+  readForStart(() => checkCertificate(current))
   /** Fault that was found last; it is logged at the second look, because one of the two files is written first. */
-  private wrong: { readonly found: string; isSaid: boolean } | null = null
+  let [fault, looks] = ['', 0]
 
-  /** `onChange`: there is another. @throws StartError where it cannot be used */
-  static open(config: Config, log: Log, onChange: () => void): Certificates | null {
-    const { tlsCert, tlsKey } = config
-    if (tlsCert === null || tlsKey === null) return null
-    const current = readForStart(() => {
-      const read = readCertificate(tlsCert, tlsKey)
-      checkCertificate(read)
-      return read
-    })
-    return new Certificates([tlsCert, tlsKey], current, log, onChange)
+  function warnOfEnd() {
+    if (daysLeft(checkCertificate(current)) < 0)
+      log.warn('the certificate has ended: clients refuse it', { until: endOf(current) })
   }
 
-  private constructor(
-    private readonly files: readonly [cert: string, key: string],
-    public current: Certificate,
-    private readonly log: Log,
-    private readonly onChange: () => void,
-  ) {
-    this.warn()
-    this.timer = setInterval(() => this.look(), LOOK_MS)
-  }
-
-  stop(): void {
-    clearInterval(this.timer)
-  }
-
-  private look() {
+  function look() {
     let found = ''
     try {
-      const next = readCertificate(...this.files)
+      const next = readCertificate(tlsCert as string, tlsKey as string)
       found = JSON.stringify(next)
-      if (next.cert === this.current.cert && next.key === this.current.key) {
-        this.wrong = null
-        return
+      if (found !== JSON.stringify(current)) {
+        checkCertificate(next)
+        current = next
+        log.info('another certificate: workers are replaced by ones that have it', { until: endOf(current) })
+        warnOfEnd()
+        onChange()
       }
-      checkCertificate(next)
-      this.current = next
-      this.wrong = null
-      this.log.info('another certificate: workers are replaced by ones that have it', { until: this.validTo() })
-      this.warn()
-      this.onChange()
+      fault = ''
     } catch (error) {
       const { message: reason } = error as Error
       found ||= reason
-      if (this.wrong?.found !== found) this.wrong = { found, isSaid: false }
-      else if (!this.wrong.isSaid) {
-        this.wrong.isSaid = true
-        this.log.warn('the new certificate cannot be used: the old one is kept', { reason, until: this.validTo() })
-      }
+      looks = found === fault ? looks + 1 : 1
+      fault = found
+      if (looks === 2) log.warn('the new certificate cannot be used: the old one is kept', { reason, until: endOf(current) })
     }
   }
 
-  private validTo(): string {
-    return new Date(checkCertificate(this.current).validTo).toISOString()
-  }
-
-  private warn() {
-    if (daysLeft(checkCertificate(this.current)) < 0)
-      this.log.warn('the certificate has ended: clients refuse it', { until: this.validTo() })
+  warnOfEnd()
+  const timer = setInterval(look, LOOK_MS)
+  return {
+    get current() {
+      return current
+    },
+    stop: () => clearInterval(timer),
   }
 }

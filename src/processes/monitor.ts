@@ -27,7 +27,7 @@ interface Supervised {
 /** Metrics and readiness of a server, on a port of their own. */
 export class Monitor {
   readonly sums = new MetricSums()
-  private server: AdminServer | null = null
+  private server: ReturnType<typeof serveAdmin> | null = null
   private readonly startedSeconds = Date.now() / 1_000
   private readonly descriptorsMax = descriptorsMax()
 
@@ -103,11 +103,6 @@ function processUse(process: string, pid: number | 'self') {
   }
 }
 
-interface AdminServer {
-  readonly url: string
-  stop(): void
-}
-
 interface AdminParts {
   metrics(): Promise<string>
   isLive(): boolean
@@ -121,7 +116,7 @@ const SAFE = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' 
 const REBOUND = 'A browser asks here by an IP address or as localhost, not by another name.'
 
 /** Serves `/metrics`, `/livez` and `/readyz`, without a key and without limits. @throws StartError when the port is taken */
-export function serveAdmin(at: { host: string; port: number }, parts: AdminParts): AdminServer {
+export function serveAdmin(at: { host: string; port: number }, parts: AdminParts) {
   try {
     const server = Bun.serve({
       hostname: at.host,

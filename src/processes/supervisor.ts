@@ -12,7 +12,7 @@ import { checkChanges, loadSample, MIGRATIONS, migrate, migrationFolders, migrat
 import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadEntities } from '../registry.ts'
-import { Certificates } from './certificates.ts'
+import { type Certificates, watchCertificates } from './certificates.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
 import { Monitor } from './monitor.ts'
@@ -62,7 +62,7 @@ export class Supervisor {
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
   async start(): Promise<Started> {
     const { config } = this
-    this.certificates = Certificates.open(config, this.log, () => this.restartWorkers())
+    this.certificates = watchCertificates(config, this.log, () => this.restartWorkers())
     const migrationFiles = readForStart(() => migrationNames(config))
     const { adminHost, adminPort } = config
     this.releases.push(await takePort(config))
