@@ -26,7 +26,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   '.gitignore': ['node_modules', '.data'],
 }
 
-/** @throws CommandError where one of the files is there */
+/** @throws CommandError if one of the files exists */
 function init(folder: string) {
   const files: Record<string, string> = {
     'entities/booking.ts': starter('booking.ts').replace('../../model/entity.ts', 'roster/entity'),

@@ -11,7 +11,7 @@ export class CommandError extends Error {}
 /** Exit codes. */
 const [DONE, FAILED, WRONG_USAGE] = [0, 1, 2]
 
-/** Runs the words after the program's name. Returns the exit code; what went wrong stands on stderr then. */
+/** Runs the words after the program's name. Returns the exit code; an error is on stderr. */
 export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {
   throwInsteadOfExit(program)
   try {

@@ -19,7 +19,7 @@ interface Options {
 const [ROWS, ROWS_MAX] = [10_000, 10_000_000]
 const SEED_MAX = 2 ** 31 - 1
 
-/** `seed --rows 1000000`: fills the tables of all entities with made rows. */
+/** `seed --rows 1000000`: fills the tables of all entities with generated rows. */
 export function seedCommand(readSettings: () => Config): Command {
   return new Command('seed')
     .description('Fill the database of the settings with made rows of all entities, to try and to measure with.')
@@ -60,7 +60,7 @@ async function fill(url: string, entities: readonly Entity[], options: Options):
     if (filled.length > 0) throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
     const wanted = counted(sumOf(sharesOf(entities, options.rows)), 'row')
     const shown = progress((rows) => `${rows} of ${wanted}`)
-    // Triggers leave no lines of what Roster writes without a key.
+    // Triggers record no changes of sessions with a name of Roster's and without a key.
     await sql`set application_name = 'roster seed'`
     try {
       return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })

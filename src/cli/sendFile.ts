@@ -151,7 +151,7 @@ function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
   throw isDry ? new CommandError(message) : new OutcomeUnknown(message)
 }
 
-/** A body that is too slow, or too large for what stands before the server. */
+/** Statuses for a body that is too slow, or too large for a proxy. */
 const TOO_MUCH = [408, 413]
 
 /** Faults of single rows. @throws CommandError for a fault of the whole request */
@@ -164,7 +164,7 @@ function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: 
     return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
   })
   if (faults.length > 0) return faults.sort((one, other) => one.index - other.index)
-  // Behind the first piece, others would be other pieces of what is there already.
+  // After the first piece, pieces of another size would create its rows again.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
 }

@@ -22,7 +22,7 @@ export type Config = {
 /** The settings are wrong; one fault a line. */
 export class ConfigError extends Error {}
 
-/** An empty setting counts as not set. `files`: those that the environment comes from in part. @throws ConfigError */
+/** Reads the settings. An empty one counts as not set. `files`: `.env` files that Bun has read. @throws ConfigError */
 export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
   const secrets = readSecretFiles(given)
   const { environment } = secrets

@@ -58,7 +58,7 @@ export async function examineIndexes(sql: postgres.Sql, entities: readonly Entit
 /** For what is shorter than that no operator has to do anything. */
 const HELD_SECONDS = 60
 
-/** Finds transactions that stay open and hold back lines of changes, in any database of the cluster. D57 */
+/** Finds open transactions that delay the change feed, in any database of the cluster. D57 */
 export async function examineHeldChanges(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const check = 'changes'
   const tables = JSON.stringify(entities.map(({ table }) => table))

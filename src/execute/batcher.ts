@@ -29,7 +29,7 @@ interface Executor {
 }
 
 interface Bounds {
-  /** A statement that was not sent by then is given up. */
+  /** Maximum time before a statement is sent; then it is given up. */
   waitMsMax: number
   /** A batch that takes longer, because of a lock or a long list, keeps no others of its text waiting. */
   runningMsMax: number

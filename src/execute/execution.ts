@@ -5,7 +5,7 @@ export interface Execution {
   readonly statement: Batchable
   /** It may be sent again though it may have been done. */
   readonly repeatable: boolean
-  /** Nothing is sent after that: by then its client has a 503 that says nothing was done, and may try again. */
+  /** Time by `performance.now()` after which it is not sent: its client then has a 503 that says nothing was done. */
   readonly untilMs: number
   /** For a lock. */
   readonly mayWait: boolean

@@ -202,7 +202,7 @@ function messageOf({ id }: Hook, line: ChangeLine): Message {
 export const BACK_OFF = { firstMs: 5_000, mostMs: 15 * 60_000, parkMs: 3 * 24 * 3_600_000 }
 export type BackOff = typeof BACK_OFF
 
-/** How long to wait after so many failures: twice as long each time, and of that between half and all. `random`: 0 to 1. */
+/** Pause before the next attempt in ms: doubles with each failure, of which a random part from half to all. `random`: 0 to 1. */
 export function pauseAfter(attempts: number, { firstMs, mostMs }: BackOff, random: number): number {
   const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), mostMs)
   return Math.round(fullMs * (0.5 + random / 2))

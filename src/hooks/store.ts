@@ -8,7 +8,7 @@ import { suggest } from '../model/nearest.ts'
 import { integer, join, param, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { ACTIONS, wantsEvent } from './events.ts'
 
-/** The change does not fit the hooks that there are; the message is for an operator. */
+/** A change that the existing hooks do not allow; the message is for an operator. */
 export class HookRefused extends Error {}
 
 /** A hook as a list shows it; times in UTC, to the second. */
@@ -141,7 +141,7 @@ export class HookStore {
   }
 }
 
-/** The first lines behind a place that the events name, up to so many; null: they name nothing that there is. */
+/** Compiles the first `most` events after a position that a hook is for; null: its entities do not exist. */
 export function compileWaiting(
   events: readonly string[],
   entities: readonly Entity[],

@@ -32,7 +32,7 @@ export function touchKeys(ids: readonly string[]): Statement {
     update api_key set last_used = now() from used where api_key.id = used.id`)
 }
 
-/** The change does not fit the keys that there are; the message is for an operator. */
+/** A change that the existing keys do not allow; the message is for an operator. */
 export class KeyRefused extends Error {}
 
 /** A key as a list shows it; times in UTC, to the second. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** A certificate, those that vouch for it behind it, and its private key, as PEM texts. */
+/** A certificate chain and its private key, as PEM texts. */
 export interface Certificate {
   readonly cert: string
   readonly key: string

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
 const LOOK_MS = 250
-/** Room for so many clients, so that one that leaves does not end the shedding for one that comes. */
+/** Free descriptors at which clients are accepted again, so that one that leaves does not let one in at once. */
 const CLIENTS_MIN = 8
 
 /** How many descriptors this process may have open; infinite where the system does not say. */
@@ -21,7 +21,7 @@ export function keepDescriptors(count: number, listener: ListenSocket, onFull: (
   if (process.platform !== 'linux') return () => undefined
   const held: number[] = []
   let isFull = false
-  /** Opens and closes until so many are held. False: there are not as many. */
+  /** Opens and closes descriptors until `wanted` are held. False: there are too few. */
   function hold(wanted: number): boolean {
     try {
       while (held.length < wanted) held.push(openSync('/dev/null', 'r'))

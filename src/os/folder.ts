@@ -56,7 +56,7 @@ function makeDataFolder(path: string) {
   try {
     mkdirSync(path, { recursive: true })
   } catch {
-    // it lies on a disk that cannot be written, for example
+    // its disk may be read-only
   }
 }
 

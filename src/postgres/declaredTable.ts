@@ -2,7 +2,7 @@
 import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 
-/** A column, constraint or index: its name, and what stands behind it in SQL. */
+/** A column, constraint or index: its name and its definition in SQL. */
 export interface Part {
   readonly name: string
   readonly text: string

@@ -138,7 +138,7 @@ export async function loadSample(url: string, folder: string, wanted: boolean): 
       const [rows] = await transaction`
         select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
       if (rows?.there) return
-      // Triggers leave no lines of what Roster writes without a key.
+      // Triggers record no changes of sessions with a name of Roster's and without a key.
       await transaction`set local application_name = 'roster'`
       await transaction.unsafe(readFileSync(join(folder, SAMPLE), 'utf8'))
     }),

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { connectTo } from '../execute/connect.ts'
 
 type Connection = ReturnType<typeof connectTo>
-/** Deletes up to so many rows that are old, and returns how many. */
+/** Deletes up to `rows` old rows, and returns how many. */
 type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 
 /** Answers to writes under a key are kept for at least this long. D43 */
@@ -100,7 +100,7 @@ export class OldRows {
     private readonly kinds: readonly DeleteSlice[],
     private readonly options: Partial<typeof SLICES> = {},
   ) {
-    // The connection is there while it is used: it is none that a server has all the time.
+    // Closed when idle, so that a server does not hold this connection all the time.
     this.sql = connectTo(url, {
       max: 1,
       prepare: false,

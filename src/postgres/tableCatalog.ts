@@ -23,7 +23,7 @@ export interface FoundTable {
   readonly isRecorded: boolean
 }
 
-/** Tables of the schema that is first in the search path; those that are not there are left out. */
+/** Reads tables of the first schema of the search path; missing tables are left out. */
 export async function readTables(sql: postgres.ISql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
   const found = new Map<string, FoundTable>()
   for (const table of tables) {

@@ -5,7 +5,7 @@ const LINES_MAX = 10
 const MINUTE_MS = 60_000
 const TEXT_MAX = 2_000
 
-/** Logs statements that take `msMin` or longer, by their text, in which `$1` stands for a value; 0: none. */
+/** Logs the text of statements that take `msMin` or longer, without values; 0: none. */
 export function slowStatements(log: Log, msMin: number): (text: string, ms: number) => void {
   let sinceMs = Number.NEGATIVE_INFINITY
   let lines = 0

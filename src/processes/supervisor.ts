@@ -176,7 +176,7 @@ export class Supervisor {
     }
   }
 
-  /** Tries again until the database is there; then the workers answer. */
+  /** Retries until the database is reachable; then the workers answer requests. */
   private async awaitDatabase(url: string) {
     try {
       while (!this.isStopping && !(await this.openDatabase(url))) await Bun.sleep(AGAIN_MS)

@@ -31,7 +31,7 @@ import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker extends Ready {
-  /** Resolves when its keys are those that the database has now. */
+  /** Resolves when its keys are the database's current ones. */
   refreshKeys(): Promise<void>
   /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
   begin(cursorSecret: string): Promise<void>

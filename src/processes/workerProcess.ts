@@ -27,7 +27,7 @@ const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
 /** Time for a worker to leave, besides the time for its clients: its requests finish, its connections close. */
 const STOP_MS_MAX = 2_500
-/** Pings without an answer. Counted, not timed: when the whole machine stands still, no worker hangs. */
+/** Maximum pings without an answer. Counted, not timed: if the whole machine pauses, no worker hangs. */
 const SILENCE_MAX = 5
 /** A worker that is not ready yet may leave any number of pings unanswered. */
 const STARTING = Number.NEGATIVE_INFINITY

@@ -26,7 +26,7 @@ export interface Seeded {
   readonly rows: number
 }
 
-/** Makes rows of all entities, those that are referred to first, beside those that are there. D67 @throws SeedRefused */
+/** Adds generated rows of all entities, in the order of their references. D67 @throws SeedRefused */
 export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Seeded[]> {
   const seeded: Seeded[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
@@ -36,7 +36,7 @@ export async function seed(sql: postgres.Sql, entities: readonly Entity[], seedi
   return seeded
 }
 
-/** The plurals of those that have rows. */
+/** Returns the plurals of the entities that have rows. */
 export async function withRows(sql: postgres.Sql, entities: readonly Entity[]): Promise<string[]> {
   const found: string[] = []
   for (const { table, plural } of entities) if ((await sql`select 1 from ${sql(table)} limit 1`).length > 0) found.push(plural)

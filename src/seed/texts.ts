@@ -28,7 +28,7 @@ const FAMILIES = [
   ['Days', 'Days', 'Hours'],
 ]
 
-/** Values that depend on the one that stands in another property of the row, whose declaration names one of the left. */
+/** Values by the value of another property of the row, whose example is one of the keys. */
 const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Holiday', ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu']],
   ['Sickness', ['Cold', 'Flu', 'Back Pain']],
@@ -122,7 +122,7 @@ function mailbox(random: RandomValues): Sql {
   return sql`lower(${name}) || '.' || made.n || '@example.com'`
 }
 
-/** Telephone number of those that are reserved for films. */
+/** A telephone number of a range that is reserved for films. */
 function telephone(random: RandomValues): Sql {
   return sql`'+44 20 7946 0' || lpad((${random.below(1_000)})::text, 3, '0')`
 }
