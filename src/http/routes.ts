@@ -32,8 +32,9 @@ export function routesOf<Call>(
   const operations = new Map(
     operationsOf(entities).map((operation) => [`${operation.method} ${patternOf(operation)}`, operation]),
   )
+  const fixed = new Set(endpoints.map(([path]) => path.toLowerCase()))
   return endpoints.flatMap(([path, endpoint]) => {
-    const locate = path.includes('*') ? locateRow(path, endpoint) : locateFixed(endpoint)
+    const locate = path.includes('*') ? locateRow(path, endpoint, fixed) : locateFixed(endpoint)
     return methodsOf(endpoint).map((method) => ({
       method,
       path: `/${path.replace('*', ':id')}`,
@@ -64,17 +65,21 @@ function detailOf(operation: Operation | undefined): RouteDetail {
   }
 }
 
+const NINE = '9'.charCodeAt(0)
+
 function locateFixed<Call>(endpoint: Endpoint<Call>): Route<Call>['locate'] {
   const location = { endpoint, id: '' }
   return () => location
 }
 
-function locateRow<Call>(path: string, endpoint: Endpoint<Call>): Route<Call>['locate'] {
+/** `fixed`: the paths that are found before a row. */
+function locateRow<Call>(path: string, endpoint: Endpoint<Call>, fixed: ReadonlySet<string>): Route<Call>['locate'] {
   const star = path.indexOf('*')
   // Without what comes behind the id, which the framework's router has found there.
   const behind = path.length - star - 1
   return (target) => {
     const id = target.slice(star + 1, target.length - behind)
-    return id === '' || id.includes('/') || id.includes('%') ? null : { endpoint, id }
+    if (id === '' || id.includes('/') || id.includes('%')) return null
+    return id.charCodeAt(0) > NINE && fixed.has(path.replace('*', id).toLowerCase()) ? null : { endpoint, id }
   }
 }

@@ -248,7 +248,7 @@ function piecesOf(target: string): [string, string][] | null {
 }
 
 /** Numbers of more than 50 digits, and exponents of three, may be taken and are not described. */
-const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidAggregate|TooManyGroups)"/
+const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidAggregate|TooManyGroups)"|A stream has every row/
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 
 const ONCE = new Set(['page', 'pagesize', 'bom', 'excel', 'locale'])

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { outcomeOf } from '../support/cases.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
+import { makeKey, startServer, type TestServer } from '../support/server.ts'
+
+// Groups and figures of random summaries are held against PostgreSQL in test/properties/summaries.test.ts.
+
+const writer = makeKey({ name: 'writer', rights: 'Absences:write' })
+const limited = makeKey({ name: 'limited', limits: '2/1m' })
+let server: TestServer
+beforeAll(async () => {
+  const keys = [writer.record, limited.record]
+  server = await startServer({ databaseUrl: await createSampleDatabase(), keys, environment: { RATE_LIMIT_CLIENTS: '4' } })
+})
+afterAll(() => server.stop())
+const get = (query: string, headers?: Record<string, string>) => server.get(`/Absences/Summary${query}`, headers)
+const messageOf = async (query: string) => (await get(query)).body.Error.Message
+
+describe('a summary (D76)', () => {
+  test.each([
+    ['?groupBy=Tpye', '400 InvalidGroupBy groupBy', 'Absences have no property "Tpye". Did you mean Type?'],
+    ['?groupBy=', '400 InvalidGroupBy groupBy', 'groupBy is names of properties with commas between; one of them is empty.'],
+    [
+      '?groupBy=Period',
+      '400 InvalidGroupBy groupBy',
+      'Period is an object: give one of Period.Prefered, Period.Days or Period.Hours.',
+    ],
+    [
+      '?groupBy=month(Type)',
+      '400 InvalidGroupBy groupBy',
+      'Type is a text of at most 100 characters: month() takes a date or a date-time.',
+    ],
+    ['?groupBy=hour(Start)', '400 InvalidGroupBy groupBy', 'There is no "hour" of a date: year, quarter, month, week or day.'],
+    [
+      '?groupBy=Start,month(Start)',
+      '400 InvalidGroupBy groupBy',
+      'Start and month(Start) group by one property: give one of the two.',
+    ],
+    ['?groupBy=Id,Type,Status,Reason', '400 InvalidGroupBy groupBy', 'Rows are grouped by up to 3 properties.'],
+    ['?sum=Period.Day', '400 InvalidAggregate sum', 'Absences have no property "Period.Day". Did you mean Period.Days?'],
+    ['?average=Start', '400 InvalidAggregate average', 'Start is a date-time like 2024-01-31T09:00:00Z: average takes numbers.'],
+    ['?sort=Type', '400 InvalidSort sort', 'These groups are sorted by count, not by "Type".'],
+    [
+      '?groupBy=Type&sum=Period.Days&sort=-sum(Period.Hours)',
+      '400 InvalidSort sort',
+      'These groups are sorted by Type, count or sum(Period.Days), not by "sum(Period.Hours)". Did you mean sum(Period.Days)?',
+    ],
+    ['?PageSize=all', '400 InvalidPageSize PageSize', 'PageSize must be an integer; 5 to 1000 make a difference.'],
+    ['?page=0', '400 InvalidPage page', 'page must be an integer of 1 or more.'],
+    [
+      '?cursor=x',
+      '400 UnknownParameter cursor',
+      'A summary has no parameter "cursor". Its groups have pages by number, and the properties of groupBy.',
+    ],
+    ['?avg=Period.Days', '400 UnknownParameter avg', 'A summary has no parameter "avg". Did you mean average?'],
+    ['?group_by=Type', '400 UnknownParameter group_by', 'Absences has no parameter "group_by". Did you mean groupBy?'],
+    ['?Statsu=x', '400 UnknownParameter Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'],
+    ['?bom=1', '400 InvalidForm bom', 'bom belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
+  ])('%s is %s', async (query, outcome, message) => {
+    expect(outcomeOf(await get(query))).toBe(outcome)
+    expect(await messageOf(query)).toBe(message)
+  })
+
+  test('takes names in any case and several parameters of a name, and an aggregate of a property once', async () => {
+    const one = await get('?groupBy=Type,Month(start)&sum=period.days,Period.Days&sort=-SUM(PERIOD.days)')
+    const other = await get('?GROUPBY=type&groupBy=month(Start)&Sum=Period.Days&sort=-sum(Period.Days)')
+    expect(one.text).toBe(other.text)
+    expect(one.body[0]).toEqual({ type: 'Holiday', start: '2026-10-01T00:00:00Z', count: 2, sum: { period: { days: 7 } } })
+  })
+
+  test('has pages with links, an exact total and a tag, which is 304 until a row changes', async () => {
+    const first = await get('?groupBy=Type,month(Start)&PageSize=5')
+    const last = await get('?groupBy=Type,month(Start)&PageSize=5&page=6')
+    expect([first, last].map(({ body, headers }) => [body.length, headers.get('x-total-count')])).toEqual([
+      [5, '28'],
+      [3, '28'],
+    ])
+    expect(last.headers.get('link')).toMatch(/page=1>; rel="first", .*page=5>; rel="prev"$/)
+    const again = { 'if-none-match': first.headers.get('etag') as string }
+    expect((await get('?groupBy=Type,month(Start)&PageSize=5', again)).status).toBe(304)
+    await server.sql`update absence set type = 'Other' where id = 1`
+    expect((await get('?groupBy=Type,month(Start)&PageSize=5', again)).status).toBe(200)
+    expect((await get('?groupBy=Type,month(Start)&page=7')).body).toEqual([])
+    await server.sql`update absence set type = 'Holiday' where id = 1`
+  })
+
+  test('of no rows has no groups, and one without keys', async () => {
+    expect((await get('?Id=0&groupBy=Type')).body).toEqual([])
+    const { text } = await get('?Id=0&sum=Period.Days&average=Period.Days&minimum=Start,Type')
+    const none = '"sum":{"period":{"days":null}},"average":{"period":{"days":null}},"minimum":{"start":null,"type":null}'
+    expect(text).toBe(`[{"count":0,${none}}]`)
+  })
+
+  test('has sums that are exact where floats are not, and averages rounded half away from zero', async () => {
+    await server.sql`insert into absence (type, period_days) values ('tenth', 0.1), ('tenth', 0.2), ('half', 0.00000001), ('half', 0)`
+    const { text } = await get('?groupBy=Type&Type[]=tenth&Type[]=half&sum=Period.Days&average=Period.Days')
+    await server.sql`delete from absence where type in ('tenth', 'half')`
+    expect(text).toContain(
+      '"type":"half","count":2,"sum":{"period":{"days":0.00000001}},"average":{"period":{"days":0.00000001}}',
+    )
+    expect(text).toContain(
+      '"type":"tenth","count":2,"sum":{"period":{"days":0.30000000}},"average":{"period":{"days":0.15000000}}',
+    )
+  })
+
+  test('is a CSV or NDJSON of all groups, which take no page', async () => {
+    const csv = await get('?groupBy=Type&sum=Period.Days&locale=de', { accept: 'text/csv' })
+    expect(csv.text.split('\r\n')[0]).toBe('type;count;sum.period.days')
+    expect(csv.text).toMatch(/Holiday;18;\d+,0{8}/)
+    expect(csv.headers.get('content-disposition')).toBe('attachment; filename="AbsencesSummary.csv"')
+    const lines = await get('?groupBy=Id', { accept: 'application/x-ndjson' })
+    expect(lines.text.trimEnd().split('\n').length).toBe(36)
+    expect(outcomeOf(await get('?page=2', { accept: 'text/csv' }))).toBe('400 InvalidPage page')
+    expect((await server.send('HEAD', '/Absences/Summary', undefined, { accept: 'text/csv' })).text).toBe('')
+  })
+
+  test('needs the right to read, and is charged as a list', async () => {
+    expect(outcomeOf(await get('', writer.headers))).toBe('403 Forbidden Api')
+    expect(outcomeOf(await server.get('/Companies/Summary', writer.headers))).toBe('403 Forbidden Api')
+    const left = async () => Number((await get('?groupBy=Type', limited.headers)).headers.get('x-ratelimit-remaining'))
+    expect([await left(), await left()]).toEqual([1, 0])
+    expect(outcomeOf(await get('', limited.headers))).toBe('429 RateLimitExceeded Api')
+  })
+
+  test('is no row: other methods are 405, and a path behind it 404', async () => {
+    expect(outcomeOf(await server.patch('/Absences/Summary', {}))).toBe('405 MethodNotAllowed Api')
+    expect(outcomeOf(await server.get('/Absences/Summary/Changes'))).toBe('404 NotFound Api')
+    expect((await server.get('/absences/SUMMARY/')).status).toBe(200)
+  })
+})
