@@ -6,6 +6,7 @@ const bin = 'node_modules/.bin'
 const steps: [name: string, command: string[]][] = [
   ['format and lint', [`${bin}/biome`, 'check', '--error-on-warnings']],
   ['types', [`${bin}/tsc`]],
+  ['types of the page /explore', [`${bin}/tsc`, '-p', 'src/pages/explore']],
   ['unused code and dependencies', [`${bin}/knip`]],
 ]
 

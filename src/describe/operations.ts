@@ -24,7 +24,7 @@ export interface Operation {
 
 type Success = 'list' | 'summary' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | PageName
 /** The pages for programs that are described. */
-export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs'
+export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs' | 'explore'
 
 const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
 const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
@@ -128,6 +128,7 @@ const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 const pageOperations: readonly Operation[] = [
   page('/', 'root', ['getServer', 'What the server is', 'Its name, its version, and the addresses of its resources.']),
   page('/openapi.json', 'document', ['getDocument', 'This document', 'It can be asked for again by its ETag.']),
+  page('/explore', 'explore', ['getExplorer', 'A page to look at the data', 'Tables and summaries in a browser, with a key.']),
   page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
   page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),
   page('/errors/{code}', 'error', ['getError', 'An error code', 'What it means, why it comes, what to do, an example.'], {

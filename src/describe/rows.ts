@@ -75,11 +75,15 @@ function objectOf(members: readonly (Property | Group)[], schema: Schema, entity
 }
 
 function propertyOf(property: Property, schema: Schema, entity: Entity): Schema {
-  const { kind, writable, examples } = property
+  const { kind, writable, examples, reference } = property
   const description = describeProperty(property, entity)
+  const through = referenceCopiedBy(property, entity)
   return {
     ...schema,
     ...(description === '' ? {} : { description }),
+    // For programs, which cannot read the description.
+    ...(reference ? { 'x-references': reference.entity } : {}),
+    ...(through ? { 'x-copied-through': through.name } : {}),
     ...(kind.name === 'instant' ? { format: 'date-time' } : {}),
     ...(kind.name === 'date' ? { format: 'date' } : {}),
     ...(kind.name === 'integer' ? { format: 'int64' } : {}),
@@ -92,8 +96,13 @@ function describeProperty(property: Property, entity: Entity): string {
   if (property === entity.id) return 'Made by the server.'
   if (property.reference) return `The id of ${withArticle(property.reference.entity)}.`
   if (property.computedFrom.length > 0) return 'Made of other properties of the row.'
-  const reference = entity.properties.find((other) => other.reference?.copy?.column === property.column)
+  const reference = referenceCopiedBy(property, entity)
   return reference ? `Copied from the row that \`${reference.path.join('.')}\` names.` : ''
+}
+
+/** The reference that a property is copied through; undefined: it is no copy. */
+function referenceCopiedBy({ column }: Property, { properties }: Entity): Property | undefined {
+  return properties.find(({ reference }) => reference?.copy?.column === column)
 }
 
 /** `{anyOf: [{type: 'string'}, {type: 'null'}]}` → `{type: ['string', 'null']}` */

@@ -112,7 +112,7 @@ function pageSuccesses(page: PageName, isUnlimited: boolean): Record<string, Sch
 /** Programs get JSON, and browsers HTML where there is a page for people too. */
 function contentOf(page: PageName): Schema {
   const html = { 'text/html': { schema: text } }
-  if (page === 'docs') return html
+  if (page === 'docs' || page === 'explore') return html
   const { content } = json(pageSchemas[page])
   return page === 'document' ? content : { ...content, ...html }
 }
@@ -132,7 +132,7 @@ const errorKind = {
 }
 const texts = { type: 'object', additionalProperties: text }
 
-const pageSchemas: Readonly<Record<Exclude<PageName, 'docs'>, Schema>> = {
+const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema>> = {
   root: object({ name: text, version: text, resources: { type: 'object', additionalProperties: uri } }),
   live: object({ status: { const: 'live' } }),
   ready: object({ status: { const: 'ready' } }),

@@ -63,6 +63,7 @@ ${body}
 export function layOut({ title, root, main }: Page): StoredBody {
   const body = html`<nav aria-label="Roster">
 <a href="${root}">Roster</a>
+<a href="${root}explore">Explore</a>
 <a href="${root}docs">Docs</a>
 <a href="${root}errors">Errors</a>
 <a href="${root}openapi.json">OpenAPI</a>

@@ -10,6 +10,7 @@ import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { docsPage } from './docsPage.ts'
 import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from './errorPages.ts'
+import { exploreFiles, explorePage } from './explorePage.ts'
 import { html, layOut, PAGE_CACHE, rootOf } from './layout.ts'
 import { SCALAR_FILE, scalarReply } from './scalar.ts'
 
@@ -64,6 +65,12 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
         () => errorJson(kind, baseUrl()),
       )(request)
     },
+    explore: ({ headers, path }) => keep(`explore ${rootOf(path)}`, () => explorePage(rootOf(path))).reply(headers),
+    'explore/{file}': ({ headers, id }) => {
+      const file = Object.hasOwn(exploreFiles, id) ? exploreFiles[id] : undefined
+      if (file === undefined) throw new ApiError('NotFound', 'There is no such file.')
+      return file(headers)
+    },
     docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
     'docs/{file}': ({ headers, id }) => {
       if (id === SCALAR_FILE) return scalarReply(headers)
@@ -93,6 +100,7 @@ function landingPage(entities: readonly Entity[], baseUrl: string, root: string)
   const main = html`<h1>Roster ${version}</h1>
 <p>This is an HTTP API for people data. Its lists are filtered by any property, sorted and paged, with exact totals; rows are
 read, created, replaced, changed and deleted. Requests and answers are JSON.</p>
+<p><a href="${root}explore">Explore the data</a>: tables and sums in the browser, with a key.</p>
 <h2>Resources</h2>
 <ul>
 ${resources}</ul>

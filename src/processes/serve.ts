@@ -83,6 +83,7 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const lines = [`Roster ${version} listens on ${url}, ready in ${seconds} s; ${processes}, process ${process.pid}`]
   const file = developmentKeyFile(config.dataDir)
   if (developmentKey) lines.push(`Key for development: ${isShown ? developmentKey : `in ${file}`}`)
+  if (developmentKey && isShown) lines.push(`Look at the data: ${url}/explore#key=${developmentKey}`)
   if (adminUrl) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (!hasKeys) lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
   const query = config.entitiesDir === null ? '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5' : '/'

@@ -11,7 +11,7 @@ for (const [, floor, rooms = ''] of MAP.matchAll(/^\| (\d+) \| ([^|]*) \|/gm))
   for (const [, room = ''] of rooms.matchAll(/`([\w.]+)\/?`/g)) floors.set(room, Number(floor))
 
 const roomOf = (file: string) => file.split('/')[0] as string
-const files = [...new Bun.Glob('**/*.{ts,mjs}').scanSync(SOURCE)]
+const files = [...new Bun.Glob('**/*.{ts,tsx,mjs}').scanSync(SOURCE)]
 
 /** What each file imports of src, types too. */
 const imports = new Map(

@@ -62,7 +62,7 @@ test('app.routes has the operations of the OpenAPI document', () => {
 test('what no operation describes is hidden: files of pages, and the wildcard', () => {
   const hidden = appOf().routes.filter(({ method, hooks }) => method !== 'HEAD' && hooks.detail.hide)
   expect(hidden.map(({ path }) => path)).toContain('/*')
-  for (const { path } of hidden) expect(path).toMatch(/^\/(\*|docs\/:id|favicon\.ico|robots\.txt)$/)
+  for (const { path } of hidden) expect(path).toMatch(/^\/(\*|(docs|explore)\/:id|favicon\.ico|robots\.txt)$/)
 })
 
 describe('a documented path and another spelling of it are answered alike', () => {

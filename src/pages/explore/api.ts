@@ -1,0 +1,114 @@
+import { useEffect, useState } from 'preact/hooks'
+import { forgetKey, keyStore } from './key.ts'
+import type { Row } from './resources.ts'
+
+/** The server's root, from which this page comes, whatever name it has for itself. */
+export const ROOT = new URL(document.querySelector<HTMLElement>('#explore')?.dataset.root ?? './', location.href).href.replace(
+  /[#?].*$/,
+  '',
+)
+
+/** An answer that is no success, with the API's own words. */
+export class Problem extends Error {
+  constructor(
+    message: string,
+    readonly status = 0,
+    readonly code = '',
+    readonly target = '',
+    /** Seconds until the server can answer; null: asking again does not help. */
+    readonly retryAfter: number | null = null,
+  ) {
+    super(message)
+  }
+}
+
+/** Sends a request with the key. A key that is not valid is forgotten. @throws Problem */
+export async function send(path: string, options: RequestInit = {}): Promise<Response> {
+  const { key } = keyStore.value
+  const headers = { Authorization: `ApiKey ${key}`, Accept: 'application/json', ...options.headers }
+  const response = await fetch(ROOT + path, { ...options, headers }).catch((error) => {
+    if (options.signal?.aborted) throw error
+    throw new Problem('The server does not answer. Is it running, and reached from here?', 0, '', '', 5)
+  })
+  if (response.ok) return response
+  const problem = await problemOf(response)
+  if (response.status === 401 && keyStore.value.key === key) forgetKey(problem.message)
+  throw problem
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const { status, headers } = response
+  const { Code = '', Target = '', Message = '' } = (await response.json().catch(() => null))?.Error ?? {}
+  const seconds = Number(headers.get('retry-after') ?? 5)
+  const retryAfter = status === 429 || status === 503 ? Math.max(1, seconds) : null
+  return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter)
+}
+
+/** Reads JSON; a number that a double would round is its text. */
+function parseExact(text: string) {
+  const exact = (_: string, value: unknown, context?: { source?: string }) => {
+    if (typeof value !== 'number' || context?.source === undefined) return value
+    const digits = context.source.replace(/[-.]|e.*$/gi, '').replace(/^0+|0+$/g, '')
+    return digits.length > 15 ? context.source : value
+  }
+  return JSON.parse(text, exact as (name: string, value: unknown) => unknown)
+}
+
+/** A page of rows or groups. */
+export interface Page {
+  readonly rows: readonly Row[]
+  readonly total: number
+  /** Page and cursor of `first`, `previous`, `next` and `last`. */
+  readonly links: Readonly<Record<string, { page: string; cursor: string }>>
+}
+
+export async function readPage(response: Response): Promise<Page> {
+  const links: Record<string, { page: string; cursor: string }> = {}
+  for (const [, url = '', relation = ''] of (response.headers.get('location') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)) {
+    const parameters = new URL(url, ROOT).searchParams
+    links[relation] = { page: parameters.get('page') ?? '1', cursor: parameters.get('cursor') ?? '' }
+  }
+  return { rows: parseExact(await response.text()), total: Number(response.headers.get('x-total-count')), links }
+}
+
+/** The state of a question to the API; the last answer stays until the next one has come. */
+export interface Asked<T> {
+  readonly answer: T | null
+  readonly problem: Problem | null
+  /** 0: in time; 1: later than 150 ms; 2: later than 500 ms. */
+  readonly lateness: 0 | 1 | 2
+  /** Asks again. */
+  retry(): void
+}
+
+/** Hook: asks when `path` changes; null: nothing. `also`: another reason to ask again. */
+export function useAnswer<T>(path: string | null, read: (response: Response) => Promise<T>, also = '', method = 'GET'): Asked<T> {
+  const [state, setState] = useState<{ answer: T | null; problem: Problem | null }>({ answer: null, problem: null })
+  const [lateness, setLateness] = useState<0 | 1 | 2>(0)
+  const [attempt, setAttempt] = useState(0)
+  useEffect(() => {
+    if (path === null) return
+    const controller = new AbortController()
+    const timers = [setTimeout(() => setLateness(1), 150), setTimeout(() => setLateness(2), 500)]
+    const end = () => {
+      timers.forEach(clearTimeout)
+      setLateness(0)
+    }
+    send(path, { method, signal: controller.signal })
+      .then(read)
+      .then((answer) => !controller.signal.aborted && setState({ answer, problem: null }))
+      .catch((problem) => !controller.signal.aborted && setState(({ answer }) => ({ answer, problem: asProblem(problem) })))
+      .finally(() => !controller.signal.aborted && end())
+    return () => {
+      controller.abort()
+      end()
+    }
+  }, [path, also, attempt])
+  return { ...state, lateness, retry: () => setAttempt(attempt + 1) }
+}
+
+const asProblem = (error: unknown) => (error instanceof Problem ? error : new Problem(String(error)))
+
+/** Reads the total of a list. */
+export const readTotal = async (response: Response) => Number(response.headers.get('x-total-count'))
+export const readJson = async (response: Response) => parseExact(await response.text())

@@ -1,0 +1,121 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Problem, ROOT } from './api.ts'
+import { forgetKey, keepKey, keyStore } from './key.ts'
+import { type Resource, resourcesOf } from './resources.ts'
+import { ResourceView } from './resourceView.tsx'
+import { emptyView, go, printView, viewStore } from './view.ts'
+
+/** The whole page. */
+export function App() {
+  const { key, refusal } = keyStore.use()
+  const view = viewStore.use()
+  const [resources, setResources] = useState<readonly Resource[]>([])
+  const [problem, setProblem] = useState<Problem | null>(null)
+  useEffect(() => {
+    fetch(`${ROOT}openapi.json`)
+      .then(async (response) => setResources(resourcesOf(await response.json())))
+      .catch(() => setProblem(new Problem('The API’s description could not be loaded. Reload this page in a while.')))
+  }, [])
+  const resource = resources.find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
+  useEffect(() => {
+    if (view.resource === '' && resources[0]) go(emptyView(resources[0].plural), false)
+    document.title = `${resource ? `${resource.plural} – ` : ''}Roster`
+  }, [view.resource, resources])
+  return (
+    <>
+      <header>
+        <a class="home" href={ROOT}>
+          Roster
+        </a>
+        {key !== null && (
+          <>
+            <nav aria-label="Resources">
+              {resources.map((one) => (
+                <a
+                  key={one.plural}
+                  class="tab"
+                  aria-current={one === resource ? 'page' : undefined}
+                  href={printView(emptyView(one.plural))}
+                >
+                  {one.plural}
+                </a>
+              ))}
+            </nav>
+            <select
+              class="menu"
+              aria-label="Resource"
+              value={resource?.plural}
+              onChange={({ currentTarget: { value } }) => go(emptyView(value))}
+            >
+              {resources.map(({ plural }) => (
+                <option key={plural}>{plural}</option>
+              ))}
+            </select>
+          </>
+        )}
+        <span class="grow" />
+        <a href={`${ROOT}docs`}>Docs</a>
+        {key !== null && (
+          <span class="key">
+            <span>Key {key.slice(0, 10)}… </span>
+            <button type="button" class="link" onClick={() => forgetKey()}>
+              Forget
+            </button>
+          </span>
+        )}
+      </header>
+      <main>
+        {problem && <p class="hint">{problem.message}</p>}
+        {key === null ? (
+          <KeyForm refusal={refusal} />
+        ) : (
+          resource && <ResourceView key={`${resource.plural} ${view.tab}`} {...{ resources, resource, view }} />
+        )}
+        {key !== null && resources.length > 0 && !resource && view.resource !== '' && (
+          <p>
+            There is no resource <bdi>{view.resource}</bdi>.
+          </p>
+        )}
+      </main>
+    </>
+  )
+}
+
+/** Asks for a key, and says what one is. */
+function KeyForm({ refusal }: { readonly refusal: string }) {
+  const [text, setText] = useState('')
+  const submit = (event: Event) => {
+    event.preventDefault()
+    // As it is copied from a header, or from a line of a file.
+    const key = text.trim().replace(/^apikey\s+/i, '')
+    if (key !== '') keepKey(key)
+  }
+  return (
+    <form class="ask" onSubmit={submit}>
+      <h1>Look at the data</h1>
+      <p>
+        A key says what you may read. The operator of this server issues keys. For development, <code>npm start</code> prints a
+        link with its own key, and keeps it in <code>.data/development.key</code>.
+      </p>
+      <label for="key">Key</label>
+      <div class="bar">
+        <input
+          id="key"
+          type="password"
+          autocomplete="off"
+          value={text}
+          aria-describedby="refusal"
+          onInput={({ currentTarget: { value } }) => setText(value)}
+          ref={(field) => field?.focus()}
+        />
+        <button type="submit" class="button primary">
+          Continue
+        </button>
+      </div>
+      <p class="hint" id="refusal" role="alert">
+        {refusal}
+      </p>
+      <p class="count">This page only reads. The key stays in this tab, and ends with it.</p>
+    </form>
+  )
+}

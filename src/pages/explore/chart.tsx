@@ -1,0 +1,214 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { formatShort } from './format.ts'
+import type { Chart } from './pivot.ts'
+
+interface Props extends Chart {
+  readonly style: 'stacked' | 'grouped' | 'line'
+  /** Bars that lie down have names at their left. */
+  readonly isLying: boolean
+  /** Words for readers who do not see it. */
+  readonly title: string
+  format(value: number): string
+}
+
+const HEIGHT = 330
+const [TOP, BOTTOM] = [16, 34]
+
+/** A chart as wide as the window: bars that stand or lie, grouped or stacked, or lines. */
+export function ChartView(props: Props) {
+  const { bars, series, otherSeries, isLying, title } = props
+  const frame = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(800)
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(280, Math.floor(entry?.contentRect.width ?? 800))))
+    observer.observe(frame.current as Element)
+    return () => observer.disconnect()
+  }, [])
+  const colours = series.map((_, place) => (place === otherSeries ? 'others' : `s${place}`))
+  const drawn = { ...props, colours, width }
+  const height = isLying ? lyingHeight(props) : HEIGHT
+  return (
+    <div class="chart">
+      {series.length > 1 && (
+        <div class="legend">
+          {series.map((name, place) => (
+            <span key={name}>
+              <i class={colours[place]} />
+              <bdi>{name}</bdi>
+            </span>
+          ))}
+        </div>
+      )}
+      <div ref={frame}>
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          width={width}
+          height={height}
+          role="img"
+          aria-label={`${title}; ${bars.length} bars`}
+        >
+          {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
+        </svg>
+      </div>
+    </div>
+  )
+}
+
+interface Drawn extends Props {
+  readonly colours: readonly string[]
+  readonly width: number
+}
+
+/** Lowest and highest value of an axis, and its lines: 1, 2 or 5 times a power of ten apart. */
+function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
+  const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0)
+  const ends = values.flatMap((row) => {
+    const numbers = row.map((value) => value ?? 0)
+    return style === 'stacked' ? [sum(numbers.filter((one) => one > 0)), sum(numbers.filter((one) => one < 0))] : numbers
+  })
+  const [low, high] = ends.reduce(([least, most], end) => [Math.min(least, end), Math.max(most, end)], [0, 0])
+  const rough = (high - low || 1) / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = ([1, 2, 5, 10].find((times) => times * power >= rough) ?? 10) * power
+  const [from, to] = [Math.floor(low / step) * step, Math.max(Math.ceil(high / step), 1) * step]
+  return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, place) => from + place * step) }
+}
+
+/** Begin and end of each value on the axis: on top of each other, or side by side from zero. */
+function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
+  let [up, down] = [0, 0]
+  return row.map((value) => {
+    if (!isStacked) return [0, value ?? 0]
+    const start = (value ?? 0) < 0 ? down : up
+    if ((value ?? 0) < 0) down += value ?? 0
+    else up += value ?? 0
+    return [start, start + (value ?? 0)]
+  })
+}
+
+function Standing(props: Drawn) {
+  const { bars, series, values, style, colours, width, format } = props
+  const { from, to, lines } = axisOf(props)
+  const left = 12 + 7 * Math.max(...lines.map((line) => formatShort(line).length))
+  const y = (value: number) => HEIGHT - BOTTOM - ((value - from) / (to - from)) * (HEIGHT - BOTTOM - TOP)
+  const band = (width - left) / Math.max(1, bars.length)
+  const middle = (bar: number) => left + band * (bar + 0.5)
+  const step = Math.ceil((7 * Math.max(...bars.map((bar) => bar.length)) + 10) / band)
+  // What has no date comes last, and is named.
+  const isNone = bars.at(-1) === 'no value'
+  const whole = style === 'grouped' ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
+  const thick = style === 'grouped' ? whole / series.length : whole
+  return (
+    <>
+      {lines.map((line) => (
+        <g key={line}>
+          <line x1={left} x2={width} y1={y(line)} y2={y(line)} class="axis" />
+          <text x={left - 8} y={y(line) + 4} text-anchor="end">
+            {formatShort(line)}
+          </text>
+        </g>
+      ))}
+      {style === 'line'
+        ? series.map((name, one) => (
+            <polyline
+              key={name}
+              class={`${colours[one]} line`}
+              points={values.flatMap((row, bar) => (row[one] == null ? [] : `${middle(bar)},${y(row[one])}`)).join(' ')}
+            />
+          ))
+        : values.map((row, bar) =>
+            spansOf(row, style === 'stacked').map(
+              ([start, end], one) =>
+                start !== end && (
+                  <rect
+                    key={`${bar} ${one}`}
+                    class={colours[one]}
+                    x={middle(bar) - whole / 2 + (style === 'grouped' ? one * thick : 0)}
+                    width={Math.max(1, thick - (style === 'grouped' ? 1 : 0))}
+                    y={Math.min(y(start), y(end)) + 0.5}
+                    height={Math.max(0.5, Math.abs(y(start) - y(end)) - 1)}
+                    rx={1.5}
+                  />
+                ),
+            ),
+          )}
+      {bars.map((bar, place) => (
+        <g key={bar}>
+          {(place === bars.length - 1
+            ? place % step === 0 || isNone
+            : place % step === 0 && !(isNone && bars.length - 1 - place < step)) && (
+            <text x={middle(place)} y={HEIGHT - 12} text-anchor="middle">
+              {bar}
+            </text>
+          )}
+          <rect class="hover" x={left + band * place} width={band} y={TOP} height={HEIGHT - BOTTOM - TOP}>
+            <title>{titleOf(bar, series, values[place] ?? [], format)}</title>
+          </rect>
+        </g>
+      ))}
+    </>
+  )
+}
+
+function titleOf(
+  bar: string,
+  series: readonly string[],
+  row: readonly (number | null)[],
+  format: (value: number) => string,
+): string {
+  const parts = row.flatMap((value, place) =>
+    value === null ? [] : `${series.length > 1 ? `${series[place]}: ` : ''}${format(value)}`,
+  )
+  return [bar, ...(parts.length > 0 ? parts : ['–'])].join('\n')
+}
+
+const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
+  style === 'grouped' ? Math.max(24, 10 * series.length + 8) : 26
+const lyingHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
+
+function Lying(props: Drawn) {
+  const { bars, series, values, style, colours, width, format } = props
+  const { from, to } = axisOf(props)
+  const left = Math.min(220, Math.round(width * 0.32))
+  const band = thicknessOf(props)
+  const isStacked = style !== 'grouped'
+  const x = (value: number) => left + ((value - from) / (to - from)) * (width - left - 96)
+  const thick = isStacked ? band - 8 : (band - 8) / series.length
+  const fitting = Math.floor(left / 7.5)
+  return (
+    <>
+      {bars.map((bar, place) => {
+        const row = values[place] ?? []
+        const spans = spansOf(row, isStacked)
+        const end = Math.max(0, ...spans.flat())
+        const total = row.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+        return (
+          <g key={bar}>
+            <text x={left - 10} y={place * band + band / 2 + 4} text-anchor="end">
+              {bar.length > fitting ? `${bar.slice(0, fitting - 1)}…` : bar}
+            </text>
+            {spans.map(([start, until], one) => (
+              <rect
+                key={series[one]}
+                class={bar === 'others' && series.length === 1 ? 'others' : colours[one]}
+                x={Math.min(x(start), x(until))}
+                width={Math.max(0, Math.abs(x(until) - x(start)) - (isStacked ? 1 : 0))}
+                y={place * band + 4 + (isStacked ? 0 : one * thick)}
+                height={Math.max(1, thick - (isStacked ? 0 : 1))}
+                rx={1.5}
+              />
+            ))}
+            {isStacked && (
+              <text x={x(end) + 8} y={place * band + band / 2 + 4}>
+                {format(total)}
+              </text>
+            )}
+            <rect class="hover" x={0} width={width} y={place * band} height={band}>
+              <title>{titleOf(bar, series, row, format)}</title>
+            </rect>
+          </g>
+        )
+      })}
+    </>
+  )
+}

@@ -1,0 +1,246 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Problem, readJson, useAnswer } from './api.ts'
+import { findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { changed, type Filter, go, printQuery, type View } from './view.ts'
+import { choiceOf, choicesOf, inWords } from './words.ts'
+
+interface Props {
+  readonly resource: Resource
+  readonly view: View
+  readonly problem: Problem | null
+}
+
+/** Returns whether the API's words are about this filter. */
+export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
+  problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
+
+/** The filters as chips, and a form to add or change one. */
+export function Filters({ resource, view, problem }: Props) {
+  const [edited, edit] = useState<number | null>(null)
+  const adds = useRef<HTMLButtonElement>(null)
+  const { filters } = view
+  const apply = (place: number, filter: Filter | null) => {
+    edit(null)
+    go(changed(view, { filters: filters.toSpliced(place, 1, ...(filter ? [filter] : [])) }))
+    adds.current?.focus()
+  }
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || isTyping(event)) return
+      event.preventDefault()
+      edit(filters.length)
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [filters.length])
+  const lastRefused = filters.findLastIndex((filter) => isRefused(filter, problem))
+  return (
+    <>
+      {filters.map((filter, place) => {
+        const [name, operator, value] = inWords(resource, filter)
+        return (
+          <span key={place} class="field">
+            <span class={`chip${isRefused(filter, problem) ? ' bad' : ''}`}>
+              <button type="button" onClick={() => edit(place)}>
+                {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
+              </button>
+              <button type="button" aria-label={`Remove ${name} ${operator} ${value}`} onClick={() => apply(place, null)}>
+                ×
+              </button>
+            </span>
+            {place === lastRefused && (
+              <span class="hint" role="alert">
+                {problem?.message}
+              </span>
+            )}
+          </span>
+        )
+      })}
+      <span class="anchor">
+        <button type="button" class="button add" ref={adds} aria-keyshortcuts="/" onClick={() => edit(filters.length)}>
+          + Filter
+        </button>
+        {edited !== null && (
+          <FilterForm
+            key={edited}
+            resource={resource}
+            filter={filters[edited] ?? null}
+            apply={(filter) => apply(edited, filter)}
+            close={() => {
+              edit(null)
+              adds.current?.focus()
+            }}
+          />
+        )}
+      </span>
+    </>
+  )
+}
+
+/** Returns whether a key that was pressed goes into a field. */
+export const isTyping = ({ target }: Event) => target instanceof Element && target.matches('input, select, textarea')
+
+interface FormProps {
+  readonly resource: Resource
+  readonly filter: Filter | null
+  apply(filter: Filter): void
+  close(): void
+}
+
+function FilterForm({ resource, filter, apply, close }: FormProps) {
+  const first = resource.properties.find(({ kind }) => kind === 'text' || kind === 'oneOf') ?? resource.properties[0]
+  const [property, choose] = useState((filter && findProperty(resource, filter.name)) ?? (first as Property))
+  const [operator, setOperator] = useState(
+    filter ? choiceOf(property, filter) : (choicesOf(property)[0] as ReturnType<typeof choiceOf>),
+  )
+  const isAny = operator.sign === '[]'
+  const [picked, pick] = useState<readonly string[]>(filter && isAny ? filter.values : [])
+  const [text, setText] = useState(filter && !isAny ? (filter.values[0] ?? '') : '')
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.querySelector<HTMLElement>(filter ? '.value' : 'select')?.focus(), [])
+  const take = (name: string) => {
+    const next = findProperty(resource, name) as Property
+    choose(next)
+    setOperator(choicesOf(next).find(({ words }) => words === operator.words) ?? (choicesOf(next)[0] as typeof operator))
+    pick([])
+    setText(next.kind === 'boolean' ? 'true' : '')
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const values = isAny ? [...picked, ...(text === '' ? [] : [text])] : [operator.operand ? text : '']
+    // A value is added first; an empty field applies.
+    if (isAny && text !== '' && (event as SubmitEvent).submitter?.className === 'adds') {
+      pick(values)
+      setText('')
+    } else apply({ name: property.name, sign: operator.sign, values: values.length === 0 ? [''] : values })
+  }
+  return (
+    <form
+      class="popover"
+      ref={form}
+      aria-label="Filter"
+      onSubmit={submit}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && !operator.operand) submit(event)
+        if (event.key !== 'Escape') return
+        event.stopPropagation()
+        close()
+      }}
+    >
+      <select aria-label="Property" value={property.name} onChange={(event) => take(event.currentTarget.value)}>
+        {resource.properties.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Operator"
+        value={operator.words}
+        onChange={({ currentTarget: { value } }) =>
+          setOperator(choicesOf(property).find(({ words }) => words === value) ?? operator)
+        }
+      >
+        {choicesOf(property).map(({ words }) => (
+          <option key={words}>{words}</option>
+        ))}
+      </select>
+      {picked.map((value) => (
+        <button
+          type="button"
+          key={value}
+          aria-label={`Remove ${value}`}
+          onClick={() => pick(picked.filter((one) => one !== value))}
+        >
+          {value} ×
+        </button>
+      ))}
+      {operator.operand && <ValueField resource={resource} property={property} value={text} setValue={setText} />}
+      {isAny && (
+        <button type="submit" class="adds">
+          Add
+        </button>
+      )}
+      <button type="submit" class="button primary">
+        Apply
+      </button>
+      <button type="button" class="button" onClick={close}>
+        Cancel
+      </button>
+    </form>
+  )
+}
+
+interface FieldProps {
+  readonly resource: Resource
+  readonly property: Property
+  readonly value: string
+  setValue(value: string): void
+}
+
+/** A field for a value by its kind: yes or no, a day and a time in UTC, or a text with frequent values. */
+function ValueField({ resource, property, value, setValue }: FieldProps) {
+  const { kind } = property
+  const shared = { class: 'value', onInput: (event: { currentTarget: { value: string } }) => setValue(event.currentTarget.value) }
+  if (kind === 'boolean')
+    return (
+      <select aria-label="Value" {...shared} value={value}>
+        <option value="true">yes</option>
+        <option value="false">no</option>
+      </select>
+    )
+  if (kind === 'date') return <input type="date" aria-label="Value" {...shared} value={value} />
+  if (kind === 'instant') {
+    const [day = '', time = ''] = value.replace('Z', '').split('T')
+    const join = (newDay: string, newTime: string) => setValue(newDay && `${newDay}T${(newTime || '00:00:00').padEnd(8, ':00')}Z`)
+    return (
+      <>
+        <input
+          type="date"
+          class="value"
+          aria-label="Day"
+          value={day}
+          onInput={(event) => join(event.currentTarget.value, time)}
+        />
+        <input
+          type="time"
+          aria-label="Time, UTC"
+          value={time.slice(0, 5)}
+          onInput={(event) => join(day, event.currentTarget.value)}
+        />
+      </>
+    )
+  }
+  return (
+    <>
+      <input
+        aria-label="Value"
+        {...shared}
+        value={value}
+        list="frequent"
+        autocomplete="off"
+        inputMode={kind === 'text' || kind === 'oneOf' ? 'text' : 'decimal'}
+      />
+      <Frequent resource={resource} property={property} />
+    </>
+  )
+}
+
+/** Suggests the values that most rows have, by the counts of a summary, and those that the document names. */
+function Frequent({ resource, property }: { readonly resource: Resource; readonly property: Property }) {
+  const isAsked = resource.hasSummary && property.kind === 'text'
+  const query = printQuery([
+    ['groupBy', property.name],
+    ['sort', '-count'],
+    ['PageSize', '20'],
+  ])
+  const { answer } = useAnswer<Row[]>(isAsked ? `${resource.plural}/Summary?${query}` : null, readJson)
+  const found = (answer ?? []).map((group) => valueIn(group, property)).filter((value) => value !== null && value !== '')
+  return (
+    <datalist id="frequent">
+      {[...new Set([...found.map(String), ...property.values])].map((value) => (
+        <option key={value} value={value} />
+      ))}
+    </datalist>
+  )
+}

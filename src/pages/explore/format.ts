@@ -1,0 +1,50 @@
+import type { Kind, Property } from './resources.ts'
+
+const UTC = { timeZone: 'UTC' } as const
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC })
+const instants = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', ...UTC })
+const seconds = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', ...UTC })
+const months = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', ...UTC })
+const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 8 })
+const plain = new Intl.NumberFormat()
+const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 2 })
+
+/** A whole number in the reader's format. */
+export const formatCount = (count: number) => plain.format(count)
+/** A number of few digits, for an axis. */
+export const formatShort = (number: number) => (Math.abs(number) < 10_000 ? plain.format(number) : short.format(number))
+/** Exact also for a text of digits that no double has. */
+export const formatDecimal = (value: string | number) => decimals.format(value as number)
+
+/** A value as people read it, by the kind of its property; dates in UTC. */
+export function formatValue({ kind, name, references }: Property, value: string | number | boolean): string {
+  if (kind === 'decimal') return formatDecimal(value as number)
+  if (kind === 'integer') return name === 'Id' || references !== null ? String(value) : plain.format(value as number)
+  if (kind === 'boolean') return value ? 'yes' : 'no'
+  return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value)) : String(value)
+}
+
+/** A date, or a date-time with as much of the time as it has; what is neither stays as it is. */
+export function formatDate(kind: Kind, text: string): string {
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime()) || !/^\d{4}-/.test(text)) return text
+  if (kind === 'date') return dates.format(date)
+  return (date.getUTCSeconds() === 0 ? instants : seconds).format(date)
+}
+
+/** Midnight is a day, in filters: `1 Jan 2026`. */
+export function formatOperand(property: Property | undefined, text: string): string {
+  if (property?.kind === 'boolean') return text === 'true' ? 'yes' : text === 'false' ? 'no' : text
+  if (property?.kind === 'date' || /T00:00:00Z$/.test(text)) return formatDate('date', text)
+  return property?.kind === 'instant' ? formatDate('instant', text) : text
+}
+
+/** A year, quarter, month, week or day by its first instant. */
+export function formatUnit(unit: string, text: string): string {
+  const date = new Date(text)
+  const year = date.getUTCFullYear()
+  if (unit === 'year') return String(year)
+  if (unit === 'quarter') return `Q${Math.floor(date.getUTCMonth() / 3) + 1} ${year}`
+  if (unit === 'month') return months.format(date)
+  return unit === 'week' ? `Week of ${dates.format(date)}` : dates.format(date)
+}

@@ -1,0 +1,162 @@
+import { type Page, readPage, send } from './api.ts'
+import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
+import { type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { type Filter, filterPairs, printQuery, type View } from './view.ts'
+
+const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
+type Unit = (typeof UNITS)[number]
+/** A property that groups are formed by, of a date by its year or a part of it. */
+export interface Dimension {
+  /** `Type` or `month(Start)` */
+  readonly name: string
+  readonly words: string
+  readonly unit: Unit | null
+  readonly property: Property
+}
+
+/** A number of each group. */
+export interface Measure {
+  /** `count` or `sum(Period.Days)` */
+  readonly name: string
+  readonly words: string
+  readonly calculation: 'count' | 'sum' | 'average' | 'minimum' | 'maximum'
+  readonly property: Property | null
+}
+
+/** Dimensions of a resource: first the months of its dates, which are asked for most. */
+export function dimensionsOf({ properties }: Resource): Dimension[] {
+  return properties.flatMap((property): Dimension[] => {
+    const isDate = property.kind === 'date' || property.kind === 'instant'
+    if (!isDate) return [{ name: property.name, words: property.label, unit: null, property }]
+    return UNITS.map((unit) => ({ name: `${unit}(${property.name})`, words: `${unit} of ${property.label}`, unit, property }))
+  })
+}
+
+export function measuresOf({ properties }: Resource): Measure[] {
+  const numbers = properties.filter(
+    ({ kind, name, references }) => kind === 'decimal' || (kind === 'integer' && name !== 'Id' && !references),
+  )
+  const calculations = ['sum', 'average', 'minimum', 'maximum'] as const
+  return [
+    { name: 'count', words: 'count', calculation: 'count', property: null },
+    ...calculations.flatMap((calculation) =>
+      numbers.map((property) => ({
+        ...{ name: `${calculation}(${property.name})`, words: `${calculation} of ${property.label}`, calculation, property },
+      })),
+    ),
+  ]
+}
+
+/** Question of a view to the summary; parts that the address does not name have a default. */
+export interface Question {
+  readonly measure: Measure
+  readonly by: Dimension
+  readonly and: Dimension | null
+}
+
+export function questionOf(resource: Resource, view: View): Question {
+  const dimensions = dimensionsOf(resource)
+  const named = (name: string) => dimensions.find((one) => one.name.toLowerCase() === name.toLowerCase())
+  const first = dimensions.find(({ unit }) => unit === 'month') ?? dimensions.find(({ property }) => property.name !== 'Id')
+  const measures = measuresOf(resource)
+  const by = named(view.by) ?? first ?? (dimensions[0] as Dimension)
+  const and = named(view.and)
+  return {
+    measure: measures.find(({ name }) => name.toLowerCase() === view.show.toLowerCase()) ?? (measures[0] as Measure),
+    by,
+    and: and && and.property !== by.property ? and : null,
+  }
+}
+
+/** Returns whether values of groups add up to the value of all; the API sorts groups by these alone. */
+export const isAdditive = ({ calculation }: Measure) => calculation === 'count' || calculation === 'sum'
+
+/** Path of a summary's request. `parts` are added: sort, page. */
+export function summaryPath(
+  resource: Resource,
+  view: View,
+  question: Partial<Question>,
+  parts: readonly [string, string][],
+): string {
+  const { measure, by, and } = question
+  const dimensions = [by, and].flatMap((one) => one?.name ?? [])
+  return `${resource.plural}/Summary?${printQuery([
+    ...filterPairs(view.filters),
+    ...(dimensions.length > 0 ? ([['groupBy', dimensions.join(',')]] as const) : []),
+    ...(measure?.property ? ([[measure.calculation, measure.property.name]] as const) : []),
+    ...parts,
+  ])}`
+}
+
+/** Value of a measure in a group. */
+export function measured(group: Row, { calculation, property }: Measure): string | number | null {
+  if (!property) return group.count as number
+  return valueIn(group, { path: [calculation, ...property.path] }) as string | number | null
+}
+
+/** Counts, and sums and extremes of whole numbers, are whole. */
+export function formatMeasured({ calculation, property }: Measure, value: string | number): string {
+  const isWhole = property === null || (property.kind === 'integer' && calculation !== 'average')
+  return isWhole ? formatCount(value as number) : formatDecimal(value)
+}
+
+/** Words for a group's place in a dimension. */
+export function placeOf(group: Row, { property, unit }: Dimension): string {
+  const value = valueIn(group, property)
+  if (value === null) return 'no value'
+  return unit ? formatUnit(unit, String(value)) : formatValue(property, value)
+}
+
+/** Filters that the rows of a group meet. */
+export function filtersOf(group: Row, dimensions: readonly (Dimension | null)[]): Filter[] {
+  return dimensions.flatMap((dimension) => {
+    if (!dimension) return []
+    const { property, unit } = dimension
+    const { name, kind } = property
+    const value = valueIn(group, property)
+    if (value === null) return [{ name, sign: '=', values: [''] }]
+    if (unit === null) return [{ name, sign: '=', values: [String(value)] }]
+    const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
+    const start = new Date(String(value))
+    return [
+      { name, sign: '>=', values: [print(start)] },
+      { name, sign: '<', values: [print(nextUnit(start, unit))] },
+    ]
+  })
+}
+
+/** The first instant of the year, quarter, month, week or day after this one. */
+export function nextUnit(start: Date, unit: Unit): Date {
+  const next = new Date(start)
+  if (unit === 'day' || unit === 'week') next.setUTCDate(next.getUTCDate() + (unit === 'day' ? 1 : 7))
+  else next.setUTCMonth(next.getUTCMonth() + { year: 12, quarter: 3, month: 1 }[unit])
+  return next
+}
+
+const GROUPS_MAX = 5_000
+
+/** Groups for a chart, as many as it may have, and the value of all rows, where some groups are left out. */
+export interface Groups {
+  readonly question: Question
+  readonly groups: readonly Row[]
+  readonly total: number
+  readonly all: number | null
+}
+
+/** Reads all pages up to `GROUPS_MAX` groups. `pathOf`: the path of a page; `allPath`: of one group of all rows. */
+export function readGroups(question: Question, pathOf: (page: number) => string, allPath: string) {
+  const { measure } = question
+  return async (response: Response): Promise<Groups> => {
+    const first = await readPage(response)
+    const groups = [...first.rows]
+    let { links }: Page = first
+    for (let page = 2; links.next && groups.length < GROUPS_MAX; page++) {
+      const next = await readPage(await send(pathOf(page)))
+      links = next.links
+      groups.push(...next.rows)
+    }
+    if (!links.next || !isAdditive(measure)) return { question, groups, total: first.total, all: null }
+    const [all] = (await readPage(await send(allPath))).rows
+    return { question, groups, total: first.total, all: all ? Number(measured(all, measure)) : null }
+  }
+}

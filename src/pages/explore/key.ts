@@ -1,0 +1,25 @@
+import { Store } from './store.ts'
+
+const NAME = 'roster.key'
+
+/** The key of this tab, which ends with it, and why the server has refused one. */
+export const keyStore = new Store({ key: sessionStorage.getItem(NAME), refusal: '' })
+
+export function keepKey(key: string): void {
+  sessionStorage.setItem(NAME, key)
+  keyStore.set({ key, refusal: '' })
+}
+
+/** Forgets the key. `refusal`: the server's reason; empty: the reader asked for it. */
+export function forgetKey(refusal = ''): void {
+  sessionStorage.removeItem(NAME)
+  keyStore.set({ key: null, refusal })
+}
+
+/** Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. */
+export function takeKeyFromAddress(): void {
+  const [, key] = /^#key=([^&]*)/.exec(location.hash) ?? []
+  if (key === undefined) return
+  history.replaceState(null, '', `${location.pathname}${location.search}#/`)
+  keepKey(decodeURIComponent(key))
+}

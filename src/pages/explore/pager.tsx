@@ -1,0 +1,64 @@
+import type { Page } from './api.ts'
+import { formatCount } from './format.ts'
+import { changed, go, printView, type View } from './view.ts'
+
+const SIZES = ['20', '50']
+
+interface Props {
+  /** The page that is shown, and the view that it was asked for. */
+  readonly page: Page & { readonly view: View }
+  readonly view: View
+  readonly isSummary: boolean
+}
+
+/** Leads to other pages: the next and the previous one by the API's own links, any by its number. */
+export function Pager({ page, view, isSummary }: Props) {
+  const { rows, total, links, view: shown } = page
+  const size = isSummary ? 100 : Math.min(50, Math.max(5, Number(shown.size) || 50))
+  const number = Number(isSummary ? shown.groupPage : shown.page) || 1
+  const pages = Math.max(1, Math.ceil(total / size))
+  const at = (to: { page: string; cursor: string }) =>
+    isSummary ? changed(view, { groupPage: to.page }) : changed(view, { page: to.page, cursor: to.cursor, row: '' })
+  const first = (number - 1) * size + 1
+  const link = (relation: string, label: string) => {
+    const to = links[relation]
+    if (!to) return <span class="button off">{label}</span>
+    return (
+      <a class="button" rel={relation === 'next' ? 'next' : 'prev'} href={printView(at(to))}>
+        {label}
+      </a>
+    )
+  }
+  return (
+    <footer>
+      <span>
+        {rows.length > 0 && `${formatCount(first)} – ${formatCount(first + rows.length - 1)} of `}
+        {formatCount(total)}
+        {isSummary && (total === 1 ? ' group' : ' groups')}
+      </span>
+      <span class="grow" />
+      {!isSummary && (
+        <label>
+          Rows{' '}
+          <select value={String(size)} onChange={({ currentTarget: { value } }) => go(changed(view, { size: value }))}>
+            {[...new Set([...SIZES, String(size)])].map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      {link('previous', '‹ Previous')}
+      <label>
+        Page{' '}
+        <input
+          class="page"
+          inputMode="numeric"
+          value={number}
+          onChange={({ currentTarget: { value } }) => go(at({ page: value.trim(), cursor: '' }))}
+        />{' '}
+        of {formatCount(pages)}
+      </label>
+      {link('next', 'Next ›')}
+    </footer>
+  )
+}

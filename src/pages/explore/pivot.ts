@@ -1,0 +1,80 @@
+import { type Groups, isAdditive, measured, nextUnit, placeOf, type Question } from './groups.ts'
+import { type Row, valueIn } from './resources.ts'
+
+/** Values by bar and series. */
+export interface Chart {
+  readonly bars: readonly string[]
+  readonly series: readonly string[]
+  /** By bar, then by series; null: none. */
+  readonly values: readonly (readonly (number | null)[])[]
+  /** Index of the series, or the bar, that has what is left; -1: none. */
+  readonly otherSeries: number
+}
+
+const NAMES_MAX = 30
+const SERIES_MAX = 8
+/** Empty dates between others are bars, unless they are more: one odd date would make a chart of nothing. */
+const GAPS_MAX = 400
+const OTHERS = 'others'
+
+/** Puts groups into bars and series: dates in order, of names the largest, the rest as "others" where values add up. */
+export function pivot({ groups, all, question: { measure, by, and } }: Groups): Chart {
+  const sums = isAdditive(measure)
+  const numberOf = (group: Row) => {
+    const value = measured(group, measure)
+    return value === null ? null : Number(value)
+  }
+  const seriesOf = (group: Row) => (and ? placeOf(group, and) : measure.words)
+  const barOf = (group: Row) => placeOf(group, by)
+  const [series, otherSeries] = chosen(weigh(groups, seriesOf, numberOf), and?.unit ? null : SERIES_MAX, sums)
+  const [names, otherBar] = by.unit ? [datesOf(groups, by), -1] : chosen(weigh(groups, barOf, numberOf), NAMES_MAX, sums)
+  const bars = otherBar < 0 && all !== null && !by.unit && !and ? [...names, OTHERS] : names
+  const values = bars.map(() => series.map((): number | null => null))
+  const [barPlaces, seriesPlaces] = [placesOf(names), placesOf(series)]
+  for (const group of groups) {
+    const bar = barPlaces.get(barOf(group)) ?? otherBar
+    const value = numberOf(group)
+    const one = seriesPlaces.get(seriesOf(group)) ?? otherSeries
+    const row = values[bar]
+    if (row && one >= 0 && value !== null) row[one] = (row[one] ?? 0) + value
+  }
+  if (all !== null && !by.unit && !and) {
+    const shown = values.slice(0, NAMES_MAX).reduce((sum, [value]) => sum + (value ?? 0), 0)
+    ;(values[bars.length - 1] as (number | null)[])[0] = all - shown
+  }
+  return { bars, series, values, otherSeries }
+}
+
+const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))
+
+function weigh(
+  groups: readonly Row[],
+  nameOf: (group: Row) => string,
+  numberOf: (group: Row) => number | null,
+): Map<string, number> {
+  const weights = new Map<string, number>()
+  for (const group of groups) weights.set(nameOf(group), (weights.get(nameOf(group)) ?? 0) + Math.abs(numberOf(group) ?? 0))
+  return weights
+}
+
+/** The heaviest names, and the place of "others" behind them; null: all, as they come. */
+function chosen(weights: ReadonlyMap<string, number>, max: number | null, hasOthers: boolean): [string[], number] {
+  const names = [...weights.keys()]
+  if (max === null) return [names.slice(0, SERIES_MAX), -1]
+  names.sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
+  if (names.length <= max) return [names, -1]
+  return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
+}
+
+/** Dates from the first to the last, with those between that have no group; no value comes last. */
+function datesOf(groups: readonly Row[], by: Question['by']): string[] {
+  const starts = [...new Set(groups.map((group) => valueIn(group, by.property) as string | null))]
+  const dates = starts.filter((start) => start !== null).sort((one, other) => Date.parse(one) - Date.parse(other))
+  const filled: string[] = []
+  const last = new Date(dates.at(-1) ?? -1)
+  for (let date = new Date(dates[0] ?? 0); date <= last && filled.length <= GAPS_MAX; date = nextUnit(date, by.unit ?? 'day'))
+    filled.push(date.toISOString())
+  const shown = filled.length > GAPS_MAX ? dates : filled
+  const group = (date: string | null) => by.property.path.reduceRight<unknown>((value, name) => ({ [name]: value }), date) as Row
+  return [...shown, ...(starts.includes(null) ? [null] : [])].map((date) => placeOf(group(date), by))
+}

@@ -1,0 +1,111 @@
+/** Kinds of value, by which filters and cells differ. */
+export type Kind = 'text' | 'oneOf' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
+
+/** A property, or a part of an object, such as Period.Days. */
+export interface Property {
+  /** Name in requests: `Period.Days`. */
+  readonly name: string
+  /** Names in answers: `['period', 'days']`. */
+  readonly path: readonly string[]
+  /** Words for people: `Days`. */
+  readonly label: string
+  readonly kind: Kind
+  /** Values that the document names: all of `oneOf`, examples of a text. */
+  readonly values: readonly string[]
+  /** Entity whose ids it has. */
+  readonly references: string | null
+  /** Name of the reference that it copies a name through: `EmployeeId` for `Employee`. */
+  readonly copiedThrough: string | null
+  /** A text that can be searched for its parts. */
+  readonly hasParts: boolean
+}
+
+/** An entity of the API, as the OpenAPI document describes it. */
+export interface Resource {
+  /** Name in paths: `Absences`. */
+  readonly plural: string
+  /** Name of one: `Absence`. */
+  readonly entity: string
+  readonly properties: readonly Property[]
+  readonly hasSummary: boolean
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the server writes the document, and tests hold it against its specification
+type Schema = any
+
+/** Finds the resources of an OpenAPI document: the lists that have rows with an id. */
+export function resourcesOf(document: Schema): Resource[] {
+  const followed = (part: Schema): Schema =>
+    part?.$ref
+      ? part.$ref
+          .slice(2)
+          .split('/')
+          .reduce((found: Schema, name: string) => found?.[name], document)
+      : part
+  return Object.keys(document.paths).flatMap((path) => {
+    const row = document.paths[`${path}/{id}`]?.get
+    const list = document.paths[path].get
+    const schema = row?.responses[200]?.content['application/json'].schema
+    const reference: string | undefined = (schema?.anyOf?.[0] ?? schema)?.$ref
+    if (!list || !reference || !/^\/[^/{]+$/.test(path)) return []
+    const parameters = new Set<string>(list.parameters.map((parameter: Schema) => followed(parameter).name))
+    return {
+      plural: path.slice(1),
+      entity: reference.split('/').at(-1) as string,
+      properties: propertiesOf(followed({ $ref: reference }), [], parameters),
+      hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
+    }
+  })
+}
+
+function propertiesOf(schema: Schema, above: readonly string[], parameters: ReadonlySet<string>): Property[] {
+  return Object.entries<Schema>(schema.properties).flatMap(([key, part]) => {
+    const path = [...above, key]
+    if (part.properties) return propertiesOf(part, path, parameters)
+    const name = path.map(upperFirst).join('.')
+    return {
+      name,
+      path,
+      label: wordsOf(key),
+      kind: kindOf(part),
+      values: (part.enum ?? part.examples ?? []).filter((value: unknown) => typeof value === 'string'),
+      references: part['x-references'] ?? null,
+      copiedThrough: part['x-copied-through'] ?? null,
+      hasParts: parameters.has(`${name}[contains]`),
+    }
+  })
+}
+
+function kindOf({ type, format, enum: values }: Schema): Kind {
+  const name = [type].flat().find((one: string) => one !== 'null')
+  if (name === 'boolean' || name === 'integer') return name
+  if (name === 'number') return 'decimal'
+  if (format === 'date') return 'date'
+  if (format === 'date-time') return 'instant'
+  return values ? 'oneOf' : 'text'
+}
+
+const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** `employeeNumber` → `Employee number` */
+export function wordsOf(name: string): string {
+  return upperFirst(name.replace(/([a-z\d])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`))
+}
+
+/** Returns the property of this name, in any case, as the API compares names. */
+export function findProperty({ properties }: Resource, name: string): Property | undefined {
+  return properties.find((property) => property.name.toLowerCase() === name.toLowerCase())
+}
+
+/** A row, or a part of it. */
+export interface Row {
+  readonly [name: string]: Value
+}
+type Value = string | number | boolean | null | Row
+
+/** The value of a property in a row; null: none, of it or of the object it is part of. */
+export function valueIn(row: Row, { path }: { path: readonly string[] }): string | number | boolean | null {
+  let value: Value | undefined = row
+  for (const name of path) value = (value as Row | null | undefined)?.[name]
+  return (value as string | number | boolean | null | undefined) ?? null
+}

@@ -1,0 +1,138 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { readJson, readTotal, useAnswer } from './api.ts'
+import { CopyButton } from './copy.tsx'
+import { formatCount, formatDate } from './format.ts'
+import { type Resource, type Row, wordsOf } from './resources.ts'
+import { Cell, targetOf } from './table.tsx'
+import { emptyView, filterPairs, printQuery, printView } from './view.ts'
+
+interface Props {
+  readonly resources: readonly Resource[]
+  readonly resource: Resource
+  readonly id: string
+  close(): void
+}
+
+/** One row at the side: its properties, the rows that it refers to and those that refer to it, and its changes. */
+export function RowPanel({ resources, resource, id, close }: Props) {
+  const path = `${resource.plural}/${encodeURIComponent(id)}`
+  const { answer: row, problem } = useAnswer<Row>(path, readJson)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const isShown = row !== null && String(row.id) === id
+  return (
+    <aside aria-label="Row">
+      <div class="bar">
+        <h2 tabIndex={-1} ref={heading}>
+          {wordsOf(resource.entity)} {id}
+        </h2>
+        <span class="grow" />
+        {isShown && <CopyButton label="Copy JSON" text={() => JSON.stringify(row, null, 2)} />}
+        <button type="button" class="button" aria-keyshortcuts="Escape" onClick={close}>
+          Close
+        </button>
+      </div>
+      {problem && (
+        <p class="hint" role="alert">
+          {problem.message}
+        </p>
+      )}
+      {isShown && (
+        <>
+          <dl>
+            {resource.properties.map((property) => (
+              <div key={property.name}>
+                <dt title={property.name}>{property.path.map(wordsOf).join(', ')}</dt>
+                <dd>
+                  <Cell {...{ resources, resource, property, row }} view={null} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+          <ul>
+            {resource.properties
+              .filter(({ references }) => references !== null)
+              .map((property) => {
+                const target = targetOf(resources, resource, property, row)
+                return (
+                  target && (
+                    <li key={property.name}>
+                      <a href={target.href}>
+                        Open{' '}
+                        {wordsOf(property.path.at(-1) as string)
+                          .replace(/ id$/, '')
+                          .toLowerCase()}
+                      </a>
+                    </li>
+                  )
+                )
+              })}
+            {resources.flatMap((other) =>
+              other.properties
+                .filter(({ references }) => references === resource.entity)
+                .map(({ name }) => (
+                  <li key={other.plural + name}>
+                    <Referring name={name} other={other} one={resource.entity} id={id} />
+                  </li>
+                )),
+            )}
+          </ul>
+          <Changes path={`${path}/Changes`} />
+        </>
+      )}
+    </aside>
+  )
+}
+
+/** Leads to the rows that refer to this one, and says how many there are. */
+function Referring({
+  name,
+  other,
+  one,
+  id,
+}: {
+  readonly name: string
+  readonly other: Resource
+  readonly one: string
+  readonly id: string
+}) {
+  const filters = [{ name, sign: '=', values: [id] }]
+  const { answer: total } = useAnswer(`${other.plural}?${printQuery(filterPairs(filters))}`, readTotal, '', 'HEAD')
+  const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
+  const role = isPlain ? '' : `, as ${wordsOf(name).replace(/ id$/, '').toLowerCase()}`
+  return (
+    <>
+      <a href={printView({ ...emptyView(other.plural), filters })}>
+        {other.plural} of this {wordsOf(one).toLowerCase()}
+        {role}
+      </a>{' '}
+      {total !== null && <span class="count">{formatCount(total)}</span>}
+    </>
+  )
+}
+
+interface Change {
+  readonly token: string
+  readonly action: string
+  readonly at: string
+  readonly key: string | null
+  readonly changed: readonly string[]
+}
+
+/** The changes of the row, where the server keeps them. */
+function Changes({ path }: { readonly path: string }) {
+  const { answer } = useAnswer<{ changes: readonly Change[] }>(path, readJson)
+  if (!answer?.changes.length) return null
+  return (
+    <>
+      <h3>Changes</h3>
+      <ol>
+        {answer.changes.toReversed().map(({ token, action, at, key, changed }) => (
+          <li key={token}>
+            {formatDate('instant', at)}: {action} {changed.join(', ')} {key && <span class="count">by key {key}</span>}
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

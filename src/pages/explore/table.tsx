@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks'
+import { formatValue } from './format.ts'
+import { type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { changed, emptyView, go, printView, type View } from './view.ts'
+
+/** Sorts after a click on a header: ascending, descending, none. `isMore`: the others stay. */
+function nextSort(sort: readonly string[], name: string, isMore: boolean): string[] {
+  const place = sort.findIndex((part) => part.replace('-', '') === name)
+  const now = sort[place]
+  const next = now === undefined ? [name] : now.startsWith('-') ? [] : [`-${name}`]
+  if (!isMore) return next
+  return place < 0 ? [...sort, ...next] : sort.toSpliced(place, 1, ...next)
+}
+
+interface HeaderProps {
+  readonly name: string
+  readonly label: string
+  readonly title: string
+  readonly isNumber: boolean
+  readonly sort: readonly string[]
+  /** Null: the API does not sort by this column. */
+  readonly setSort: ((sort: string[]) => void) | null
+}
+
+/** The header of a column, which sorts. */
+export function Header({ name, label, title, isNumber, sort, setSort }: HeaderProps) {
+  const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
+  const isDescending = sort[place]?.startsWith('-')
+  if (setSort === null) return <th class={isNumber ? 'n' : ''}>{label}</th>
+  return (
+    <th class={isNumber ? 'n' : ''} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
+      <button type="button" title={title} onClick={({ shiftKey }) => setSort(nextSort(sort, name, shiftKey))}>
+        {label}
+        {place >= 0 && (isDescending ? ' ↓' : ' ↑')}
+        {sort.length > 1 && place >= 0 && <small> {place + 1}</small>}
+      </button>
+    </th>
+  )
+}
+
+const isNumber = ({ kind }: Property) => kind === 'decimal' || kind === 'integer'
+/** Ids are names, not quantities. */
+const isQuantity = (property: Property) => isNumber(property) && property.name !== 'Id' && property.references === null
+
+interface TableProps {
+  readonly resources: readonly Resource[]
+  readonly resource: Resource
+  readonly columns: readonly Property[]
+  readonly rows: readonly Row[]
+  readonly view: View
+}
+
+/** A page of rows. Arrows go up and down, Enter opens. */
+export function Table({ resources, resource, columns, rows, view }: TableProps) {
+  const [focused, focus] = useState(0)
+  const open = (row: Row) => go(changed(view, { row: String(row.id) }), view.row === '')
+  const onKey = (event: KeyboardEvent & { currentTarget: HTMLElement }, row: Row) => {
+    if (event.target !== event.currentTarget) return
+    const { nextElementSibling: next, previousElementSibling: previous } = event.currentTarget
+    const step = { ArrowDown: next, ArrowUp: previous }[event.key]
+    if (event.key === 'Enter') open(row)
+    if (step === undefined) return
+    event.preventDefault()
+    ;(step as HTMLElement | null)?.focus()
+  }
+  return (
+    <table>
+      <thead>
+        <tr>
+          {columns.map((property) => (
+            <Header
+              key={property.name}
+              name={property.name}
+              label={property.label}
+              title={`${property.name}${property.kind === 'instant' ? ', in UTC' : ''}`}
+              isNumber={isQuantity(property)}
+              sort={view.sort}
+              setSort={(sort) => go(changed(view, { sort }))}
+            />
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, place) => (
+          <tr
+            key={row.id}
+            tabIndex={place === Math.min(focused, rows.length - 1) ? 0 : -1}
+            aria-current={String(row.id) === view.row}
+            onFocus={() => focus(place)}
+            onKeyDown={(event) => onKey(event, row)}
+            onClick={({ target }) => {
+              if (!(target as Element).closest('a') && getSelection()?.isCollapsed !== false) open(row)
+            }}
+          >
+            {columns.map((property) => (
+              <td key={property.name} class={isQuantity(property) ? 'n' : ''}>
+                <Cell {...{ resources, resource, property, row, view }} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface CellProps {
+  readonly resources: readonly Resource[]
+  readonly resource: Resource
+  readonly property: Property
+  readonly row: Row
+  /** Null: the row is open already, so its id is no link. */
+  readonly view: View | null
+}
+
+/** A value, which leads to the row that it names. */
+export function Cell({ resources, resource, property, row, view }: CellProps) {
+  const value = valueIn(row, property)
+  if (value === null)
+    return (
+      <span class="none" title="no value">
+        –
+      </span>
+    )
+  const text = formatValue(property, value)
+  const shown = (
+    <bdi class={property.values.length > 1 ? 'tag' : ''} title={text}>
+      {text}
+    </bdi>
+  )
+  if (property.name === 'Id' && view) return <a href={printView(changed(view, { row: text }))}>{shown}</a>
+  const target = targetOf(resources, resource, property, row)
+  return target === null ? shown : <a href={target.href}>{shown}</a>
+}
+
+/** The row that a reference, or the name copied through it, leads to. */
+export function targetOf(resources: readonly Resource[], { properties }: Resource, property: Property, row: Row) {
+  const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
+  const entity = resources.find((one) => one.entity === reference?.references)
+  const id = reference && valueIn(row, reference)
+  if (!entity || id === null || id === undefined) return null
+  const filters = [{ name: 'Id', sign: '=', values: [String(id)] }]
+  return { entity, href: printView({ ...emptyView(entity.plural), filters, row: String(id) }) }
+}

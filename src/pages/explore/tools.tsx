@@ -1,0 +1,153 @@
+import { useState } from 'preact/hooks'
+import { Problem, ROOT, send } from './api.ts'
+import { CopyButton } from './copy.tsx'
+import { formatCount } from './format.ts'
+import type { Property, Resource } from './resources.ts'
+
+interface Props {
+  /** The request that is shown, and the one for all of its rows. */
+  readonly path: string
+  readonly allPath: string
+  readonly name: string
+}
+
+/** Hands on what is shown: as a command, as a file. */
+export function Tools({ path, allPath, name }: Props) {
+  return (
+    <>
+      <CopyButton label="Copy as curl" text={() => curl(ROOT + path)} />
+      <Download key={allPath} path={allPath} name={name} />
+    </>
+  )
+}
+
+/** The key stays out: a shell takes it from a variable. */
+function curl(url: string): string {
+  return `curl -g -H "Authorization: ApiKey $KEY" '${url.replaceAll("'", '%27')}'`
+}
+
+/** All rows as a CSV; the button counts them, and stops it. */
+function Download({ path, name }: { readonly path: string; readonly name: string }) {
+  const [state, setState] = useState<{ rows: number; stop: AbortController } | null>(null)
+  const [fault, setFault] = useState('')
+  const start = async () => {
+    const stop = new AbortController()
+    setFault('')
+    setState({ rows: 0, stop })
+    try {
+      const { body } = await send(path, { headers: { Accept: 'text/csv' }, signal: stop.signal })
+      save(await collect(body as ReadableStream<Uint8Array<ArrayBuffer>>, (rows) => setState({ rows, stop })), `${name}.csv`)
+    } catch (error) {
+      if (!stop.signal.aborted) setFault(error instanceof Problem ? error.message : 'The download broke off: nothing was saved.')
+    }
+    setState(null)
+  }
+  return (
+    <>
+      <button type="button" class="button" onClick={state ? () => state.stop.abort() : start}>
+        {state ? `${formatCount(state.rows)} rows – Stop` : 'Download CSV'}
+      </button>
+      {fault && (
+        <span class="hint" role="alert">
+          {fault}
+        </span>
+      )}
+    </>
+  )
+}
+
+const [QUOTE, END] = [34, 10]
+
+/** Collects a stream; counts lines outside of quotes, but for the first, which has the names. */
+async function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>, count: (rows: number) => void): Promise<Blob> {
+  const pieces: Uint8Array<ArrayBuffer>[] = []
+  let lines = -1
+  let isQuoted = false
+  for (let reader = stream.getReader(); ; ) {
+    const { done, value } = await reader.read()
+    if (done) return new Blob(pieces, { type: 'text/csv' })
+    pieces.push(value)
+    for (const byte of value) {
+      if (byte === QUOTE) isQuoted = !isQuoted
+      else if (byte === END && !isQuoted) lines++
+    }
+    count(Math.max(0, lines))
+  }
+}
+
+function save(blob: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}
+
+const columnsKey = ({ plural }: Resource) => `roster.columns.${plural}`
+
+/** Columns that this browser keeps for a resource; at first all but the ids that have a name beside them. */
+export function keptColumns(resource: Resource): readonly Property[] {
+  const { properties } = resource
+  const kept: string[] | null = JSON.parse(localStorage.getItem(columnsKey(resource)) ?? 'null')
+  if (kept) return kept.flatMap((name) => properties.find((property) => property.name === name) ?? [])
+  return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
+}
+
+interface ColumnsProps {
+  readonly resource: Resource
+  readonly columns: readonly Property[]
+  setColumns(columns: readonly Property[]): void
+}
+
+/** Chooses columns and their order. */
+export function Columns({ resource, columns, setColumns }: ColumnsProps) {
+  const keep = (next: readonly Property[]) => {
+    if (next.length === 0) return
+    localStorage.setItem(columnsKey(resource), JSON.stringify(next.map(({ name }) => name)))
+    setColumns(next)
+  }
+  const rest = resource.properties.filter((property) => !columns.includes(property))
+  const move = (place: number, by: number) => {
+    const next = columns.toSpliced(place, 1)
+    keep(next.toSpliced(place + by, 0, columns[place] as Property))
+  }
+  return (
+    <details class="anchor">
+      <summary class="button">Columns</summary>
+      <ul class="popover">
+        {[...columns, ...rest].map((property, place) => (
+          <li key={property.name}>
+            <label>
+              <input
+                type="checkbox"
+                checked={place < columns.length}
+                onChange={() => keep(place < columns.length ? columns.toSpliced(place, 1) : [...columns, property])}
+              />{' '}
+              {property.name}
+            </label>
+            {place < columns.length && (
+              <span>
+                <button
+                  type="button"
+                  aria-label={`Move ${property.name} forward`}
+                  disabled={place === 0}
+                  onClick={() => move(place, -1)}
+                >
+                  ↑
+                </button>
+                <button
+                  type="button"
+                  aria-label={`Move ${property.name} back`}
+                  disabled={place === columns.length - 1}
+                  onClick={() => move(place, 1)}
+                >
+                  ↓
+                </button>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}

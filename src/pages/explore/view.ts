@@ -1,0 +1,119 @@
+import { Store } from './store.ts'
+
+/** A filter as the API takes it. */
+export interface Filter {
+  readonly name: string
+  /** `=`, `!=`, `<`, `<=`, `>`, `>=`, `[]`, `[contains]` or `[begins]`. */
+  readonly sign: string
+  /** One, or several for `[]`; an empty one is "no value". */
+  readonly values: readonly string[]
+}
+
+/** Everything that is shown, but the key: the part of the address behind `#`. */
+export interface View {
+  readonly resource: string
+  readonly filters: readonly Filter[]
+  /** Names in order, a descending one with a minus sign. */
+  readonly sort: readonly string[]
+  /** Place in the list, as the API's links have it. */
+  readonly page: string
+  readonly cursor: string
+  readonly size: string
+  /** Id of the row that is open. */
+  readonly row: string
+  readonly tab: string
+  /** Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups. */
+  readonly show: string
+  readonly by: string
+  readonly and: string
+  readonly as: string
+  readonly groupSort: string
+  readonly groupPage: string
+}
+
+/** Parameters of the address that are no filters. */
+const PARAMETERS = {
+  ...{ page: 'page', cursor: 'cursor', size: 'PageSize', row: 'row', tab: 'view' },
+  ...{ show: 'show', by: 'by', and: 'and', as: 'as', groupSort: 'groups', groupPage: 'groupPage' },
+} as const
+type Plain = keyof typeof PARAMETERS
+const DEFAULTS: Readonly<Record<Plain, string>> = {
+  ...{ page: '1', cursor: '', size: '50', row: '', tab: 'table' },
+  ...{ show: '', by: '', and: '', as: '', groupSort: '', groupPage: '1' },
+}
+
+export function emptyView(resource: string): View {
+  return { ...DEFAULTS, resource, filters: [], sort: [] }
+}
+
+/** Reads `#/Absences?Status=Approved&sort=-Start&view=summary`. Anything is a view: the API says what it refuses. */
+export function readView(hash: string): View {
+  const [, resource = '', query = ''] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? []
+  const plain: Record<Plain, string> = { ...DEFAULTS }
+  const filters: Filter[] = []
+  let sort: string[] = []
+  for (const [name, value] of new URLSearchParams(query)) {
+    const own = (Object.keys(PARAMETERS) as Plain[]).find((key) => PARAMETERS[key] === name)
+    if (own) plain[own] = value
+    else if (name === 'sort') sort = value.split(',').map((part) => part.trim().replace(/^\+/, ''))
+    else addFilter(filters, name, value)
+  }
+  return { ...plain, resource: decodeURIComponent(resource), filters, sort: sort.filter(Boolean) }
+}
+
+function addFilter(filters: Filter[], name: string, value: string): void {
+  const [, bare = name, bracket] = /^(.+?)(\[\w*\])$/.exec(name) ?? []
+  if (bracket === undefined) {
+    const [, sign = '=', operand = ''] = /^(!=|<=|>=|=|<|>)?(.*)$/s.exec(value) ?? []
+    filters.push({ name: bare, sign, values: [operand] })
+    return
+  }
+  const sign = bracket === '[any]' ? '[]' : bracket
+  const before = filters.findIndex((filter) => filter.name === bare && filter.sign === sign)
+  if (sign !== '[]' || before < 0) filters.push({ name: bare, sign, values: [value] })
+  else filters[before] = { name: bare, sign, values: [...(filters[before]?.values ?? []), value] }
+}
+
+/** Parameters of the API for filters. An operand that begins like an operator gets a sign of equality in front. */
+export function filterPairs(filters: readonly Filter[]): [string, string][] {
+  return filters.flatMap(({ name, sign, values }) => {
+    if (sign.startsWith('[')) return values.map((value): [string, string] => [name + sign, value])
+    const [value = ''] = values
+    return [[name, sign === '=' && !/^[=<>]|^!=/.test(value) ? value : sign + value] as [string, string]]
+  })
+}
+
+/** Writes a query string that people can read. */
+export function printQuery(pairs: readonly (readonly [string, string])[]): string {
+  const encode = (text: string) => encodeURIComponent(text).replace(/%(?:3A|2C|5B|5D|2F|3D)/g, decodeURIComponent)
+  return pairs.map(([name, value]) => `${encode(name).replaceAll('=', '%3D')}=${encode(value)}`).join('&')
+}
+
+/** Writes the hash that `readView` reads. */
+export function printView(view: View): string {
+  const own = (Object.keys(PARAMETERS) as Plain[]).filter((key) => view[key] !== DEFAULTS[key])
+  const pairs = [
+    ...filterPairs(view.filters),
+    ...(view.sort.length > 0 ? ([['sort', view.sort.join(',')]] as const) : []),
+    ...own.map((key) => [PARAMETERS[key], view[key]] as const),
+  ]
+  return `#/${encodeURIComponent(view.resource)}${pairs.length > 0 ? `?${printQuery(pairs)}` : ''}`
+}
+
+/** The view of the address. */
+export const viewStore = new Store(readView(location.hash))
+
+/** Returns the view with other parts. Another list has other pages: filters and sorts lead to the first one. */
+export function changed(view: View, parts: Partial<View>): View {
+  const isOther = parts.filters !== undefined || parts.sort !== undefined || parts.size !== undefined
+  const isOtherSummary = isOther || ['show', 'by', 'and', 'groupSort'].some((name) => name in parts)
+  return { ...view, ...(isOther ? { page: '1', cursor: '' } : {}), ...(isOtherSummary ? { groupPage: '1' } : {}), ...parts }
+}
+
+/** Shows another view. `isStep`: Back leads to the one before. */
+export function go(view: View, isStep = true): void {
+  const hash = printView(view)
+  if (isStep) history.pushState(null, '', hash)
+  else history.replaceState(null, '', hash)
+  viewStore.set(view)
+}

@@ -1,0 +1,50 @@
+import { formatOperand } from './format.ts'
+import { findProperty, type Kind, type Property, type Resource } from './resources.ts'
+import type { Filter } from './view.ts'
+
+/** An operator with its words. `operand`: false if the words are the whole condition, such as "has no value". */
+export interface Choice {
+  readonly sign: string
+  readonly words: string
+  readonly operand: boolean
+}
+
+const choice = (sign: string, words: string, operand = true): Choice => ({ sign, words, operand })
+const is = choice('=', 'is')
+const others = [
+  choice('!=', 'is not'),
+  choice('[]', 'any of'),
+  choice('=', 'has no value', false),
+  choice('!=', 'has a value', false),
+]
+const ordered = (from: string, to: string, after: string, until: string) => [
+  ...[choice('>=', from), choice('<', to), choice('>', after), choice('<=', until)],
+]
+const ofTimes = [...ordered('on or after', 'before', 'after', 'up to'), is, ...others]
+const ofNumbers = [is, ...ordered('at least', 'less than', 'more than', 'at most'), ...others]
+const ofTexts = [is, ...others, ...ordered('from', 'before', 'after', 'up to')]
+
+/** Operators of a kind, the likeliest first. */
+export function choicesOf({ kind, hasParts }: Pick<Property, 'kind' | 'hasParts'>): readonly Choice[] {
+  const byKind: Record<Kind, readonly Choice[]> = {
+    text: hasParts ? [choice('[contains]', 'contains'), choice('[begins]', 'begins with'), ...ofTexts] : ofTexts,
+    ...{ oneOf: ofTexts, integer: ofNumbers, decimal: ofNumbers, date: ofTimes, instant: ofTimes },
+    boolean: [is, choice('!=', 'is not')],
+  }
+  return byKind[kind]
+}
+
+/** Finds the words of a filter's operator; a sign that has none stands for itself. */
+export function choiceOf(property: Property | undefined, { sign, values }: Filter): Choice {
+  const operand = values.join('') !== '' || (sign !== '=' && sign !== '!=')
+  const choices = choicesOf(property ?? { kind: 'text', hasParts: true })
+  return choices.find((one) => one.sign === sign && one.operand === operand) ?? choice(sign, sign, operand)
+}
+
+/** A filter in words: `Status`, `is`, `Approved`. */
+export function inWords(resource: Resource, filter: Filter): readonly [name: string, operator: string, value: string] {
+  const property = findProperty(resource, filter.name)
+  const { words, operand } = choiceOf(property, filter)
+  const values = filter.values.map((value) => (value === '' ? 'no value' : formatOperand(property, value)))
+  return [property?.label ?? filter.name, words, operand ? values.join(', ') : '']
+}

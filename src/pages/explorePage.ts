@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Reply } from '../respond/reply.ts'
+import { StoredBody } from '../respond/storedBody.ts'
+import { html, htmlDocument } from './layout.ts'
+import { IMMUTABLE, packedScript } from './packedScript.ts'
+import vendored from './vendor/explore.json'
+
+const css = readFileSync(join(import.meta.dir, 'explore/explore.css'), 'utf8')
+const styles = new StoredBody(css, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': IMMUTABLE })
+
+/** Files of the page. Their names have hashes, so what they name never changes. */
+export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise<Reply> | Reply>> = {
+  [`explore-${vendored.sha256.slice(0, 12)}.js`]: packedScript('explore.js.gz'),
+  [`explore-${Bun.hash(css).toString(36)}.css`]: (request) => styles.reply(request),
+}
+
+/** Nothing inline runs, and no text becomes markup: the script may not even try. */
+const POLICY = [
+  ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
+  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+]
+
+/** A page to look at the data with a key: tables and summaries. Its script reads the OpenAPI document and the lists. */
+export function explorePage(root: string): StoredBody {
+  const [script = '', style = ''] = Object.keys(exploreFiles)
+  const head = html`<meta name="color-scheme" content="light dark">
+<link rel="stylesheet" href="${root}explore/${style}">
+<script defer src="${root}explore/${script}"></script>`
+  const body = html`<div id="explore" data-root="${root}"></div>
+<noscript><p>This page needs JavaScript. The <a href="${root}docs">docs</a> say how to ask for the same data.</p></noscript>`
+  return htmlDocument({ title: 'Roster', root, head, body, policy: POLICY })
+}

@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import axe from 'axe-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { createRows } from '../support/rows.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+
+const LONG = 'long '.repeat(80).trim()
+const ARABIC = 'أحمد زويل'
+const NARROW = { width: 360, height: 740 }
+
+/** In the page: what one reads of the table, row by row, without the header. */
+const ROWS = `[...document.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText.trim()))`
+const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+const HASH = 'decodeURIComponent(location.hash)'
+
+describeInBrowser('/explore in Chromium', () => {
+  let server: TestServer
+  let browser: TestBrowser
+  beforeAll(async () => {
+    // Under another name than the page is opened by, as behind a proxy: all that the page asks for must come from there still.
+    const environment = { PUBLIC_URL: 'https://api.example.com/people' }
+    ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
+    const names = ['Acme', ARABIC, LONG, '', null, ...hostileTexts.filter((text) => text.isWellFormed() && !text.includes('\0'))]
+    await createRows(
+      server,
+      '/Companies',
+      names.map((Name, place) => ({ Name: Name?.slice(0, 100) ?? null, Enabled: place % 2 === 0 })),
+    )
+    await createRows(server, '/Employees', [
+      { FirstName: 'Ada', LastName: 'Byron', CompanyId: 1 },
+      { FirstName: 'Grace', LastName: 'Murray', CompanyId: 1, ManagerId: 1 },
+    ])
+    const days = Array.from({ length: 60 }, (_, place) => ({
+      ...{ EmployeeId: 1 + (place % 2), Status: place % 3 === 0 ? 'Approved' : 'Requested', Type: 'Holiday' },
+      ...{ Start: new Date(Date.UTC(2026, 0, 1 + place, 9)).toISOString(), Period: { Days: place / 4 } },
+    }))
+    await createRows(server, '/Absences', days)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server.stop()
+  })
+
+  /** Opens a view with the key of the tests, or another one, and waits for `text`. */
+  async function open(hash: string, text: string | null, key: string | null = KEY, options: BrowserContextOptions = {}) {
+    const opened = await browser.open(`${server.url}/explore${key === null ? '' : `#key=${key}`}`, {
+      locale: 'en-GB',
+      ...options,
+    })
+    const { page } = opened
+    // Before the test's own limit, which ends the browser for all.
+    page.setDefaultTimeout(60_000)
+    if (key !== null) await page.locator('h1').first().waitFor()
+    if (hash !== '') await page.goto(`${server.url}/explore${hash}`)
+    if (text !== null) await page.getByText(text, { exact: true }).first().waitFor()
+    return opened
+  }
+  const rowsOf = (page: Page) => page.evaluate(ROWS) as Promise<string[][]>
+  const firstRow = (page: Page, id: string) => page.locator(`tbody tr:first-child td:first-child bdi:text-is("${id}")`).waitFor()
+  const hashOf = (page: Page) => page.evaluate(HASH) as Promise<string>
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+
+  test('takes the key out of the address at once, keeps it for the tab, and forgets it', async () => {
+    const { page, requests, complaints } = await open('', '60')
+    expect([page.url(), await page.evaluate('sessionStorage["roster.key"]')]).toEqual([`${server.url}/explore#/Absences`, KEY])
+    await page.reload()
+    await page.getByText('60', { exact: true }).first().waitFor()
+    expect(requests.filter((url) => url.includes(KEY) || !url.startsWith(`${server.url}/`))).toEqual([])
+    expect([await page.evaluate('localStorage.length + document.cookie.length'), complaints]).toEqual([0, []])
+    await button(page, 'Forget').click()
+    await page.getByLabel('Key').waitFor()
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+    await page.context().close()
+  })
+
+  test('asks for a key, and says why one is refused', async () => {
+    const { page } = await open('', 'Key', null)
+    await page.getByLabel('Key').fill('ApiKey wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('The request needs a valid key in the header Authorization: ApiKey <key>.').waitFor()
+    const { record, text } = makeKey({ rights: 'Companies:read' })
+    await server.replaceKeys([record])
+    await page.getByLabel('Key').fill(text)
+    await page.keyboard.press('Enter')
+    await page.getByText('The key does not have the right Absences:read.').waitFor()
+    await page.context().close()
+  })
+
+  test.each([
+    ['#/Absences?Status=Approved&sort=-Start', 'Status is Approved', '20 of 60', '58'],
+    ['#/Absences?Status=!=Approved&Period.Days=>=10', 'Status is not Approved|Days at least 10', '14 of 60', '41'],
+    [
+      '#/Absences?Start=>=2026-02-01T00:00:00Z&Start=<2026-02-03T00:00:00Z',
+      'Start on or after 1 Feb 2026|Start before 3 Feb 2026',
+      '2 of 60',
+      '32',
+    ],
+    ['#/Absences?Employee[contains]=byr&PageSize=20&page=2', 'Employee contains byr', '30 of 60', '41'],
+    ['#/Absences?Status[]=Declined&Status[]=Approved', 'Status any of Declined, Approved', '20 of 60', '1'],
+    ['#/Absences?Reason=&Type=!=', 'Reason has no value|Type has a value', '60 of 60', '1'],
+    [
+      '#/Companies?Enabled=false&Name==<script>alert(1)</script>',
+      'Enabled is no|Name is <script>alert(1)</script>',
+      '1 of',
+      '30',
+    ],
+    ['#/companies?Name[]=&sort=-Id', 'Name any of no value', '2 of', '5'],
+  ])('shows %s as it was sent', async (hash, chips, total, firstId) => {
+    const { page } = await open(hash, null)
+    await firstRow(page, firstId)
+    const shown = await page.locator('.chip button:first-child').allInnerTexts()
+    expect(shown.join('|')).toBe(chips)
+    await page.getByText(total).first().waitFor()
+    await page.reload()
+    await page.getByText(total).first().waitFor()
+    expect((await hashOf(page)).replace('=<script>', '<script>')).toBe(hash.replace('==<script>', '=<script>'))
+    await page.context().close()
+  })
+
+  test.each([
+    ['Status', 'is', 'Approved', '#/Absences?Status=Approved'],
+    ['Status', 'is', '>x', '#/Absences?Status==>x'],
+    ['Reason', 'has no value', null, '#/Absences?Reason='],
+    ['Start', 'before', '2026-01-03', '#/Absences?Start=<2026-01-03T00:00:00Z'],
+    ['Period.Days', 'more than', '14', '#/Absences?Period.Days=>14'],
+  ])('adds the filter %s %s %s by keys alone', async (property, operator, value, hash) => {
+    const { page } = await open('#/Absences', '60')
+    await page.keyboard.press('/')
+    await page.getByLabel('Property').selectOption(property)
+    await page.getByLabel('Operator').selectOption(operator)
+    if (value !== null) await page.getByLabel(/^(Value|Day)$/).fill(value)
+    await page.keyboard.press('Enter')
+    await page
+      .getByText(/ of 60$/)
+      .first()
+      .waitFor()
+    expect(await hashOf(page)).toBe(hash)
+    await page.goBack()
+    await page.getByText('60', { exact: true }).first().waitFor()
+    expect(await page.locator('.chip').count()).toBe(0)
+    await page.context().close()
+  })
+
+  test('adds several values, changes a filter, and removes it', async () => {
+    const { page } = await open('#/Absences', '60')
+    await button(page, '+ Filter').click()
+    await page.getByLabel('Operator').selectOption('any of')
+    for (const value of ['Declined', 'Approved']) {
+      await page.getByLabel('Value').fill(value)
+      await button(page, 'Add').click()
+    }
+    await button(page, 'Apply').click()
+    await page.getByText('20 of 60').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?Status[]=Declined&Status[]=Approved')
+    await button(page, 'Status any of Declined, Approved').click()
+    await button(page, 'Remove Approved').click()
+    await button(page, 'Apply').click()
+    await page.getByText('0 of 60').waitFor()
+    await page.getByText('No rows match these filters.').waitFor()
+    await button(page, 'Remove Status any of Declined').click()
+    await page.getByText('60', { exact: true }).first().waitFor()
+    await page.context().close()
+  })
+
+  test.each([
+    ['#/Absences?Status=Approved&Start=>x', 'Start after x', 'Start must be a date-time like 2024-01-31T09:00:00Z.'],
+    ['#/Absences?Statsu=A', 'Statsu is A', 'Absences has no parameter "Statsu". Did you mean Status?'],
+    ['#/Absences?Period.Days=many', 'Days is many', 'Period.Days must be a number.'],
+  ])('shows what the API says of %s at the field', async (hash, chip, message) => {
+    const { page } = await open(hash, message)
+    expect(await page.locator('.field:has(.bad)').textContent()).toBe(`${chip}×${message}`)
+    await page.context().close()
+  })
+
+  test('sorts by headers: ascending, descending, not at all, and by a second one', async () => {
+    const { page } = await open('#/Absences', '60')
+    const header = (name: string) => page.locator('th').getByRole('button', { name })
+    const steps = [
+      ['Days', [], 'sort=Period.Days', '1'],
+      ['Days', [], 'sort=-Period.Days', '60'],
+      ['Status', ['Shift'], 'sort=-Period.Days,Status', '60'],
+      ['Days', ['Shift'], 'sort=Status', '1'],
+      ['Status', [], 'sort=-Status', '60'],
+      ['Status', [], '', '1'],
+    ] as const
+    for (const [name, modifiers, sort, firstId] of steps) {
+      await header(name).click({ modifiers: [...modifiers] })
+      await firstRow(page, firstId)
+      expect(await hashOf(page)).toBe(`#/Absences${sort === '' ? '' : `?${sort}`}`)
+    }
+    await page.context().close()
+  })
+
+  test('leads through pages by the API’s links, and to any by its number', async () => {
+    const { page } = await open('#/Absences?sort=-Id&PageSize=20', '60')
+    await page.getByText('1 – 20 of 60').waitFor()
+    await page.getByRole('link', { name: 'Next ›' }).click()
+    await page.getByText('21 – 40 of 60').waitFor()
+    expect(await hashOf(page)).toMatch(/^#\/Absences\?sort=-Id&page=2&cursor=[\w-]+&PageSize=20$/)
+    expect((await rowsOf(page))[0]?.[0]).toBe('40')
+    await page.getByRole('link', { name: '‹ Previous' }).click()
+    await page.getByText('1 – 20 of 60').waitFor()
+    await page.getByLabel('Page').fill('3')
+    await page.keyboard.press('Enter')
+    await page.getByText('41 – 60 of 60').waitFor()
+    expect([(await rowsOf(page))[0]?.[0], await page.getByRole('link', { name: 'Next ›' }).count()]).toEqual(['20', 0])
+    await page.context().close()
+  })
+
+  test('opens a row with its references and the rows that refer to it; arrows and Escape', async () => {
+    const { page } = await open('#/Employees', '2')
+    await page.locator('tbody tr').first().focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Employee 2' }).waitFor()
+    await page.getByText('by key').first().waitFor()
+    const links = await page.locator('aside li a').allInnerTexts()
+    expect(links).toEqual(['Open company', 'Open manager', 'Absences of this employee', 'Employees of this employee, as manager'])
+    await page.keyboard.press('ArrowUp')
+    await page.getByRole('heading', { name: 'Employee 1' }).waitFor()
+    await page.locator('aside li', { hasText: 'Absences of this employee 30' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('aside').waitFor({ state: 'detached' })
+    expect(await hashOf(page)).toBe('#/Employees')
+    await page.getByRole('link', { name: 'Ada Byron' }).first().click()
+    await page.getByRole('link', { name: 'Absences of this employee' }).click()
+    await page.getByText('30 of 60').waitFor()
+    await page.context().close()
+  })
+
+  test('hands on what is shown: as JSON, curl and CSV', async () => {
+    const permissions = ['clipboard-read', 'clipboard-write']
+    const { page } = await open('#/Companies?Enabled=true&sort=-Name&row=1', 'Company 1', KEY, { permissions })
+    const clipboard = () => page.evaluate('navigator.clipboard.readText()') as Promise<string>
+    await button(page, 'Copy JSON').click()
+    await button(page, 'Copied').waitFor()
+    expect(JSON.parse(await clipboard())).toEqual({ id: 1, name: 'Acme', enabled: true })
+    await button(page, 'Copy as curl').click()
+    await button(page, 'Copied').last().waitFor()
+    const { stdout } = Bun.spawn(['sh', '-c', await clipboard()], { env: { ...process.env, KEY } })
+    expect(JSON.parse(await new Response(stdout).text()).map(({ id }: { id: number }) => String(id))).toEqual(
+      (await rowsOf(page)).map(([id]) => id),
+    )
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()])
+    const csv = await server.get('/Companies?Enabled=true&sort=-Name', { accept: 'text/csv' })
+    expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
+    await page.context().close()
+  })
+
+  test('keeps columns and their order in this browser', async () => {
+    const { page } = await open('#/Companies', 'Acme')
+    await page.locator('summary').click()
+    await page.getByLabel('Id', { exact: true }).click()
+    await button(page, 'Move Enabled forward').click()
+    await page.reload()
+    await page.getByText('Acme').waitFor()
+    expect(await page.locator('th').allInnerTexts()).toEqual(['Enabled', 'Name'])
+    await page.context().close()
+  })
+
+  test('waits when a limit is reached, counts down and asks again; the rows stay', async () => {
+    const { record, text } = makeKey({ limits: '1/3s' })
+    await server.replaceKeys([record])
+    const { page } = await open('', '60', text)
+    await page.locator('th').getByRole('button', { name: 'Id' }).click()
+    await page.getByText(/^The limit of 1 per 3s is reached/).waitFor()
+    expect((await rowsOf(page)).length).toBe(50)
+    await page.getByText(/Asking again in \d+ s/).waitFor()
+    await page.locator('.trouble').waitFor({ state: 'detached' })
+    expect((await rowsOf(page)).length).toBe(50)
+    await page.context().close()
+  })
+
+  test('shows texts of any length, direction and malice as texts', async () => {
+    const { page, complaints } = await open('#/Companies?PageSize=50', ARABIC, KEY, { viewport: NARROW })
+    page.on('dialog', () => complaints.push('a dialog'))
+    const rows = await rowsOf(page)
+    expect(rows.slice(0, 5).map(([, name]) => name)).toEqual(['Acme', ARABIC, LONG.slice(0, 99), '', '–'])
+    expect(rows.map(([, name]) => name)).toEqual(
+      expect.arrayContaining(['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>']),
+    )
+    expect(await page.evaluate('document.querySelectorAll("#explore :is(img, script, iframe, [onerror])").length')).toBe(0)
+    const [cell, wide] = await page
+      .locator('td', { hasText: 'long long' })
+      .evaluate((cell) => [cell.clientWidth, cell.scrollWidth])
+    expect(cell as number).toBeLessThan(wide as number)
+    const id = rows.find(([, name]) => name?.includes('onerror'))?.[0]
+    await page.goto(`${server.url}/explore#/Companies?row=${id}&Name=<img src=x onerror=alert(1)>`)
+    await page.getByRole('heading', { name: `Company ${id}` }).waitFor()
+    await page.getByText('No rows match these filters.').waitFor()
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  test('says that a resource does not exist, and shows nothing of others', async () => {
+    const { page } = await open('#/<img src=x onerror=alert(1)>', null)
+    await page.getByText('There is no resource <img src=x onerror=alert(1)>.').waitFor()
+    await page.context().close()
+  })
+
+  describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
+    test.each([
+      ['', null, 'Key'],
+      ['#/Absences?Status=Approved&sort=-Start&row=1', KEY, 'Absence 1'],
+      ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
+    ])('axe finds nothing in %s, wide and narrow', async (hash, key, text) => {
+      const { page } = await open(hash, text, key, { colorScheme, viewport: { width: 1280, height: 800 } })
+      if (key !== null) await page.keyboard.press('/')
+      for (const size of [null, NARROW]) {
+        if (size) await page.setViewportSize(size)
+        expect(await page.evaluate(OVERFLOW)).toBe(0)
+        await page.evaluate(axe.source)
+        const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
+        expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+      }
+      await page.context().close()
+    })
+  })
+})

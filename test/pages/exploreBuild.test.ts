@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { devDependencies } from '../../package.json'
+import { buildExplore } from '../../src/pages/vendor/buildExplore.ts'
+import vendored from '../../src/pages/vendor/explore.json'
+
+const FOLDER = join(import.meta.dir, '../../src/pages/vendor')
+/** Gzipped, in bytes. */
+const PACKED_MAX = 60 * 1024
+
+test('the vendored script is what its modules build to (else: npm run build:explore), small, with the license of Preact', async () => {
+  const packed = new Uint8Array(readFileSync(join(FOLDER, 'explore.js.gz')))
+  const script = Bun.gunzipSync(packed)
+  const sha256 = new Bun.CryptoHasher('sha256').update(script).digest('hex')
+  expect([script.length, packed.length, sha256]).toEqual([vendored.bytes, vendored.packed, vendored.sha256])
+  expect(Buffer.compare(script, await buildExplore())).toBe(0)
+  expect(packed.length).toBeLessThan(PACKED_MAX)
+  expect(vendored.preact).toBe(devDependencies.preact)
+  expect(readFileSync(join(FOLDER, 'LICENSE-preact'), 'utf8')).toStartWith('The MIT License (MIT)')
+})
