@@ -15,7 +15,12 @@ const HEIGHT = 330
 const [TOP, BOTTOM] = [16, 34]
 
 /** A chart as wide as the window: bars that stand or lie, grouped or stacked, or lines. */
-export function ChartView(props: Props) {
+export function ChartView({ style, ...rest }: Props) {
+  // A line is of dates alone.
+  const isShorter = style === 'line' && rest.endsWithNone
+  const props = isShorter
+    ? { ...rest, style, bars: rest.bars.slice(0, -1), values: rest.values.slice(0, -1) }
+    : { ...rest, style }
   const { bars, series, otherSeries, isLying, title } = props
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
@@ -60,9 +65,11 @@ interface Drawn extends Props {
 }
 
 /** Lowest and highest value of an axis, and its lines: 1, 2 or 5 times a power of ten apart. */
-function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
+function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'otherBar'>) {
   const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0)
-  const ends = values.flatMap((row) => {
+  // What is left may be far more than any name has: it would make their bars too small to see.
+  const ends = values.flatMap((row, bar) => {
+    if (bar === otherBar) return []
     const numbers = row.map((value) => value ?? 0)
     return style === 'stacked' ? [sum(numbers.filter((one) => one > 0)), sum(numbers.filter((one) => one < 0))] : numbers
   })
@@ -87,7 +94,7 @@ function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: n
 }
 
 function Standing(props: Drawn) {
-  const { bars, series, values, style, colours, width, format } = props
+  const { bars, series, values, style, colours, width, endsWithNone, format } = props
   const { from, to, lines } = axisOf(props)
   const left = 12 + 7 * Math.max(...lines.map((line) => formatShort(line).length))
   const y = (value: number) => HEIGHT - BOTTOM - ((value - from) / (to - from)) * (HEIGHT - BOTTOM - TOP)
@@ -95,7 +102,8 @@ function Standing(props: Drawn) {
   const middle = (bar: number) => left + band * (bar + 0.5)
   const step = Math.ceil((7 * Math.max(...bars.map((bar) => bar.length)) + 10) / band)
   // What has no date comes last, and is named.
-  const isNone = bars.at(-1) === 'no value'
+  const isNamed = (place: number) =>
+    place === bars.length - 1 && endsWithNone ? true : place % step === 0 && !(endsWithNone && bars.length - 1 - place < step)
   const whole = style === 'grouped' ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
   const thick = style === 'grouped' ? whole / series.length : whole
   return (
@@ -134,10 +142,8 @@ function Standing(props: Drawn) {
           )}
       {bars.map((bar, place) => (
         <g key={bar}>
-          {(place === bars.length - 1
-            ? place % step === 0 || isNone
-            : place % step === 0 && !(isNone && bars.length - 1 - place < step)) && (
-            <text x={middle(place)} y={HEIGHT - 12} text-anchor="middle">
+          {isNamed(place) && (
+            <text x={Math.min(width - 32, Math.max(36, middle(place)))} y={HEIGHT - 12} text-anchor="middle">
               {bar}
             </text>
           )}
@@ -157,7 +163,9 @@ function titleOf(
   format: (value: number) => string,
 ): string {
   const parts = row.flatMap((value, place) =>
-    value === null ? [] : `${series.length > 1 ? `${series[place]}: ` : ''}${format(value)}`,
+    value === null || (value === 0 && series.length > 1)
+      ? []
+      : `${series.length > 1 ? `${series[place]}: ` : ''}${format(value)}`,
   )
   return [bar, ...(parts.length > 0 ? parts : ['–'])].join('\n')
 }
@@ -167,12 +175,12 @@ const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
 const lyingHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
 
 function Lying(props: Drawn) {
-  const { bars, series, values, style, colours, width, format } = props
+  const { bars, series, values, style, colours, width, otherBar, format } = props
   const { from, to } = axisOf(props)
   const left = Math.min(220, Math.round(width * 0.32))
   const band = thicknessOf(props)
   const isStacked = style !== 'grouped'
-  const x = (value: number) => left + ((value - from) / (to - from)) * (width - left - 96)
+  const x = (value: number) => left + Math.min(1, (value - from) / (to - from)) * (width - left - 96)
   const thick = isStacked ? band - 8 : (band - 8) / series.length
   const fitting = Math.floor(left / 7.5)
   return (
@@ -190,7 +198,7 @@ function Lying(props: Drawn) {
             {spans.map(([start, until], one) => (
               <rect
                 key={series[one]}
-                class={bar === 'others' && series.length === 1 ? 'others' : colours[one]}
+                class={place === otherBar ? 'others' : colours[one]}
                 x={Math.min(x(start), x(until))}
                 width={Math.max(0, Math.abs(x(until) - x(start)) - (isStacked ? 1 : 0))}
                 y={place * band + 4 + (isStacked ? 0 : one * thick)}

@@ -39,12 +39,12 @@ export function formatOperand(property: Property | undefined, text: string): str
   return property?.kind === 'instant' ? formatDate('instant', text) : text
 }
 
-/** A year, quarter, month, week or day by its first instant. */
+/** A year, quarter, month, week or day by its first instant; a week by its Monday. */
 export function formatUnit(unit: string, text: string): string {
   const date = new Date(text)
   const year = date.getUTCFullYear()
   if (unit === 'year') return String(year)
   if (unit === 'quarter') return `Q${Math.floor(date.getUTCMonth() / 3) + 1} ${year}`
   if (unit === 'month') return months.format(date)
-  return unit === 'week' ? `Week of ${dates.format(date)}` : dates.format(date)
+  return dates.format(date)
 }

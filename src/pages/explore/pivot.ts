@@ -7,8 +7,11 @@ export interface Chart {
   readonly series: readonly string[]
   /** By bar, then by series; null: none. */
   readonly values: readonly (readonly (number | null)[])[]
-  /** Index of the series, or the bar, that has what is left; -1: none. */
+  /** Index of the series and of the bar that have what is left; -1: none. */
   readonly otherSeries: number
+  readonly otherBar: number
+  /** The last bar has the rows without a date. */
+  readonly endsWithNone: boolean
 }
 
 const NAMES_MAX = 30
@@ -27,10 +30,9 @@ export function pivot({ groups, all, question: { measure, by, and } }: Groups): 
   const seriesOf = (group: Row) => (and ? placeOf(group, and) : measure.words)
   const barOf = (group: Row) => placeOf(group, by)
   const [series, otherSeries] = chosen(weigh(groups, seriesOf, numberOf), and?.unit ? null : SERIES_MAX, sums)
-  const [names, otherBar] = by.unit ? [datesOf(groups, by), -1] : chosen(weigh(groups, barOf, numberOf), NAMES_MAX, sums)
-  const bars = otherBar < 0 && all !== null && !by.unit && !and ? [...names, OTHERS] : names
-  const values = bars.map(() => series.map((): number | null => null))
-  const [barPlaces, seriesPlaces] = [placesOf(names), placesOf(series)]
+  const [bars, otherBar] = by.unit ? [datesOf(groups, by), -1] : chosen(weigh(groups, barOf, numberOf), NAMES_MAX, sums)
+  const values = bars.map(() => series.map((): number | null => (sums ? 0 : null)))
+  const [barPlaces, seriesPlaces] = [placesOf(bars), placesOf(series)]
   for (const group of groups) {
     const bar = barPlaces.get(barOf(group)) ?? otherBar
     const value = numberOf(group)
@@ -38,11 +40,10 @@ export function pivot({ groups, all, question: { measure, by, and } }: Groups): 
     const row = values[bar]
     if (row && one >= 0 && value !== null) row[one] = (row[one] ?? 0) + value
   }
-  if (all !== null && !by.unit && !and) {
-    const shown = values.slice(0, NAMES_MAX).reduce((sum, [value]) => sum + (value ?? 0), 0)
-    ;(values[bars.length - 1] as (number | null)[])[0] = all - shown
-  }
-  return { bars, series, values, otherSeries }
+  const others = values[otherBar]
+  if (all !== null && others && !and) others[0] = all - values.slice(0, otherBar).reduce((sum, [value]) => sum + (value ?? 0), 0)
+  const endsWithNone = by.unit !== null && groups.some((group) => valueIn(group, by.property) === null)
+  return { bars, series, values, otherSeries, otherBar, endsWithNone }
 }
 
 const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))
