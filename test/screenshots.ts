@@ -1,13 +1,16 @@
-// The README's image of the API reference, as Chromium shows it: `npm run screenshots`.
+// The README's images of the pages, as Chromium shows it: `npm run screenshots`.
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startBrowser } from './support/browser.ts'
-import { endPrograms, runMain, temporaryFolder } from './support/process.ts'
+import { endPrograms, run, runMain, temporaryFolder } from './support/process.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const FOLDER = join(ROOT, 'docs/images')
 const VIEWPORT = { width: 1280, height: 800 }
+/** Days by month and type of this year, from generated rows. */
+const YEAR = new Date().getUTCFullYear()
+const SUMMARY = `#/Absences?Status=Approved&Start=>=${YEAR}-01-01T00:00:00Z&Start=<${YEAR + 1}-01-01T00:00:00Z&Type=!=&view=summary&show=sum(Period.Days)&by=month(Start)&and=Type`
 /** A README is loaded by many who only pass by. */
 const BYTES_MAX = 200_000
 
@@ -17,11 +20,28 @@ const browser = await startBrowser()
 try {
   const server = runMain({ DATA_DIR: folder.path, LOG_LEVEL: 'warn' })
   const [, url] = await server.waitFor(/listens on (http:\S+?),/)
-  await takeDocs(`${url}/docs`, readFileSync(join(folder.path, 'development.key'), 'utf8').trim())
+  const key = readFileSync(join(folder.path, 'development.key'), 'utf8').trim()
+  await takeDocs(`${url}/docs`, key)
+  await run([process.execPath, '--no-env-file', 'src/main.ts', 'seed', '--add', '--rows', '100000'], { DATA_DIR: folder.path })
+    .ended
+  await takeExplore(`${url}/explore`, key)
 } finally {
   await browser.close()
   await endPrograms()
   folder.remove()
+}
+
+/** A summary of a filtered list. */
+async function takeExplore(url: string, key: string): Promise<void> {
+  const { page } = await browser.open(`${url}#key=${key}`, { viewport: VIEWPORT, locale: 'en-GB' })
+  await page.getByRole('heading', { name: 'Absences' }).waitFor()
+  await page.goto(url + SUMMARY)
+  await page.locator('.chart').waitFor()
+  await page
+    .getByText(/\d of \d/)
+    .first()
+    .waitFor()
+  await take('explore', page)
 }
 
 /** A filtered list, tried in the docs. */

@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { createRows } from '../support/rows.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { type Json, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 
 const LONG = 'long '.repeat(80).trim()
 const ARABIC = 'أحمد زويل'
@@ -294,6 +294,59 @@ describeInBrowser('/explore in Chromium', () => {
     await page.context().close()
   })
 
+  test('sums up: a chart, a table with the same numbers, and the rows of a group', async () => {
+    const { page } = await open('#/Absences?Status=Approved', '20 of 60')
+    await button(page, 'Summary').click()
+    await page.getByLabel('Show').selectOption('sum of Days')
+    await page.getByLabel('by', { exact: true }).selectOption('month of Start')
+    await page.getByLabel('and', { exact: true }).selectOption('Employee')
+    await page.getByRole('img', { name: 'sum of Days by month of Start and Employee, as in the table below; 3 bars' }).waitFor()
+    await page.getByText('6 groups').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?Status=Approved&view=summary&show=sum(Period.Days)&by=month(Start)&and=Employee')
+    const query = 'Status=Approved&groupBy=month(Start),Employee&sum=Period.Days'
+    const { body } = await server.get(`/Absences/Summary?${query}`)
+    const expected = body.map(({ start, employee, count, sum }: Json) => [
+      { '2026-01': 'Jan 2026', '2026-02': 'Feb 2026', '2026-03': 'Mar 2026' }[(start as string).slice(0, 7)],
+      ...[employee, String(count), sum.period.days.toFixed(2)],
+    ])
+    expect(await rowsOf(page)).toEqual(expected)
+    const titles = await page.locator('svg title').allTextContents()
+    expect(titles[0]).toBe(`Jan 2026\nAda Byron: ${expected[0][3]}\nGrace Murray: ${expected[1][3]}`)
+    await page.locator('th').getByRole('button', { name: 'Days, sum' }).click()
+    await page.locator('th[aria-sort=ascending]').waitFor()
+    expect(await hashOf(page)).toEndWith('&groups=sum(Period.Days)')
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()])
+    const csv = await server.get(`/Absences/Summary?${query}&sort=sum(Period.Days)`, { accept: 'text/csv' })
+    expect(await Bun.file(await download.path()).text()).toBe(csv.text)
+    await page.locator('tbody a').last().click()
+    await page.getByText(`${expected.at(-1) && (await lastCount(csv.text))} of 60`).waitFor()
+    await page.context().close()
+  })
+  const lastCount = async (csv: string) => csv.trim().split('\r\n').at(-1)?.split(',')[2]
+
+  test('draws names lying, the 30 largest and the rest, averages grouped, and many dates as a line', async () => {
+    const { page } = await open('#/Companies?view=summary&by=Name', null)
+    await page.getByRole('img', { name: /^count by Name, .*; 31 bars$/ }).waitFor()
+    expect(await page.locator('svg text').allTextContents()).toContain('others')
+    await page.goto(`${server.url}/explore#/Absences?view=summary&by=day(Start)&and=Status`)
+    await page.locator('svg polyline').first().waitFor()
+    expect(await page.locator('svg polyline').count()).toBe(2)
+    await page.getByLabel('as', { exact: true }).selectOption('grouped bars')
+    await page.locator('svg polyline').first().waitFor({ state: 'detached' })
+    await page.getByLabel('Show').selectOption('average of Days')
+    await page.getByText('Days, average').waitFor()
+    expect(await page.getByLabel('as', { exact: true }).locator('option').allTextContents()).toEqual(['grouped bars', 'a line'])
+    await page.context().close()
+  })
+
+  test('suggests the values that most rows have', async () => {
+    const { page } = await open('#/Absences', '60')
+    await page.keyboard.press('/')
+    await page.getByLabel('Property').selectOption('Employee')
+    await page.locator('datalist option[value="Grace Murray"]').waitFor({ state: 'attached' })
+    await page.context().close()
+  })
+
   test('says that a resource does not exist, and shows nothing of others', async () => {
     const { page } = await open('#/<img src=x onerror=alert(1)>', null)
     await page.getByText('There is no resource <img src=x onerror=alert(1)>.').waitFor()
@@ -304,6 +357,7 @@ describeInBrowser('/explore in Chromium', () => {
     test.each([
       ['', null, 'Key'],
       ['#/Absences?Status=Approved&sort=-Start&row=1', KEY, 'Absence 1'],
+      ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Days, sum'],
       ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
     ])('axe finds nothing in %s, wide and narrow', async (hash, key, text) => {
       const { page } = await open(hash, text, key, { colorScheme, viewport: { width: 1280, height: 800 } })

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { exploreFiles } from '../../src/pages/explorePage.ts'
 import { SCALAR_FILE } from '../../src/pages/scalar.ts'
 import { sendRaw } from '../support/raw.ts'
 import { errorOf, startServer, type TestServer } from '../support/server.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 const EITHER = ['/', '/errors', '/errors/NotFound']
-const OPEN = [...EITHER, '/docs', `/docs/${SCALAR_FILE}`, '/favicon.ico', '/robots.txt']
+const FILES = Object.keys(exploreFiles).map((file) => `/explore/${file}`)
+const OPEN = [...EITHER, '/docs', `/docs/${SCALAR_FILE}`, '/explore', ...FILES, '/favicon.ico', '/robots.txt']
 
 let server: TestServer
 beforeAll(async () => {
@@ -49,7 +51,7 @@ describe.each(EITHER)('%s', (path) => {
   })
 })
 
-describe.each([...EITHER, '/docs'])('%s', (path) => {
+describe.each([...EITHER, '/docs', '/explore'])('%s', (path) => {
   test('lets a browser load nothing from elsewhere, and frame it nowhere', async () => {
     const { headers } = await get(path, { accept: BROWSER })
     const policy = headers.get('content-security-policy') ?? ''
@@ -81,6 +83,18 @@ test('clients that take no gzip get the script of the docs as it is', async () =
   expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
 })
 
+test('/explore runs and styles nothing but its own files', async () => {
+  const { headers } = await get('/explore')
+  expect(headers.get('content-security-policy')).toEndWith(
+    "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
+  )
+})
+
+test('the landing page leads to /explore first', async () => {
+  const { text } = await get('/', { accept: BROWSER })
+  expect(/<main>[\s\S]*?href="([^"]*)"/.exec(text)?.[1]).toBe('./explore')
+})
+
 test('the icon is one, and robots are asked to stay away', async () => {
   const { headers } = await get('/favicon.ico')
   expect([headers.get('content-type'), Number(headers.get('content-length')) < 1_000]).toEqual(['image/x-icon', true])
@@ -109,12 +123,17 @@ test.each(['/docs/', '/DOCS', '/Errors/', '/%65rrors'])('%s is spelt otherwise, 
   expect((await get(path, { accept: BROWSER })).status).toBe(200)
 })
 
-test.each(['/docs/other.js', '/docs/..%2fpages.ts', '/docs/scalar.json', '/docs/%00', '/docs/LICENSE'])(
-  '%s is 404: the folder is not open',
-  async (path) => {
-    expect(errorOf(await get(path))).toMatchObject({ status: 404, code: 'NotFound' })
-  },
-)
+test.each([
+  '/docs/other.js',
+  '/docs/..%2fpages.ts',
+  '/docs/scalar.json',
+  '/docs/%00',
+  '/docs/LICENSE',
+  '/explore/explore.css',
+  '/explore/toString',
+])('%s is 404: the folder is not open', async (path) => {
+  expect(errorOf(await get(path))).toMatchObject({ status: 404, code: 'NotFound' })
+})
 
 describe('the landing page of an address with odd characters', () => {
   const PUBLIC_URL = "https://a&b.example/it's/$(touch x)`y`;"

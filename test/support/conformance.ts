@@ -31,7 +31,7 @@ const BEFORE_OPERATIONS = [
   ...['InvalidHost', 'UriTooLong', 'InternalError'],
 ]
 /** For browsers alone: what pages load. */
-const FILES = /^\/(?:favicon\.ico|robots\.txt|docs\/[^/]+)\/?(?:[?]|$)/i
+const FILES = /^\/(?:favicon\.ico|robots\.txt|(?:docs|explore)\/[^/]+)\/?(?:[?]|$)/i
 
 const DRY_RUN = /[?&]dryRun=1/i
 const CHECKED = /^\{"rows":[1-9]\d*\}$/

@@ -143,7 +143,11 @@ function Standing(props: Drawn) {
       {bars.map((bar, place) => (
         <g key={bar}>
           {isNamed(place) && (
-            <text x={Math.min(width - 32, Math.max(36, middle(place)))} y={HEIGHT - 12} text-anchor="middle">
+            <text
+              x={Math.min(width - 3.6 * bar.length, Math.max(3.6 * bar.length, middle(place)))}
+              y={HEIGHT - 12}
+              text-anchor="middle"
+            >
               {bar}
             </text>
           )}

@@ -40,7 +40,11 @@ export function Pager({ page, view, isSummary }: Props) {
       {!isSummary && (
         <label>
           Rows{' '}
-          <select value={String(size)} onChange={({ currentTarget: { value } }) => go(changed(view, { size: value }))}>
+          <select
+            aria-label="Rows"
+            value={String(size)}
+            onChange={({ currentTarget: { value } }) => go(changed(view, { size: value }))}
+          >
             {[...new Set([...SIZES, String(size)])].map((one) => (
               <option key={one}>{one}</option>
             ))}

@@ -31,7 +31,7 @@ interface Props {
 }
 
 /** More dates than these are a line. */
-const BARS_MAX = 60
+const BARS_MAX = 48
 
 /** Path of all groups, as a file has them. */
 export function allGroupsPath(resource: Resource, view: View, parts: readonly [string, string][] = []): string {
@@ -84,7 +84,11 @@ function Choices({ resource, view, question: { measure, by, and }, style }: Choi
   const choice = (label: string, name: 'show' | 'by' | 'and' | 'as', value: string, options: readonly Named[]) => (
     <label>
       {label}{' '}
-      <select value={value} onChange={({ currentTarget }) => go(changed(view, { groupSort: '', [name]: currentTarget.value }))}>
+      <select
+        aria-label={label}
+        value={value}
+        onChange={({ currentTarget }) => go(changed(view, { groupSort: '', [name]: currentTarget.value }))}
+      >
         {options.map(({ name, words }) => (
           <option key={name} value={name}>
             {words}
