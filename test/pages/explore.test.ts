@@ -300,18 +300,18 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('Show').selectOption('sum of Days')
     await page.getByLabel('by', { exact: true }).selectOption('month of Start')
     await page.getByLabel('and', { exact: true }).selectOption('Employee')
-    await page.getByRole('img', { name: 'sum of Days by month of Start and Employee, as in the table below; 3 bars' }).waitFor()
-    await page.getByText('6 groups').waitFor()
+    await page.getByRole('img', { name: 'sum of Days by month of Start and Employee, as in the table below; 2 bars' }).waitFor()
+    await page.getByText('4 groups').waitFor()
     expect(await hashOf(page)).toBe('#/Absences?Status=Approved&view=summary&show=sum(Period.Days)&by=month(Start)&and=Employee')
     const query = 'Status=Approved&groupBy=month(Start),Employee&sum=Period.Days'
     const { body } = await server.get(`/Absences/Summary?${query}`)
     const expected = body.map(({ start, employee, count, sum }: Json) => [
-      { '2026-01': 'Jan 2026', '2026-02': 'Feb 2026', '2026-03': 'Mar 2026' }[(start as string).slice(0, 7)],
+      { '2026-01': 'Jan 2026', '2026-02': 'Feb 2026' }[(start as string).slice(0, 7)],
       ...[employee, String(count), sum.period.days.toFixed(2)],
     ])
     expect(await rowsOf(page)).toEqual(expected)
     const titles = await page.locator('svg title').allTextContents()
-    expect(titles[0]).toBe(`Jan 2026\nAda Byron: ${expected[0][3]}\nGrace Murray: ${expected[1][3]}`)
+    expect(titles[0]).toBe(`Jan 2026\nGrace Murray: ${expected[1][3]}\nAda Byron: ${expected[0][3]}`)
     await page.locator('th').getByRole('button', { name: 'Days, sum' }).click()
     await page.locator('th[aria-sort=ascending]').waitFor()
     expect(await hashOf(page)).toEndWith('&groups=sum(Period.Days)')
@@ -319,10 +319,9 @@ describeInBrowser('/explore in Chromium', () => {
     const csv = await server.get(`/Absences/Summary?${query}&sort=sum(Period.Days)`, { accept: 'text/csv' })
     expect(await Bun.file(await download.path()).text()).toBe(csv.text)
     await page.locator('tbody a').last().click()
-    await page.getByText(`${expected.at(-1) && (await lastCount(csv.text))} of 60`).waitFor()
+    await page.getByText(`${csv.text.trim().split('\r\n').at(-1)?.split(',')[2]} of 60`).waitFor()
     await page.context().close()
   })
-  const lastCount = async (csv: string) => csv.trim().split('\r\n').at(-1)?.split(',')[2]
 
   test('draws names lying, the 30 largest and the rest, averages grouped, and many dates as a line', async () => {
     const { page } = await open('#/Companies?view=summary&by=Name', null)
