@@ -1,124 +1,102 @@
-import { stopChildren } from './children.ts'
-import { restore } from './data/restore.ts'
-import { type Cluster, type Database, openCluster } from './database.ts'
-import type { Ending } from './ending.ts'
+import type { Ending } from './children.ts'
+import type { Cluster, Database } from './database.ts'
 import { startConstant } from './floor.ts'
 import { runLoad } from './load.ts'
 import type { Options } from './options.ts'
-import { checkPeers, type Peer, startPeers } from './peers.ts'
+import { type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
 import { type Operation, readsOf, type Scenario } from './scenarios.ts'
-import { type Server, startServer } from './server.ts'
+import { startServer } from './server.ts'
 import { seedOf } from './suite.ts'
-import { type Asked, type HttpTarget, overHttp, serversTarget, stayRunning, type Target } from './targets.ts'
+import { type Asked, type HttpTarget, overHttp, type Target } from './targets.ts'
 
-/** All that runs while scenarios are measured. */
+/** The servers that run while scenarios are measured. */
 export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
-  /** The server as it runs by itself, and the same without memory. */
+  /** The server as it runs by itself, and without memory. */
   readonly ours: readonly [roster: HttpTarget, noMemory: HttpTarget]
-  readonly peers: readonly Peer[]
-  /** The database of peers; null: there are none. */
-  readonly plain: Database | null
-  /** That of those that have more indexes; null: there are none. */
-  readonly indexed: Database | null
+  readonly peers: readonly (Peer & HttpTarget)[]
+  stop(): Promise<void>
 }
 
 const WARM_UP_SECONDS_MAX = 5
 const WARM_UP_ROUNDS = 3
+const LEAD_IN_SECONDS = 0.15
 
-/** Starts PostgreSQL with its rows, the server with memory and without, and the peers. @throws Error when one does not start */
-export async function startBench(options: Options, scenarios: readonly Scenario[], ending: Ending): Promise<Bench> {
-  const { peers: names, workers, rows } = options
-  const cluster = await openCluster(options.data)
-  // Peers and servers end before PostgreSQL does.
-  ending.add(cluster.stop, stopChildren)
+/** Starts the server with memory and without, and the peers, each on its database. @throws Error when one does not start */
+export async function startBench(
+  cluster: Cluster,
+  { peers: names, workers, rows }: Pick<Options, 'peers' | 'workers' | 'rows'>,
+  scenarios: readonly Scenario[],
+  ending: Ending,
+): Promise<Bench> {
   const database = await cluster.database(rows)
-  const hasIndexed = names.length > 0 && scenarios.some(({ isNew }) => isNew)
-  const plain = names.length > 0 ? await cluster.peersDatabase(rows, false) : null
-  const indexed = hasIndexed ? await cluster.peersDatabase(rows, true) : null
-  const start = async (name: string, listCache: boolean) => {
-    const server = await startServer({ databaseUrl: database.url, workers, listCache })
-    ending.add(server.stop)
-    return targetOf(name, server)
+  const kinds = names.length === 0 ? [] : scenarios.some(({ isNew }) => isNew) ? [false, true] : [false]
+  // PostgreSQL copies a database only while it has no other connections.
+  const databases: [boolean, Database][] = []
+  for (const isIndexed of kinds) databases.push([isIndexed, await cluster.peersDatabase(rows, isIndexed)])
+  const start = async (name: string, hasMemory: boolean): Promise<HttpTarget> => {
+    const { url, headers, pid, stop } = await startServer({ databaseUrl: database.url, workers, hasMemory })
+    ending.add(stop)
+    return { name, urls: [url], headers, pids: () => [pid], database, stop }
   }
-  const roster = await start('roster', true)
-  const noMemory = await start('no-memory', false)
-  const peers: Peer[] = []
-  for (const [on, isIndexed] of [[plain, false] as const, [indexed, true] as const])
-    if (on) peers.push(...(await startPeers({ databaseUrl: on.url, names, processes: workers, isIndexed })))
-  return { cluster, database, ours: [roster, noMemory], peers, plain, indexed }
+  const ours = [await start('roster', true), await start('no-memory', false)] as const
+  const peers: (Peer & HttpTarget)[] = []
+  for (const [isIndexed, database] of databases)
+    for (const peer of await startPeers({ databaseUrl: database.url, names, processes: workers, isIndexed }))
+      peers.push({ ...peer, urls: [peer.url], headers: {}, database })
+  const stop = async () => void (await Promise.all([...ours, ...peers].map((target) => target.stop())))
+  return { cluster, database, ours, peers, stop }
 }
 
-/** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
+/** Compares answers of the servers and the peers with SQL written by hand. @throws Error at the first wrong answer */
 export async function checkBench({ ours, database, peers }: Bench, scenarios: readonly Scenario[]): Promise<void> {
   const servers = ours.map(({ name, urls, headers }) => ({ name, url: urls[0] as string, headers }))
   await checkAnswers(servers, database.url, readsOf(scenarios))
-  for (const peer of peers) await checkPeers([peer], ours[0], readsOf(askedOf(peer, scenarios)))
+  for (const peer of peers) await checkAnswers([peer], database.url, readsOf(askedOf(peer, scenarios)))
 }
 
-/** What the peer can be asked, and is. */
+/** Lists the scenarios that a peer is asked. */
 function askedOf({ isIndexed }: Peer, scenarios: readonly Scenario[]): Scenario[] {
-  return scenarios.filter(({ isOurs = false, isNew = false }) => !isOurs && (isNew || !isIndexed))
+  return scenarios.filter(({ isNew = false }) => isNew || !isIndexed)
 }
 
-/** Code is compiled and connections are made before anything is counted. */
+/** Sends requests that do not count, so that code is compiled and connections are made. */
 export async function warmUp({ ours, peers }: Bench, scenarios: readonly Scenario[], options: Options): Promise<void> {
-  const { connections } = options
-  const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
-  const seed = seedOf(options.seed, 'warm-up', 0)
+  const load = {
+    connections: options.connections,
+    seconds: Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds),
+    leadInSeconds: LEAD_IN_SECONDS,
+    seed: seedOf(options.seed, 'warm-up', 0),
+  }
   const warm = async ({ urls, headers }: HttpTarget, operations: readonly Operation[]) => {
-    if (operations.length > 0) await runLoad({ url: urls[0] as string, headers, operations, connections, seconds, seed })
+    if (operations.length > 0) await runLoad({ ...load, url: urls[0] as string, headers, operations })
   }
   for (const target of ours) await warm(target, readsOf(scenarios))
   for (const peer of peers) {
     const operations = readsOf(askedOf(peer, scenarios))
     await warm(
-      peerTarget(peer),
+      peer,
       operations.flatMap((operation) => peer.translate(operation) ?? []),
     )
   }
 }
 
-/** The server with memory and without, the floor, and the peers that can do the scenario. */
+/** Lists the server with memory and without, the floor, and the peers that can do the scenario. */
 export async function openTargets({ cluster, ours, peers }: Bench, scenario: Scenario): Promise<Target[]> {
   const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, cluster.postmasterPid)
   const constant = await startConstant(ours[0], [...scenario.operations, ...(scenario.background?.operations ?? [])])
   const others = peers.flatMap((peer) => {
     const asked = askedOf(peer, [scenario]).length > 0 ? translate(peer, scenario) : null
-    return asked ? [on(peerTarget(peer), asked)] : []
+    return asked ? [on({ ...peer, stop: async () => undefined }, asked)] : []
   })
-  return [...[...ours, constant].map((target) => on(target, scenario)), ...others]
+  const own = ours.map((target) => on({ ...target, stop: async () => undefined }, scenario))
+  return [...own, on(constant, scenario), ...others]
 }
 
-/** Sets back what a round of the target has written. */
-export async function restoreAfter(
-  { database, peers, plain, indexed }: Bench,
-  { name, isIndexed }: Pick<Target, 'name' | 'isIndexed'>,
-): Promise<void> {
-  const isPeer = peers.some((peer) => peer.name === name)
-  const { url, rows } = (isPeer && (isIndexed ? indexed : plain)) || database
-  await restore(url, rows)
-}
-
-/** One server, and several that share its workers: each is started for its round. */
-export function layoutsOf(cluster: Cluster, { url }: Database, scenario: Asked, { servers, workers }: Options): Target[] {
-  const count = servers ?? 1
-  return [1, count].map((each) => serversTarget(each, Math.max(count, workers), url, scenario, cluster.postmasterPid))
-}
-
-function targetOf(name: string, { url, headers, pid }: Server): HttpTarget {
-  return { name, urls: [url], headers, pids: () => [pid], stop: stayRunning }
-}
-
-export function peerTarget(peer: Peer): HttpTarget {
-  const { name, url, isIndexed } = peer
-  return { name, urls: [url], isIndexed, headers: {}, pids: () => peer.pids(), stop: stayRunning }
-}
-
-/** What a peer has to be asked; null: it cannot do all of it. */
-export function translate(peer: Peer, { operations, background }: Asked): Asked | null {
+/** Translates all that a peer has to be asked; null: it cannot do all of it. */
+function translate(peer: Peer, { operations, background }: Asked): Asked | null {
   const all = translateAll(peer, operations)
   const beside = background && translateAll(peer, background.operations)
   if (!all || beside === null) return null

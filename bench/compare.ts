@@ -2,18 +2,15 @@
 // the working tree has lost more than the threshold, or answers wrongly; 2: nothing could be compared.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { Command } from 'commander'
 import { readMigrations } from '../src/postgres/migrate.ts'
-import { stopChildren } from './children.ts'
+import { Ending, status, stopChildren } from './children.ts'
 import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
-import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/lines.ts'
-import { readOptions } from './compare/options.ts'
-import { forgetLists, restore } from './data/restore.ts'
+import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/comparison.ts'
 import { rowsFor } from './data/rows.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
-import { Ending, status } from './ending.ts'
 import { readCommit } from './machine.ts'
-import { WRONG_USAGE } from './options.ts'
-import type { ScenarioResult } from './results.ts'
+import { loadOptions, numberIn, type Options, readCommand, WRONG_USAGE } from './options.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { startServer } from './server.ts'
 import { runScenario } from './suite.ts'
@@ -21,11 +18,18 @@ import { type HttpTarget, overHttp } from './targets.ts'
 
 const ROOT = join(import.meta.dir, '..')
 
-const options = readOptions(process.argv.slice(2))
+const command = loadOptions(
+  new Command('bench:compare')
+    .description('Compares the working tree with another commit: both servers, the same load, in turns.')
+    .argument('<ref>', 'the commit to compare with, such as main or HEAD~1')
+    .option('--threshold <percent>', 'the loss of requests/s beyond which it fails', numberIn(0, 100), 10),
+  { seconds: 2, rounds: 5 },
+)
+const options = readCommand(command, process.argv.slice(2)) as Options & { readonly threshold: number }
 const ending = new Ending()
 try {
   const scenarios = scenariosFor(rowsFor(options.rows), options.only)
-  const checkout = checkOut(ROOT, options.ref)
+  const checkout = checkOut(ROOT, command.args[0] as string)
   ending.add(checkout.remove)
   const failures = await compare(checkout, scenarios)
   process.exitCode = failures.length > 0 ? 1 : 0
@@ -41,14 +45,17 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   const { rows, connections, rounds, seconds, threshold } = options
   const cluster = await openCluster(options.data)
   ending.add(cluster.stop, stopChildren)
-  const databases = await openDatabases(checkout, cluster)
-  const [old, ours] = databases
+  const [old, ours] = await openDatabases(checkout, cluster)
   const targets = [await startTarget('before', checkout.root, old), await startTarget('after', ROOT, ours)]
   console.log(`before: ${checkout.commit}, after: the working tree, ${readCommit()}; ratios are after ÷ before`)
   console.log(`${rows} absences; ${connections} connections; ${rounds} rounds of four runs of ${seconds} s\n${headLine}`)
   const failures: string[] = []
   for (const scenario of scenarios) {
-    const comparison = comparisonOf(await measure(scenario, targets, databases, cluster))
+    const loaded = targets.map((target) => overHttp(target, scenario, cluster.postmasterPid))
+    const onRound = (name: string, round: number) => status(`${scenario.name}: ${name}, run ${round} of ${2 * rounds}`)
+    // Two rounds of the suite, A B and B A, are one block.
+    const comparison = comparisonOf(await runScenario(scenario, loaded, { ...options, rounds: 2 * rounds, onRound }))
+    status(null)
     console.log(comparisonLine(comparison, threshold))
     if (isFailure(comparison, threshold)) failures.push(scenario.name)
   }
@@ -56,7 +63,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   return failures
 }
 
-/** One database for both, unless their migrations differ. */
+/** Opens one database for both, unless their migrations differ. */
 async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Promise<readonly [Database, Database]> {
   const ours = await cluster.database(options.rows)
   const [before, after] = [root, ROOT].map((folder) => readMigrations(join(folder, 'sql')).map(({ checksum }) => checksum))
@@ -65,30 +72,8 @@ async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Prom
   return [await cluster.otherDatabase(options.rows, join(root, 'sql')), ours]
 }
 
-async function startTarget(name: string, root: string, { url: databaseUrl }: Database): Promise<HttpTarget> {
-  const { url, headers, pid, stop } = await startServer({ databaseUrl, root })
-  return { name, urls: [url], headers, pids: () => [pid], stop }
-}
-
-/** Two rounds of the suite, A B and B A, are one of ours. */
-async function measure(
-  scenario: Scenario,
-  targets: readonly HttpTarget[],
-  databases: readonly Database[],
-  cluster: Cluster,
-): Promise<ScenarioResult> {
-  const rounds = 2 * options.rounds
-  const each = async (work: (database: Database) => Promise<void>) => {
-    for (const database of new Set(databases)) await work(database)
-  }
-  const loaded = targets.map((target) => overHttp(target, scenario, cluster.postmasterPid))
-  const result = await runScenario(scenario, loaded, {
-    ...options,
-    rounds,
-    restore: () => each(({ url, rows }) => restore(url, rows)),
-    forget: () => each(({ url }) => forgetLists(url)),
-    onRound: (name, round) => status(`${scenario.name}: ${name}, run ${round} of ${rounds}`),
-  })
-  status(null)
-  return result
+async function startTarget(name: string, root: string, database: Database): Promise<HttpTarget> {
+  const { url, headers, pid, stop } = await startServer({ databaseUrl: database.url, root })
+  ending.add(stop)
+  return { name, urls: [url], headers, pids: () => [pid], database, stop }
 }

@@ -9,7 +9,7 @@ import { type Rows, rowsFor } from './data/rows.ts'
 export const DATA_DIR = join(import.meta.dir, '../.data/bench')
 
 // Memory as an operator would give it. Each commit waits for the disk, as PostgreSQL does by itself.
-const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' }
+const SETTINGS = { shared_buffers: '512MB', work_mem: '32MB', max_wal_size: '4GB' }
 /** More than all servers and peers have open at once. */
 const CONNECTIONS_MAX = 500
 const END_SECONDS = 1

@@ -1,32 +1,19 @@
-import { join } from 'node:path'
+// The floor `constant`, which is what HTTP itself costs: Bun.serve with answers that come as JSON on stdin.
 import { startAndWait } from './children.ts'
-import { fillDraws } from './load/draws.mjs'
+import { fillDraws } from './load/requests.mjs'
 import type { Operation } from './scenarios.ts'
 import type { HttpTarget } from './targets.ts'
 
-/** What the floor answers to requests of one method. */
-export interface ConstantAnswer {
-  readonly method: string
-  readonly status: number
-  readonly body: string
-}
+type ConstantAnswer = Pick<Operation, 'method' | 'status'> & { readonly body: string }
 
-/** The floor `constant`: Bun.serve with the answers that `server` gives to these operations, one for each method. */
+/** Starts a server with the answers that `server` gives to these operations, one for each method. */
 export async function startConstant(server: HttpTarget, operations: readonly Operation[]): Promise<HttpTarget> {
   const answers = await Promise.all(operations.map((operation) => ask(server, operation)))
-  const program = join(import.meta.dir, 'floor/constant.ts')
-  const child = await startAndWait([process.execPath, '--no-env-file', program], /listens on (\S+)/, {
+  const { found, pid, stop } = await startAndWait([process.execPath, '--no-env-file', import.meta.path], /listens on (\S+)/, {
     input: JSON.stringify(answers),
     environment: { NODE_ENV: 'production' },
   })
-  return {
-    name: 'constant',
-    isStored: false,
-    urls: [child.found],
-    headers: {},
-    pids: () => [child.pid],
-    stop: child.stop,
-  }
+  return { name: 'constant', urls: [found], headers: {}, pids: () => [pid], database: null, stop }
 }
 
 /** Any value of a range will do: their answers are of about one size. */
@@ -37,4 +24,14 @@ async function ask({ urls, headers }: HttpTarget, { method, path, body, status }
     ...(body === undefined ? {} : { body: fillDraws(body, ({ low }) => low) }),
   })
   return { method, status, body: await answer.text() }
+}
+
+if (import.meta.main) {
+  const headers = { 'Content-Type': 'application/json; charset=utf-8' }
+  const answers = new Map(((await Bun.stdin.json()) as ConstantAnswer[]).map((answer) => [answer.method as string, answer]))
+  const fetch = ({ method }: Request) => {
+    const { body = null, status = 404 } = answers.get(method) ?? {}
+    return new Response(body, { status, headers })
+  }
+  console.log(`listens on ${Bun.serve({ hostname: '127.0.0.1', port: 0, fetch }).url.origin}`)
 }

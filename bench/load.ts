@@ -1,52 +1,58 @@
 import { join } from 'node:path'
 import { startChild } from './children.ts'
-import { BUCKET_GROWTH, type Buckets } from './latency.ts'
+import type { Sample } from './results.ts'
 import type { Operation } from './scenarios.ts'
 
 export interface LoadOptions {
   readonly url: string
   readonly operations: readonly Operation[]
-  /** For every request, such as the key. */
+  /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
   readonly connections: number
   readonly seconds: number
-  /** Not counted, before the seconds that are. Default: what it takes to connect. */
-  readonly leadInSeconds?: number
-  /** Requests per second over all connections, evenly spread; null: as fast as they are answered. */
+  /** Time before the seconds that count. */
+  readonly leadInSeconds: number
+  /** Requests per second over all connections; null: as fast as they are answered. */
   readonly rate?: number | null
-  /** Of the random values; the same for every target of a round. */
-  readonly seed?: number
-  /** Called when counting begins, and when it ends. */
+  /** Seed of the random values; the same for every target of a round. */
+  readonly seed: number
+  /** Called when counting begins. */
   onBegin?(): void
+  /** Called when counting ends. */
   onEnd?(): void
 }
 
-/** What was answered, and how soon. */
+/** Answers of one round and their latencies. */
 export interface Load {
   readonly requests: number
   readonly seconds: number
-  /** Connections lost and time-outs. */
+  /** Lost connections and time-outs. */
   readonly errors: number
   /** Answers with another status than expected, by `503 instead of 200`. */
   readonly unexpected: Readonly<Record<string, number>>
   readonly buckets: Buckets
 }
 
+/** CPU time of a whole round, and memory at its end. */
+export interface Cost {
+  readonly serverUs: number | null
+  readonly postgresUs: number | null
+  readonly rssMb: number | null
+}
+
+/** Latencies by bucket. Bucket n holds those from `BUCKET_GROWTH ** n` µs up to the next. */
+type Buckets = Readonly<Record<number, number>>
+
+/** Each bucket is one percent wider than the one before, so a percentile is at most half a percent off. */
+export const BUCKET_GROWTH = 1.01
 const PROGRAM = join(import.meta.dir, 'load/program.mjs')
-const LEAD_IN_SECONDS = 0.15
 const TIMEOUT_SECONDS = 10
 
 /** Loads a server from a Node process of its own. @throws Error when that ends without a result */
 export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Promise<Load> {
-  const job = {
-    rate: null,
-    seed: 1,
-    leadInSeconds: LEAD_IN_SECONDS,
-    ...options,
-    connections: connectionsFor(options),
-    bucketGrowth: BUCKET_GROWTH,
-    timeoutSeconds: TIMEOUT_SECONDS,
-  }
+  // To autocannon, a connection that sends less than once a second looks like one that waits for an answer.
+  const connections = options.rate ? Math.min(options.connections, Math.ceil(options.rate)) : options.connections
+  const job = { rate: null, ...options, connections, bucketGrowth: BUCKET_GROWTH, timeoutSeconds: TIMEOUT_SECONDS }
   let result: Load | null = null
   const onLine = (line: string) => {
     if (line === 'begin') onBegin?.()
@@ -58,7 +64,7 @@ export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Prom
   return result
 }
 
-/** What several servers have answered at the same time. */
+/** Adds up the loads of several servers at the same time. */
 export function mergeLoads([first, ...others]: readonly Load[]): Load {
   if (!first) throw new Error('nothing was loaded')
   return others.reduce(
@@ -79,7 +85,41 @@ function addCounts(one: Readonly<Record<string, number>>, other: Readonly<Record
   return sums
 }
 
-/** A connection that sends less than once a second would look to autocannon like one that waits for an answer. */
-function connectionsFor({ connections, rate }: Pick<LoadOptions, 'connections' | 'rate'>): number {
-  return rate ? Math.min(connections, Math.ceil(rate)) : connections
+/** Computes the figures of one round. */
+export function sampleOf({ requests, seconds, buckets }: Load, { serverUs, postgresUs, rssMb }: Cost): Sample {
+  const perRequest = (us: number | null) => (us === null || requests === 0 ? null : round(us / requests, 2))
+  const percentile = (value: number) => (requests === 0 ? 0 : round(percentileMs(buckets, value), 4))
+  return {
+    requestsPerSecond: round(requests / seconds, 1),
+    p50Ms: percentile(50),
+    p99Ms: percentile(99),
+    serverCpuUs: perRequest(serverUs),
+    postgresCpuUs: perRequest(postgresUs),
+    rssMb: rssMb === null ? null : round(rssMb, 1),
+  }
+}
+
+/** Says why the figures of a load do not count; null: they do. */
+export function faultOf({ requests, errors, unexpected }: Load): string | null {
+  const faults = Object.entries(unexpected).map(([kind, count]) => `${count} answers of ${kind}`)
+  if (errors > 0) faults.push(`${errors} connections lost or timed out`)
+  if (requests === 0) faults.push('no answer at all')
+  return faults.length === 0 ? null : faults.join(', ')
+}
+
+/** Finds the latency in ms that so many percent of the requests did not exceed; NaN where there are none. */
+export function percentileMs(buckets: Buckets, percentile: number): number {
+  const wanted = (Object.values(buckets).reduce((sum, count) => sum + count, 0) * percentile) / 100
+  let [seen, last] = [0, Number.NaN]
+  // An object's integer keys come in ascending order by themselves.
+  for (const [bucket, count] of Object.entries(buckets)) {
+    seen += count
+    last = Number(bucket)
+    if (seen >= wanted) break
+  }
+  return BUCKET_GROWTH ** (last + 0.5) / 1_000
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
 }

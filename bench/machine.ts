@@ -7,7 +7,7 @@ import type { Results } from './results.ts'
 
 const ROOT = join(import.meta.dir, '..')
 
-/** What the figures are of. */
+/** Describes the machine. */
 export function describeMachine(): Results['machine'] {
   return {
     cpu: cpus()[0]?.model.trim() || 'unknown',
@@ -17,30 +17,26 @@ export function describeMachine(): Results['machine'] {
   }
 }
 
-/** Of all that takes part, by name. */
+/** Reads the versions of all that takes part, by name. */
 export async function readVersions(databaseUrl: string): Promise<Record<string, string>> {
+  const sql = postgres(databaseUrl, { max: 1 })
+  const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`
+  await sql.end()
   const autocannon = JSON.parse(readFileSync(join(ROOT, 'node_modules/autocannon/package.json'), 'utf8'))
   return {
     Roster: version,
     Bun: Bun.version,
     Node: outputOf(['node', '--version']).replace(/^v/, ''),
-    PostgreSQL: await postgresVersion(databaseUrl),
+    PostgreSQL: row?.version,
     autocannon: autocannon.version,
   }
 }
 
-/** The commit of the source, with `+` behind it where the checkout has changes; `unknown` outside of a clone. */
+/** Reads the commit of the source, with `+` if the checkout has changes; `unknown` outside of a clone. */
 export function readCommit(): string {
   const commit = outputOf(['git', 'rev-parse', '--short', 'HEAD'])
   if (!commit) return 'unknown'
   return outputOf(['git', 'status', '--porcelain']) ? `${commit}+` : commit
-}
-
-async function postgresVersion(databaseUrl: string): Promise<string> {
-  const sql = postgres(databaseUrl, { max: 1 })
-  const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`
-  await sql.end()
-  return row?.version
 }
 
 function outputOf(command: string[]): string {

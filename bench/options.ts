@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DATA_DIR } from './database.ts'
 
-/** What a run is asked to do. */
+/** Options of a run. */
 export interface Options {
   /** Absences; the other tables follow. */
   readonly rows: number
@@ -14,17 +14,15 @@ export interface Options {
   readonly only: readonly string[]
   /** Names of peers; none: no peers. */
   readonly peers: readonly string[]
-  /** So many servers are compared with one, and with nothing else; null: no such comparison. */
+  /** Number of servers to compare with one, and with nothing else; null: no such comparison. */
   readonly servers: number | null
   readonly workers: number
-  /** Of all random values. */
+  /** Seed of all random values. */
   readonly seed: number
   readonly curves: boolean
-  /** Nothing is measured: this file of an earlier run is published; null: none. */
+  /** File of an earlier run to publish; null: measure. */
   readonly publish: string | null
-  /** Folder of the results. */
   readonly output: string
-  /** Folder of PostgreSQL's data. */
   readonly data: string
 }
 
@@ -49,7 +47,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     .option('--servers <n>', 'compare so many servers that share the workers with one', numberIn(2, 8, true))
     .option('--workers <n>', 'of the server, and processes of each peer', numberIn(1, 256, true), WORKERS)
     .option('--seed <n>', 'of all random values, to repeat those of a run', numberIn(0, SEED_MAX, true))
-    .option('--no-curves', 'leave out cost by depth and by connections')
+    .option('--no-curves', 'leave out requests/s by the size of the table')
     .option('--publish <file>', 'measure nothing: publish this JSON of a run')
     .option('--output <folder>', 'of the results', join(ROOT, 'bench/results'))
   const given = readCommand(command, args)

@@ -1,22 +1,37 @@
-// Other servers on the same tables, to compare with. Their packages are their own: bench/peers/package.json.
+// Other servers on the same tables. Their packages are their own: bench/peers/package.json.
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { installLocked } from '../test/support/installLocked.ts'
 import { startAndWait } from './children.ts'
-import { FOLDER, installPeers } from './peers/install.ts'
 import { dependencies } from './peers/package.json'
-import type { Peer } from './peers/peer.ts'
-import { readPlatformatic } from './peers/readPlatformatic.ts'
-import { translateToPlatformatic, translateToSame } from './peers/translate.ts'
+import { readPlatformatic, translateToPlatformatic } from './peers/platformatic.ts'
 import { INDEXED } from './results.ts'
+import type { Operation } from './scenarios.ts'
 
-export { checkPeers } from './peers/check.ts'
-export type { Peer } from './peers/peer.ts'
+/** A server that is compared with Roster. */
+export interface Peer {
+  readonly name: string
+  /** Its tables have indexes made for the scenarios that are never asked before, and it is asked only these. */
+  readonly isIndexed: boolean
+  /** Without a slash at the end. */
+  readonly url: string
+  /** All its processes. */
+  pids(): readonly number[]
+  /** `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
+  readonly version: string
+  /** Translates an operation to a request of the peer; null: it cannot do it. */
+  translate(operation: Operation): Operation | null
+  /** Converts the body of an answer to Roster's. */
+  readBody(body: unknown): unknown
+  stop(): Promise<void>
+}
 
 interface Definition extends Pick<Peer, 'translate' | 'readBody'> {
   readonly runtime: 'Node' | 'Bun'
   readonly packages: readonly (keyof typeof dependencies)[]
 }
 
-const same = { translate: translateToSame, readBody: (body: unknown) => body }
+const same = { translate: (operation: Operation) => operation, readBody: (body: unknown) => body }
 
 /** A peer is one entry, and a program of that name in bench/peers. */
 const definitions: Readonly<Record<string, Definition>> = {
@@ -32,46 +47,35 @@ const definitions: Readonly<Record<string, Definition>> = {
 
 export const peerNames: readonly string[] = Object.keys(definitions)
 
+const FOLDER = join(import.meta.dir, 'peers')
+
 interface Options {
   readonly databaseUrl: string
-  /** Of `peerNames`. */
+  /** Some of `peerNames`. */
   readonly names: readonly string[]
-  /** See `Peer.isIndexed`. Their names end with `INDEXED`. */
-  readonly isIndexed?: boolean
-  /** Of each peer. */
+  /** See `Peer`. */
+  readonly isIndexed: boolean
+  /** Number of processes of each peer. */
   readonly processes: number
 }
 
-/** Starts the peers, and installs them before where they are not. @throws Error when one does not come up */
-export async function startPeers({ databaseUrl, names, processes, isIndexed = false }: Options): Promise<Peer[]> {
-  installPeers()
-  const environment = {
-    DATABASE_URL: databaseUrl,
-    PORT: '0',
-    PEER_PROCESSES: String(processes),
-    NODE_ENV: 'production',
-  }
+/** Starts the peers, and installs their packages before. @throws Error when one does not come up */
+export async function startPeers({ names, ...options }: Options): Promise<Peer[]> {
+  installLocked(FOLDER)
   const peers: Peer[] = []
-  try {
-    // One after the other, since each needs a processor to come up.
-    for (const name of names) peers.push(await startPeer(name, environment, isIndexed))
-    return peers
-  } catch (error) {
-    await Promise.all(peers.map((peer) => peer.stop()))
-    throw error
-  }
+  // One after the other, since each needs a processor to come up.
+  for (const name of names) peers.push(await startPeer(name, options))
+  return peers
 }
 
-async function startPeer(name: string, environment: Readonly<Record<string, string>>, isIndexed: boolean): Promise<Peer> {
-  const definition = definitions[name]
-  if (!definition) throw new Error(`there is no peer ${name}; peers are ${peerNames.join(', ')}`)
-  const { runtime, packages, translate, readBody } = definition
+async function startPeer(name: string, { databaseUrl, isIndexed, processes }: Omit<Options, 'names'>): Promise<Peer> {
+  const { runtime, packages, translate, readBody } = definitions[name] as Definition
   const command = [...(runtime === 'Node' ? ['node'] : [process.execPath, '--no-env-file']), `${name}.mjs`]
-  const child = await startAndWait(command, /listens on (.*)\)/, {
+  const { found, stop } = await startAndWait(command, /listens on (.*)\)/, {
     cwd: FOLDER,
-    environment,
+    environment: { DATABASE_URL: databaseUrl, PORT: '0', PEER_PROCESSES: String(processes), NODE_ENV: 'production' },
   })
-  const [url, pids] = child.found.split(' (processes ') as [string, string]
+  const [url, pids] = found.split(' (processes ') as [string, string]
   const versions = packages.map((library) => `${library} ${dependencies[library]}`)
   return {
     name: isIndexed ? name + INDEXED : name,
@@ -81,7 +85,7 @@ async function startPeer(name: string, environment: Readonly<Record<string, stri
     version: [...versions, `${runtime} ${versionOf(runtime)}`].join(', '),
     translate,
     readBody,
-    stop: child.stop,
+    stop,
   }
 }
 

@@ -1,8 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { figureText } from './report/figure.ts'
 import { latencyPlot, ratePlot } from './report/page.ts'
-import { bestOf, isIndexed, isPeer, NO_MEMORY, type Row, ratioOf, rowsOf, SUBJECT, targetsOf } from './report/summary.ts'
+import {
+  bestOf,
+  figureText,
+  isIndexed,
+  isPeer,
+  NO_MEMORY,
+  type Row,
+  ratioOf,
+  rowsOf,
+  SUBJECT,
+  targetsOf,
+} from './report/summary.ts'
 import { INDEXED, type Results, type ScenarioResult, writeJson } from './results.ts'
 
 /** A run that is not fit to be published, or a page without a place for it; the message says why. */

@@ -1,27 +1,24 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
-import { fillDraws, rangesOf } from './load/draws.mjs'
+import { fillDraws, rangesOf } from './load/requests.mjs'
+import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
 import type { Operation } from './scenarios.ts'
 
-/** How often a path with random values is asked. */
+/** Number of requests with random values made of an operation. */
 const FILLS = 5
 const SEED = 4_711
-
-/** Each is asked twice, since the second answer may come from memory. */
+/** The second answer may come from memory. */
 const TIMES = 2
 
-/** What is asked, and how it is called where an answer is wrong. */
-interface Asked {
-  readonly name: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+/** A server to check; peers translate requests and answers. */
+interface Asked extends Pick<Peer, 'name' | 'url'>, Partial<Pick<Peer, 'translate' | 'readBody'>> {
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * Asks servers and PostgreSQL the same, by SQL that has nothing of the server's, and compares status, total, ids in their
- * order and every value. Looks at what reads and succeeds; the other operations are left out.
- * @throws Error naming the server, the request and the first difference
+ * Asks servers and PostgreSQL the same, by SQL that has nothing of the server's, and compares status, total, order and
+ * every value. Looks at operations that read and succeed. @throws Error naming the server, the request and the first difference
  */
 export async function checkAnswers(
   servers: readonly Asked[],
@@ -30,11 +27,11 @@ export async function checkAnswers(
 ): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, fetch_types: false })
   try {
-    for (const { method, path, status } of operations) {
-      if (method !== 'GET' || status !== 200) continue
-      for (const filled of fillsOf(path)) {
-        const stored = await readStored(sql, referenceOf(filled))
-        for (const server of servers) await checkServer(server, filled, stored)
+    for (const operation of operations) {
+      if (operation.method !== 'GET' || operation.status !== 200) continue
+      for (const path of fillsOf(operation.path)) {
+        const stored = await readStored(sql, referenceOf(path))
+        for (const server of servers) await checkServer(server, { ...operation, path }, stored)
       }
     }
   } finally {
@@ -42,15 +39,19 @@ export async function checkAnswers(
   }
 }
 
-async function checkServer(server: Asked, path: string, stored: Stored) {
-  for (let time = 0; time < TIMES; time++) {
-    const answer = await ask(server.url + path, server.headers)
-    const difference = differenceOf(answer, stored)
-    if (difference) throw new Error(`GET ${path} is answered wrongly by ${server.name}: ${difference}`)
+async function checkServer({ name, url, headers = {}, translate, readBody }: Asked, operation: Operation, stored: Stored) {
+  const asked = translate ? translate(operation) : operation
+  for (let time = 0; asked && time < TIMES; time++) {
+    const response = await fetch(url + asked.path, { headers })
+    const text = await response.text()
+    const body = response.ok ? JSON.parse(text) : text
+    const answer = { status: response.status, total: response.headers.get('x-total-count'), body }
+    const difference = differenceOf(readBody && response.ok ? { ...answer, body: readBody(body) } : answer, stored)
+    if (difference) throw new Error(`GET ${asked.path} is answered wrongly by ${name}: ${difference}`)
   }
 }
 
-/** The path with random values, several times; itself where it has none. */
+/** Fills the path with random values, several times; a path without any is itself. */
 function fillsOf(path: string): string[] {
   const random = new Random(SEED)
   const fill = () => fillDraws(path, ({ low, high }) => low + random.below(high - low + 1))
@@ -63,17 +64,7 @@ interface Answer {
   readonly body: unknown
 }
 
-async function ask(url: string, headers: Record<string, string>): Promise<Answer> {
-  const response = await fetch(url, { headers })
-  const text = await response.text()
-  return {
-    status: response.status,
-    total: response.headers.get('x-total-count'),
-    body: response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text,
-  }
-}
-
-/** What the reference's SQL says now. */
+/** The result of the reference's SQL. */
 interface Stored {
   readonly rows: readonly Row[]
   /** Null for a path with an id. */
@@ -86,7 +77,7 @@ async function readStored(sql: postgres.Sql, { rows, total }: Reference): Promis
   return { rows: found, total: counted?.count ?? null }
 }
 
-/** What the answer has otherwise than the reference; null: nothing. */
+/** Describes the first difference between the answer and the reference; null: there is none. */
 function differenceOf(answer: Answer, { rows, total }: Stored): string | null {
   const status = total === null && rows.length === 0 ? 404 : 200
   if (answer.status !== status) return unlike('status', answer.status, status)
@@ -95,13 +86,14 @@ function differenceOf(answer: Answer, { rows, total }: Stored): string | null {
   return differenceOfRows(total === null ? [answer.body as Row] : (answer.body as Row[]), rows)
 }
 
+/** Rows have ids; groups of a summary have none. */
 function differenceOfRows(answered: readonly Row[], expected: readonly Row[]): string | null {
   const ids = String(answered.map(({ id }) => id))
   const expectedIds = String(expected.map(({ id }) => id))
   if (ids !== expectedIds) return unlike('ids', ids, expectedIds)
   for (const [index, row] of expected.entries()) {
     const difference = differenceOfRow(flat(answered[index] as Row), row)
-    if (difference) return `id ${row.id}, ${difference}`
+    if (difference) return `${row.id === undefined ? `group ${index + 1}` : `id ${row.id}`}, ${difference}`
   }
   return null
 }
@@ -116,7 +108,7 @@ function differenceOfRow(answered: Row, stored: Row): string | null {
   return unknown === undefined ? null : `${unknown}: there is no such column`
 }
 
-/** A group without a value in any part is null as a whole; undefined: the column is of no such group. */
+/** Returns null for a column of an object that is null as a whole. */
 function nullGroup(answered: Row, column: string): null | undefined {
   const group = Object.keys(answered).find((name) => column.startsWith(`${name}_`))
   return group !== undefined && answered[group] === null ? null : undefined

@@ -4,73 +4,77 @@ export type Row = Record<string, unknown>
 /** The SQL whose result an answer must have. */
 export interface Reference {
   readonly rows: string
-  /** Counts all rows of a list; null for a path with an id. */
+  /** Counts all rows of a list or all groups of a summary; null for a path with an id. */
   readonly total: string | null
 }
 
 const TABLES: Readonly<Record<string, string>> = { absences: 'absence', companies: 'company', employees: 'employee' }
-const PAGE_SIZE = 20
-const PAGE_SIZE_MIN = 5
-const PAGE_SIZE_MAX = 50
+const OWN_PARAMETERS = ['sort', 'page', 'PageSize', 'groupBy', 'sum']
 
 /**
  * Reads a path as the README tells the API: by hand, and with nothing of what the server does it with.
  * @throws Error for what it does not know: filters without a value
  */
 export function referenceOf(path: string): Reference {
-  const [place = '', query = ''] = path.split('?')
-  const [, collection = '', id] = place.split('/')
+  const [address = '', query = ''] = path.split('?')
+  const [, collection = '', id] = address.split('/')
   const table = TABLES[collection.toLowerCase()]
-  if (!table) throw new Error(`the reference does not know ${place}`)
-  if (id) return { rows: `select * from ${table} where id = ${literal(id)}`, total: null }
-  const { filters, sorts, page, pageSize } = readQuery(query)
+  if (!table) throw new Error(`the reference does not know ${address}`)
+  const parameters = [...new URLSearchParams(query)]
+  const filters = parameters.flatMap(([name, value]) => (OWN_PARAMETERS.includes(name) ? [] : [condition(name, value)]))
   const matching = `from ${table} where ${['true', ...filters].join(' and ')}`
-  const window = `limit ${pageSize} offset ${(page - 1) * pageSize}`
+  const given = (wanted: string) => parameters.find(([name]) => name === wanted)?.[1]
+  if (id === 'Summary') return summaryOf(matching, given)
+  if (id) return { rows: `select * from ${table} where id = ${literal(id)}`, total: null }
+  const sorts = given('sort')?.split(',') ?? []
+  // The id breaks ties, in the direction of the last definition.
+  const order = [...sorts.map((sort) => orderOf(columnOf(withoutSign(sort)), sort)), orderOf('id', sorts.at(-1) ?? '')]
   return {
-    rows: `select * ${matching} order by ${sorts.join(', ')} ${window}`,
+    rows: `select * ${matching} order by ${order} ${windowOf(given, 20, 50)}`,
     total: `select count(*) ${matching}`,
   }
 }
 
-function readQuery(query: string) {
-  const filters: string[] = []
-  const values = new Map<string, string[]>()
-  let sorts = ['id']
-  let page = 1
-  let pageSize = PAGE_SIZE
-  for (const [name, value] of new URLSearchParams(query)) {
-    const parameter = name.toLowerCase()
-    if (parameter === 'sort') sorts = orders(value.split(','))
-    else if (parameter === 'page') page = Number(value)
-    else if (parameter === 'pagesize') pageSize = Math.min(PAGE_SIZE_MAX, Math.max(PAGE_SIZE_MIN, Number(value)))
-    else if (name.endsWith('[]')) values.set(name, [...(values.get(name) ?? []), literal(value)])
-    else filters.push(condition(name, value))
+type Given = (parameter: string) => string | undefined
+
+/** The columns of a group are named as the parts of its JSON. */
+function summaryOf(matching: string, given: Given): Reference {
+  const [keys = [], sums = []] = ['groupBy', 'sum'].map((name) => given(name)?.split(',') ?? [])
+  const selected = keys.map((text) => {
+    const [, period, property = text] = /^(\w+)\((.*)\)$/.exec(text) ?? []
+    const column = columnOf(property)
+    return period ? `date_trunc('${period}', ${column}, 'UTC') as ${column}` : column
+  })
+  for (const sum of sums) selected.push(`sum(${columnOf(sum)}) as ${columnOf(`Sum.${sum}`)}`)
+  const groups = `select ${[...selected, 'count(*)']} ${matching} ${keys.length > 0 ? `group by ${keys.map((_, at) => at + 1)}` : ''}`
+  const columns = [...keys, ...sums.map((sum) => `sum(${sum})`), 'count']
+  const sorts = [...(given('sort')?.split(',') ?? []), ...keys]
+  const order = sorts.map((sort) => orderOf(String(columns.indexOf(withoutSign(sort)) + 1), sort))
+  return {
+    rows: `${groups} ${order.length > 0 ? `order by ${order}` : ''} ${windowOf(given, 100, 1_000)}`,
+    total: `select count(*) from (${groups}) as groups`,
   }
-  for (const [name, all] of values) filters.push(`${columnOf(name.slice(0, -2))} in (${all.join()})`)
-  return { filters, sorts, page, pageSize }
 }
 
-/** The id breaks ties, in the direction of the last definition. */
-function orders(definitions: readonly string[]): string[] {
-  return [...definitions.map(order), definitions.at(-1)?.startsWith('-') ? 'id desc' : 'id']
+function windowOf(given: Given, size: number, max: number): string {
+  const pageSize = Math.min(max, Math.max(5, Number(given('PageSize') ?? size)))
+  return `limit ${pageSize} offset ${(Number(given('page') ?? 1) - 1) * pageSize}`
+}
+
+/** Drops the sign; the '+' of a query string has become a space. */
+function withoutSign(sort: string): string {
+  return sort.replace(/^[-+ ]/, '')
 }
 
 /** A text is compared and ordered by its column's collation; PostgreSQL has nulls last, and first where descending. */
-function order(definition: string): string {
-  // The '+' of a query string has become a space.
-  const property = definition.replace(/^[-+ ]/, '')
-  return `${columnOf(property)} ${definition.startsWith('-') ? 'desc nulls first' : 'asc nulls last'}`
+function orderOf(column: string, sort: string): string {
+  return `${column} ${sort.startsWith('-') ? 'desc nulls first' : 'asc nulls last'}`
 }
 
 function condition(property: string, text: string): string {
-  if (property.endsWith('[contains]')) {
-    const column = `lower(regexp_replace(normalize(${columnOf(property.slice(0, -10))}, NFD), '[\\u0300-\\u036f]', '', 'g'))`
-    return `strpos(${column}, ${literal(text.toLowerCase())}) > 0`
-  }
-  const [, operator = '', value = ''] = /^(!=|<=|>=|=|<|>)?(.*)$/s.exec(text) ?? []
+  const [, operator = '=', value = ''] = /^(!=|<=|>=|=|<|>)?(.*)$/s.exec(text) ?? []
   if (value === '') throw new Error(`the reference does not know the filter ${property}=${text}`)
-  if (operator === '!=') return `${columnOf(property)} is distinct from ${literal(value)}`
-  return `${columnOf(property)} ${operator || '='} ${literal(value)}`
+  return `${columnOf(property)} ${operator === '!=' ? 'is distinct from' : operator} ${literal(value)}`
 }
 
 /** `Period.Days` → `"period_days"`. */

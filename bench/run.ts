@@ -1,15 +1,12 @@
-// Measures the server, a floor beneath it, and others like it: `npm run bench`, `npm run bench -- --help`.
-// Figures of one run compare with each other; the machine's noise is larger than most differences between runs.
+// Measures the server, a floor beneath it, and peers: `npm run bench`, `npm run bench -- --help`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DataDirInUse } from '../src/postgres/embedded.ts'
-import { checkBench, layoutsOf, openTargets, restoreAfter, startBench, warmUp } from './bench.ts'
-import { stopChildren } from './children.ts'
+import { checkBench, openTargets, startBench, warmUp } from './bench.ts'
+import { Ending, status, stopChildren } from './children.ts'
 import { measureCurves } from './curves.ts'
-import { forgetLists, restore } from './data/restore.ts'
 import { rowsFor } from './data/rows.ts'
 import { type Database, openCluster } from './database.ts'
-import { Ending, status } from './ending.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
 import { readOptions, WRONG_USAGE } from './options.ts'
 import { type Peer, peerNames } from './peers.ts'
@@ -19,17 +16,13 @@ import { formatHead, formatScenario } from './report/table.ts'
 import { type Results, type ScenarioResult, writeJson } from './results.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { runScenario } from './suite.ts'
-import type { Target } from './targets.ts'
+import { serversTarget, type Target } from './targets.ts'
 
-const ROOT = join(import.meta.dir, '..')
 const options = readOptions(process.argv.slice(2), peerNames)
 const ending = new Ending()
 try {
-  if (options.publish !== null) publish(options.publish, ROOT)
-  else {
-    const scenarios = scenariosFor(rowsFor(options.rows), options.only)
-    await (options.servers === null ? run(scenarios) : compareLayouts(scenarios))
-  }
+  if (options.publish !== null) publish(options.publish, join(import.meta.dir, '..'))
+  else await run(scenariosFor(rowsFor(options.rows), options.only))
 } catch (error) {
   if (!ending.isInterrupted) console.error(messageOf(error))
   process.exitCode = error instanceof UnknownScenario ? WRONG_USAGE : 1
@@ -37,45 +30,37 @@ try {
 await ending.finish()
 
 async function run(scenarios: readonly Scenario[]) {
-  const bench = await startBench(options, scenarios, ending)
-  const { database } = bench
-  const head = await describeRun(database, bench.peers)
+  const cluster = await openCluster(options.data)
+  // Peers and servers end before PostgreSQL does.
+  ending.add(cluster.stop, stopChildren)
+  const { servers, workers } = options
+  if (servers !== null) {
+    const database = await cluster.database(options.rows)
+    const head = await describeRun(database, [])
+    const all = Math.max(servers, workers)
+    const open = (scenario: Scenario) => [1, servers].map((count) => serversTarget(cluster, database, scenario, count, all))
+    return save({ ...head, curves: [], scenarios: await measureAll(scenarios, open) })
+  }
+  const bench = await startBench(cluster, options, scenarios, ending)
+  const head = await describeRun(bench.database, bench.peers)
   status('checking answers')
   await checkBench(bench, scenarios)
   status('warming up')
   await warmUp(bench, scenarios, options)
-  const open = (scenario: Scenario) => openTargets(bench, scenario)
-  const measured = await measureAll(scenarios, database, open, (target) => restoreAfter(bench, target))
-  save({ ...head, curves: options.curves ? await measureCurves(bench, options) : [], scenarios: measured })
+  const measured = await measureAll(scenarios, (scenario) => openTargets(bench, scenario))
+  await bench.stop()
+  const curves = options.curves ? await measureCurves(cluster, options, ending, measured) : []
+  save({ ...head, curves, scenarios: measured })
 }
 
-async function compareLayouts(scenarios: readonly Scenario[]) {
-  const cluster = await openCluster(options.data)
-  ending.add(cluster.stop, stopChildren)
-  const database = await cluster.database(options.rows)
-  const head = await describeRun(database, [])
-  const open = async (scenario: Scenario) => layoutsOf(cluster, database, scenario, options)
-  const measured = await measureAll(scenarios, database, open, () => restore(database.url, database.rows))
-  save({ ...head, curves: [], scenarios: measured })
-}
-
-async function measureAll(
-  scenarios: readonly Scenario[],
-  { url }: Database,
-  open: (scenario: Scenario) => Promise<Target[]>,
-  restoreRows: (target: Target) => Promise<void>,
-): Promise<ScenarioResult[]> {
+async function measureAll(scenarios: readonly Scenario[], open: (scenario: Scenario) => Target[] | Promise<Target[]>) {
   status(null)
   console.log(formatHead())
   const measured: ScenarioResult[] = []
   for (const scenario of scenarios) {
     const targets = await open(scenario)
-    const result = await runScenario(scenario, targets, {
-      ...options,
-      restore: restoreRows,
-      forget: () => forgetLists(url),
-      onRound: (target, round) => status(`${scenario.name}: ${target}, round ${round} of ${options.rounds}`),
-    })
+    const onRound = (target: string, round: number) => status(`${scenario.name}: ${target}, round ${round} of ${options.rounds}`)
+    const result = await runScenario(scenario, targets, { ...options, onRound })
     for (const target of targets) await target.stop()
     status(null)
     measured.push(result)

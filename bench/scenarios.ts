@@ -1,10 +1,10 @@
 import { suggest } from '../src/model/nearest.ts'
 import type { Rows } from './data/rows.ts'
 
-/** One kind of request, for the load program and for the peers. */
+/** A kind of request. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /** Path and query as Roster takes them. `{1..1000}` here or in the body is drawn for each request: see `load/draws.mjs`. */
+  /** Path and query as Roster takes them. `{1..1000}` here or in the body is drawn for each request: see `load/requests.mjs`. */
   readonly path: string
   /** JSON; none for a GET. */
   readonly body?: string
@@ -17,16 +17,10 @@ export interface Scenario {
   readonly name: string
   readonly title: string
   readonly operations: readonly Operation[]
-  /** Runs beside them and is not in the row's figures, but for its CPU time. */
+  /** Runs at the same time; only its CPU time is in the figures. */
   readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
-  /** Servers give up their lists before each round, so that no figure depends on the number of rounds. */
-  readonly isCold?: boolean
-  /** Each request asks for a list that was not asked before. Peers are also measured with indexes for these lists. */
+  /** No request comes twice. Peers are also measured with indexes for these requests. */
   readonly isNew?: boolean
-  /** No other server can do it. */
-  readonly isOurs?: boolean
-  /** The load has at most so many. */
-  readonly connectionsMax?: number
 }
 
 /** No such scenario, or none at so few rows; the message is for who asked. */
@@ -35,18 +29,20 @@ export class UnknownScenario extends Error {}
 const PAGE_SIZE = 20
 const DEEP_PAGE = 20_000
 const WRITES_PER_SECOND = 100
-const ROWS_OF_BULK = 100
-/** So many bodies with several rows are taken of one key at a time. */
-const BULKS_AT_ONCE = 4
 /** `src/seed` draws one of four statuses for 15 of 16 absences: so large a part has each of them, whatever chance does. */
 const PART_OF_STATUS = 0.2
 
-/** How long the ranges of new lists are; each is up to a day longer. */
+/** Length of the ranges of new lists; each is up to a day longer. */
 const NEW_DAYS = 60
 /** `src/seed` lets as many absences begin on each of these days, and 15 of 16 begin on one. */
 const DAYS_OF_ALL = 3_653
 /** From one random second to another: a range hardly comes twice among 10^13. */
 const range = `Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{${NEW_DAYS}d..${NEW_DAYS + 1}d}`
+/** The same for summaries: each range has 77 to 82 % of the absences. */
+const longRange = 'Start=%3E%3D{2016-01-01..2017-01-01}&Start=%3C{3000d..3200d}'
+const sameRange = 'Start=%3E%3D2016-07-01T00:00:00Z&Start=%3C2025-01-01T00:00:00Z'
+const byMonth = 'groupBy=Type,month(Start)&sum=Period.Days'
+const byEmployee = 'groupBy=EmployeeId&sum=Period.Days&sort=-sum(Period.Days)'
 const latest = 'Status=Approved&sort=-Start'
 const newLatest = `Status=Approved&${range}&sort=-Start`
 const pagesOfNew = (absences: number) => pagesOf((0.9 * PART_OF_STATUS * absences * NEW_DAYS) / DAYS_OF_ALL)
@@ -67,12 +63,6 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
     { name: 'first-page', title: 'first page of all absences', operations: get('/Absences') },
     { name: 'filter-sort', title: 'absences of one status, the latest first', operations: get(`/Absences?${latest}`) },
     {
-      name: 'random-pages',
-      title: 'a random page, by its number, of absences of one status, the latest first',
-      isCold: true,
-      operations: get(`/Absences?${latest}&page={1..${pagesOf(PART_OF_STATUS * absences)}}`),
-    },
-    {
       name: 'new-lists',
       title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first`,
       isNew: true,
@@ -91,25 +81,28 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
       operations: get(`/Absences?Period.Hours=%3E%3D16&Type=Holiday&${range}&sort=Start`),
     },
     {
-      name: 'new-any',
-      title: `never asked before: absences of two statuses (Status[]) that begin within ${NEW_DAYS} days, the latest first`,
-      isNew: true,
-      operations: get(`/Absences?Status%5B%5D=Approved&Status%5B%5D=Requested&${range}&sort=-Start`),
-    },
-    {
-      name: 'new-contains',
-      title: 'never asked before: employees who started since a second and whose number contains four digits',
-      isNew: true,
-      operations: get(
-        '/Employees?EmployeeNumber%5Bcontains%5D={1000..9999}&Started=%3E%3D{2016-07-01..2025-11-01}&sort=LastName',
-      ),
-    },
-    {
       name: 'new-lists-under-writes',
       title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first, while the status of 100 absences is changed a second`,
       isNew: true,
       operations: get(`/Absences?${newLatest}`),
       background,
+    },
+    {
+      name: 'summaries-month',
+      title: 'never asked before: four fifths of all absences by type and month, with the sum of their days',
+      isNew: true,
+      operations: get(`/Absences/Summary?${longRange}&${byMonth}`),
+    },
+    {
+      name: 'summaries-employee',
+      title: 'never asked before: four fifths of all absences by employee, sorted by the sum of their days',
+      isNew: true,
+      operations: get(`/Absences/Summary?${longRange}&${byEmployee}`),
+    },
+    {
+      name: 'summaries-again',
+      title: 'asked again: four fifths of all absences by type and month, with the sum of their days',
+      operations: get(`/Absences/Summary?${sameRange}&${byMonth}`),
     },
     {
       name: 'page-20000-sorted',
@@ -128,20 +121,6 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
       operations: [{ method: 'POST', path: '/Companies', body: '{"Name":"Bench","Enabled":true}', status: 201 }],
     },
     {
-      name: 'create-100',
-      title: 'create 100 companies by one request, over four connections',
-      isOurs: true,
-      connectionsMax: BULKS_AT_ONCE,
-      operations: [
-        {
-          method: 'POST',
-          path: '/Companies',
-          body: JSON.stringify(Array(ROWS_OF_BULK).fill({ Name: 'Bench' })),
-          status: 201,
-        },
-      ],
-    },
-    {
       name: 'patch',
       title: 'change a random company',
       operations: patches(company, [{ Enabled: true }, { Enabled: false }]),
@@ -154,7 +133,7 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
   ]
 }
 
-/** The scenarios that there are at so many rows, or those of them that `only` names. @throws UnknownScenario */
+/** Lists the scenarios that so many rows allow, or those of them that `only` names. @throws UnknownScenario */
 export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly Scenario[] {
   const all = allFor(rows)
   const names = all.map(({ name }) => name)
@@ -167,12 +146,12 @@ export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly
   return chosen
 }
 
-/** Whether it changes rows, which then have to be set back. */
+/** Tells whether it changes rows. */
 export function isWriting({ operations, background }: Scenario): boolean {
   return [...operations, ...(background?.operations ?? [])].some(({ method }) => method !== 'GET')
 }
 
-/** Operations that read, whose answers can be compared. */
+/** Lists the operations that read, whose answers can be compared. */
 export function readsOf(scenarios: readonly Scenario[]): Operation[] {
   return scenarios.flatMap(({ operations }) => operations.filter(({ method }) => method === 'GET'))
 }

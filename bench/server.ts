@@ -2,15 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../src/os/folder.ts'
-import { type Child, startAndWait } from './children.ts'
+import { startAndWait } from './children.ts'
 
 export interface Server {
   /** Without a slash at the end. */
   readonly url: string
   /** Of the supervisor, whose children are the workers. */
   readonly pid: number
-  readonly key: string
-  /** The key as every request needs it. */
+  /** The key, for every request. */
   readonly headers: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
@@ -21,8 +20,8 @@ interface Options {
   readonly workers?: number | null
   /** The checkout whose source runs; default: this one. */
   readonly root?: string
-  /** False: every list is asked of the database. Default: as the checkout has it by itself. */
-  readonly listCache?: boolean
+  /** False: lists come from the database. Default: true. */
+  readonly hasMemory?: boolean
 }
 
 const KEY = 'bench-key-0123456789'
@@ -44,11 +43,11 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({ databaseUrl, workers = null, root = ROOT, listCache }: Options): Promise<Server> {
+export async function startServer({ databaseUrl, workers = null, root = ROOT, hasMemory = true }: Options): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
   const launcher = { ROSTER_LAUNCHER: String(process.pid) }
-  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(listCache === false ? { MEMORY_MB: '0' } : {}) }
+  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(hasMemory ? {} : { MEMORY_MB: '0' }) }
   const environment = { ...SETTINGS, ...launcher, ...own }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,
@@ -59,19 +58,16 @@ export async function startServer({ databaseUrl, workers = null, root = ROOT, li
   })
   return {
     url: child.found,
-    key: KEY,
     pid: child.pid,
     headers: { Authorization: `ApiKey ${KEY}` },
-    stop: () => stop(child, dataDir),
+    async stop() {
+      await child.stop()
+      removeAll(dataDir)
+    },
   }
 }
 
-async function stop(child: Child, dataDir: string) {
-  await child.stop()
-  removeAll(dataDir)
-}
-
-/** The counts of the limits too, which a server leaves for its next start. */
+/** Deletes the data and the counts of the limits, which a server leaves for its next start. */
 function removeAll(dataDir: string) {
   for (const folder of [memoryFolderOf(dataDir, 0), dataDir]) rmSync(folder, { recursive: true, force: true })
 }

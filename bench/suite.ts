@@ -1,26 +1,21 @@
+import { faultOf, sampleOf } from './load.ts'
 import type { ScenarioResult, TargetResult } from './results.ts'
-import { faultOf, sampleOf } from './sample.ts'
 import { isWriting, type Scenario } from './scenarios.ts'
-import type { Measured, Target } from './targets.ts'
+import type { Measured, Round, Target } from './targets.ts'
 
 export interface Plan {
   readonly connections: number
   readonly seconds: number
   readonly rounds: number
-  /** Of the random values. Default: 0. */
+  /** Seed of the random values. Default: 0. */
   readonly seed?: number
-  /** Sets back what a round of the target has written. */
-  restore(target: Pick<Target, 'isIndexed'>): Promise<void>
-  /** Makes servers give up what they have in memory. */
-  forget(): Promise<void>
   /** Called before each round of a target. */
   onRound?(target: string, round: number): void
 }
 
 /**
- * The first round of a target begins with more that is not counted: statements are prepared, code is compiled. Each of new lists
- * begins with most: a table may have to be read whole beside the load; and while others have their turn, a program that rests
- * for a minute gives its compiled code up, which takes seconds to be made again.
+ * Longest lead-in of a first round, in which statements are prepared and code is compiled, and of each round of new requests:
+ * a table may have to be loaded, and a program that rests while others have their turn gives its compiled code up.
  */
 const WARM_SECONDS_MAX = 1
 const READING_SECONDS_MAX = 6
@@ -29,33 +24,23 @@ const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000
 
-/**
- * The seed of one round of what is named: another one than that of any other round, and of what has another name, so that
- * two scenarios that ask for new lists do not ask for the same ones.
- */
+/** Returns the seed of one round of a scenario: another one for each round and each scenario, so that no new list comes twice. */
 export function seedOf(seed: number, name: string, round: number): number {
   return ((seed + Bun.hash.crc32(name)) % SEEDS) * ROUNDS_MAX + round
 }
 
-/**
- * Measures all targets, in turns: A B C, C B A, A B C. So what the machine does meanwhile meets all of them, and none
- * is always the first. Every target finds the same rows.
- */
+/** Measures all targets, in turns: A B C, C B A, A B C. Every target finds the same rows. */
 export async function runScenario(scenario: Scenario, targets: readonly Target[], plan: Plan): Promise<ScenarioResult> {
   const results = new Map(targets.map(({ name }) => [name, { target: name, rounds: [], void: null } as TargetResult]))
-  for (let round = 1; round <= plan.rounds; round++) {
-    for (const target of round % 2 === 1 ? targets : targets.toReversed()) {
-      plan.onRound?.(target.name, round)
-      if (scenario.isCold && target.isStored !== false) await plan.forget()
+  for (let number = 1; number <= plan.rounds; number++) {
+    for (const target of number % 2 === 1 ? targets : targets.toReversed()) {
+      plan.onRound?.(target.name, number)
       const before = results.get(target.name) as TargetResult
-      const load = {
-        ...plan,
-        connections: Math.min(plan.connections, scenario.connectionsMax ?? plan.connections),
-        seed: seedOf(plan.seed ?? 0, scenario.name, round),
-        leadInSeconds: leadInOf(scenario, plan, round),
-      }
-      results.set(target.name, await addRound(before, target, load, round))
-      if (isWriting(scenario) && target.isStored !== false) await plan.restore(target)
+      const { connections, seconds } = plan
+      const seed = seedOf(plan.seed ?? 0, scenario.name, number)
+      const round = { connections, seconds, seed, leadInSeconds: leadInOf(scenario, plan, number) }
+      results.set(target.name, await addRound(before, target, round, number))
+      if (isWriting(scenario)) await target.restore()
     }
   }
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
@@ -66,20 +51,13 @@ function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number)
   return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
 }
 
-type LoadOfRound = Pick<Plan, 'connections' | 'seconds'> & { readonly seed: number; readonly leadInSeconds: number }
-
-async function addRound(
-  result: TargetResult,
-  target: Target,
-  { connections, seconds, seed, leadInSeconds }: LoadOfRound,
-  round: number,
-): Promise<TargetResult> {
+async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {
   try {
-    const measured = await target.measure({ connections, seconds, leadInSeconds, seed })
+    const measured = await target.measure(round)
     const rounds = [...result.rounds, sampleOf(measured.load, measured.cost)]
-    return { ...result, rounds, void: result.void ?? reasonOf(measured, round) }
+    return { ...result, rounds, void: result.void ?? reasonOf(measured, number) }
   } catch (error) {
-    return { ...result, void: result.void ?? `round ${round}: ${(error as Error).message}` }
+    return { ...result, void: result.void ?? `round ${number}: ${(error as Error).message}` }
   }
 }
 

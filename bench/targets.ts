@@ -1,41 +1,43 @@
 import { cpuUsBetween, largestRssMb, readCpu } from './cpu.ts'
-import { type Load, mergeLoads, runLoad } from './load.ts'
-import type { Cost } from './sample.ts'
+import { restore } from './data/restore.ts'
+import type { Cluster, Database } from './database.ts'
+import { type Cost, type Load, mergeLoads, runLoad } from './load.ts'
 import type { Scenario } from './scenarios.ts'
 import { startServer } from './server.ts'
 
 /** A program that answers over HTTP. */
 export interface HttpTarget {
   readonly name: string
-  /** Whether its load reaches the database. Default: true. */
-  readonly isStored?: boolean
-  /** Its rows are those of the database with more indexes. Default: false. */
-  readonly isIndexed?: boolean
-  /** Of each server: they share the connections of the load. */
+  /** Servers that share the connections of the load. */
   readonly urls: readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** The processes whose CPU is its own, with all that they have started. */
+  /** Processes whose CPU time is counted, with all that they have started. */
   pids(): readonly number[]
+  /** Null: it has none. */
+  readonly database: Database | null
   stop(): Promise<void>
 }
 
-/** Something that a scenario's load is put on. */
-export interface Target extends Pick<HttpTarget, 'name' | 'isStored' | 'isIndexed' | 'stop'> {
-  /** One round. */
+/** A program under the load of a scenario. */
+export interface Target {
+  readonly name: string
   measure(round: Round): Promise<Measured>
+  /** Undoes the writes of a round. */
+  restore(): Promise<void>
+  stop(): Promise<void>
 }
 
-interface Round {
+export interface Round {
   readonly connections: number
   readonly seconds: number
-  /** Not counted, before the seconds that are. */
+  /** Time before the seconds that count. */
   readonly leadInSeconds: number
   readonly seed: number
 }
 
 export interface Measured {
   readonly load: Load
-  /** Of what ran beside the load, if anything did. */
+  /** Load beside it, if the scenario has one. */
   readonly background: Load | null
   readonly cost: Cost
 }
@@ -44,29 +46,42 @@ const CONNECTIONS_OF_BACKGROUND = 4
 /** The background begins with the load, and must not end before it. */
 const BACKGROUND_LONGER_SECONDS = 0.5
 
-export const stayRunning = async () => undefined
-
-/** What a target is asked, in its own terms. */
+/** The load, translated for a target. */
 export type Asked = Pick<Scenario, 'operations' | 'background'>
 
-/** A server under what it is asked. */
+/** Puts a program under the load of a scenario. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
-  return { ...target, measure: (round) => measureHttp(target, asked, postmaster, round) }
-}
-
-/** So many servers on one database, started for each round so that none hears what others have written. */
-export function serversTarget(count: number, workers: number, databaseUrl: string, asked: Asked, postmaster: number): Target {
-  const name = count === 1 ? 'roster' : `roster-${count}-servers`
-  const start = () => startServer({ databaseUrl, workers: Math.max(1, Math.floor(workers / count)) })
+  const { name, database, stop } = target
   return {
     name,
-    stop: stayRunning,
+    measure: (round) => measureHttp(target, asked, postmaster, round),
+    async restore() {
+      if (database) await restore(database.url, database.rows)
+    },
+    stop,
+  }
+}
+
+/** Puts `count` servers on one database under the load. They start for each round, so that none hears what others have written. */
+export function serversTarget(
+  { postmasterPid }: Cluster,
+  database: Database,
+  asked: Asked,
+  count: number,
+  workersOfAll: number,
+): Target {
+  const name = count === 1 ? 'roster' : `roster-${count}-servers`
+  const workers = Math.max(1, Math.floor(workersOfAll / count))
+  const stop = async () => undefined
+  return {
+    ...{ name, stop },
+    restore: () => restore(database.url, database.rows),
     async measure(round) {
-      const servers = await Promise.all(Array.from({ length: count }, start))
+      const servers = await Promise.all(Array.from({ length: count }, () => startServer({ databaseUrl: database.url, workers })))
       const { headers = {} } = servers[0] ?? {}
       const target = { name, urls: servers.map(({ url }) => url), headers, pids: () => servers.map(({ pid }) => pid) }
       try {
-        return await measureHttp({ ...target, stop: stayRunning }, asked, postmaster, round)
+        return await measureHttp({ ...target, database, stop }, asked, postmasterPid, round)
       } finally {
         await Promise.all(servers.map((server) => server.stop()))
       }
@@ -80,17 +95,18 @@ async function measureHttp(
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
-  const meter = cpuMeter(pids(), [postmaster])
+  const readAll = () => [readCpu(pids()), readCpu([postmaster])] as const
+  let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null
+  const onBegin = () => void (before = readAll())
   const onEnd = () => {
-    meter.end()
+    after = readAll()
     rssMb = largestRssMb(pids())
   }
   const connections = Math.max(1, Math.floor(round.connections / urls.length))
   const loads = urls.map((url, index) => {
     const seed = round.seed * urls.length + index
-    const first = index === 0 ? { onBegin: meter.begin, onEnd } : {}
-    return runLoad({ ...round, url, headers, operations, connections, seed, ...first })
+    return runLoad({ ...round, url, headers, operations, connections, seed, ...(index === 0 ? { onBegin, onEnd } : {}) })
   })
   const beside = background && {
     ...{ ...round, ...background, headers, url: urls[0] as string, connections: CONNECTIONS_OF_BACKGROUND },
@@ -98,18 +114,7 @@ async function measureHttp(
     leadInSeconds: 0,
   }
   const [other, ...all] = await Promise.all([beside ? runLoad(beside) : null, ...loads])
-  const [serverUs = null, postgresUs = null] = meter.us()
-  return { load: mergeLoads(all as Load[]), background: other, cost: { serverUs, postgresUs, rssMb } }
-}
-
-/** CPU time of groups of processes between two moments. */
-function cpuMeter(...groups: (readonly number[])[]) {
-  const read = () => groups.map((pids) => readCpu(pids))
-  let before = read()
-  let after = before
-  return {
-    begin: () => void (before = read()),
-    end: () => void (after = read()),
-    us: () => after.map((reading, index) => cpuUsBetween(before[index] ?? null, reading)),
-  }
+  const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
+  const cost = { serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
+  return { load: mergeLoads(all as Load[]), background: other, cost }
 }

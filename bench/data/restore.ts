@@ -31,15 +31,6 @@ export async function restore(url: string, rows: Rows): Promise<void> {
   }
 }
 
-/** Makes servers give up the answers that they keep of lists of absences, as a write does. Changes no row. */
-export async function forgetLists(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined })
-  const [there] = await sql`select to_regclass('row_change') is not null as yes`
-  // Versions before have no such table, and are not told.
-  if (there?.yes) await sql`insert into row_change (relation, ids) values ('absence'::regclass, '{0}')`
-  await sql.end()
-}
-
 /** Returns how many rows were set back. */
 async function restoreTable(sql: postgres.TransactionSql, table: string, count: number): Promise<number> {
   const added = await sql`delete from ${sql(table)} where id > ${count}`

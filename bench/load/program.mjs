@@ -1,9 +1,7 @@
-// The load, in a process of its own so that its work is not on the event loop of what it measures. A job comes as JSON
-// on stdin (`LoadJob` in bench/load.ts); stdout has the line `begin` when counting begins, `end` when it ends, and then
-// the counts as JSON.
+// The load, in a process of its own. Reads a job as JSON from stdin; writes the line `begin` when counting begins, `end`
+// when it ends, and then the counts as JSON.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
-import { pace, quiet } from './pace.mjs'
 import { isRandom, requestSource } from './requests.mjs'
 
 /** Drawn before the load begins, over all clients; a short load needs fewer. */
@@ -98,9 +96,31 @@ function waits({ conn, pipelinedRequests }) {
 
 /** Waits for what is under way, so that no work of ours goes on behind our end. */
 async function finish(seconds) {
-  clients.forEach(quiet)
+  for (const client of clients) client._doRequest = () => undefined
   const giveUpMs = performance.now() + ANSWERS_MS_MAX
   while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, 5))
   console.log(JSON.stringify({ ...counts, seconds }))
   process.exit(0)
+}
+
+/**
+ * Makes a client of autocannon send at even intervals: autocannon's own rates send each second's requests in one burst.
+ * A request that is due while the one before is unanswered waits, and `client.waitedMs` counts towards its latency.
+ */
+function pace(client, intervalMs, offsetMs) {
+  const send = client._doRequest
+  let dueMs = performance.now() + offsetMs
+  let timer
+  client.waitedMs = 0
+  const sendNow = (waitedMs) => {
+    client.waitedMs = waitedMs
+    dueMs += intervalMs
+    send.call(client)
+  }
+  client._doRequest = () => {
+    clearTimeout(timer)
+    const leftMs = dueMs - performance.now()
+    if (leftMs <= 0) sendNow(-leftMs)
+    else timer = setTimeout(sendNow, leftMs, 0)
+  }
 }

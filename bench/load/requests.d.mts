@@ -1,16 +1,13 @@
 import type { Operation } from '../scenarios.ts'
 
-/** A request as autocannon takes it, and the status that it must be answered with. */
-export interface DrawnRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
-  readonly status: number
-}
+/** An integer is `first + step * number`; an instant is in seconds since 1970, or after the instant before it. */
+export type DrawRange = { readonly low: number; readonly high: number } & (
+  | { readonly kind: 'integer'; readonly first: number; readonly step: number }
+  | { readonly kind: 'instant' | 'later' }
+)
 
-export function drawRequests(operations: readonly Operation[], count: number, seed: number): DrawnRequest[]
+export function requestSource(operations: readonly Operation[], seed: number): (count: number) => Pick<Operation, 'path'>[]
 
-export function requestSource(operations: readonly Operation[], seed: number): (count: number) => DrawnRequest[]
+export function rangesOf(text: string): DrawRange[]
 
-export function isRandom(operation: Pick<Operation, 'path' | 'body'>): boolean
+export function fillDraws(text: string, draw: (range: DrawRange) => number): string

@@ -1,7 +1,7 @@
 // Fastify and node-postgres as a good Node team writes it: response schemas, named prepared statements, no logger.
 import Fastify from 'fastify'
 import pg from 'pg'
-import { BadRequest, columnOf, EMPLOYEE, foldedSql, parseList } from './list.mjs'
+import { BadRequest, parseList, parseSummary } from './list.mjs'
 import { runProcesses } from './processes.mjs'
 
 const INT8 = 20
@@ -33,13 +33,11 @@ const COLUMNS = {
     days: 'period_days',
     hours: 'period_hours',
   },
-  employee: Object.fromEntries(Object.keys(EMPLOYEE).map((key) => [key, columnOf(key)])),
 }
 
 const SELECTED = {
   company: selected('company'),
   absence: selected('absence'),
-  employee: selected('employee'),
 }
 
 const text = { type: 'string', nullable: true }
@@ -61,25 +59,19 @@ const SCHEMAS = {
     },
   },
 }
-SCHEMAS.employee = {
-  type: 'object',
-  properties: Object.fromEntries(
-    Object.entries(EMPLOYEE).map(([key, kind]) => [key, kind === 'integer' ? { type: 'integer', nullable: true } : text]),
-  ),
-}
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } }
 const BODIES = {
   company: bodyOf({ Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } }),
   absence: bodyOf({ Status: shortText(), Type: shortText(), Reason: shortText() }),
 }
 
-const present = { company: (row) => row, absence: presentAbsence, employee: (row) => row }
+const present = { company: (row) => row, absence: presentAbsence }
 
 await runProcesses(async (port) => {
   const app = Fastify({ logger: false })
   addReads(app, '/Companies', 'company')
   addReads(app, '/Absences', 'absence')
-  addReads(app, '/Employees', 'employee')
+  addSummary(app)
   addCreate(app)
   addUpdate(app, '/Companies', 'company')
   addUpdate(app, '/Absences', 'absence')
@@ -100,6 +92,33 @@ function addReads(app, path, table) {
     reply.header('X-Total-Count', total)
     return page
   })
+}
+
+/** One row for each group, and the number of groups with each. */
+function addSummary(app) {
+  const { id, period, ...group } = SCHEMAS.absence.properties
+  const sum = { type: 'object', properties: { period } }
+  const items = { type: 'object', properties: { ...group, count: { type: 'integer' }, sum } }
+  app.get('/Absences/Summary', { schema: { response: { 200: { type: 'array', items } } } }, async (request, reply) => {
+    const { filters, groups, sums, sorts, pageSize } = parseSummary('absence', request.query)
+    const columns = COLUMNS.absence
+    const keys = groups.map(({ key, period }) => (period ? `date_trunc('${period}', ${columns[key]}, 'UTC')` : columns[key]))
+    const figures = ['count(*)', ...sums.map((key) => `sum(${columns[key]})`)]
+    const names = [...groups.map(({ key }) => key), 'count', ...sums.map((key) => `sum_${key}`)]
+    const selects = [...keys, ...figures].map((value, index) => `${value} as "${names[index]}"`)
+    const groupBy = keys.length === 0 ? '' : ` group by ${keys.map((_, index) => index + 1)}`
+    const order = sorts.map(({ column, descending }) => column + 1 + (descending ? ' desc' : ''))
+    const query = `select ${selects.join(', ')}, count(*) over () as total from absence${conditions('absence', filters)}\
+${groupBy}${order.length === 0 ? '' : ` order by ${order}`} limit ${pageSize}`
+    const { rows } = await pool.query({ ...named(query), values: filters.map(({ value }) => value) })
+    reply.header('X-Total-Count', rows[0]?.total ?? 0)
+    return sums.length === 0 ? rows : rows.map((row) => presentGroup(row, sums))
+  })
+}
+
+function presentGroup(row, sums) {
+  row.sum = { period: Object.fromEntries(sums.map((key) => [key, row[`sum_${key}`]])) }
+  return row
 }
 
 function addCreate(app) {
@@ -145,8 +164,6 @@ async function readPage(table, list) {
 
 function conditions(table, filters) {
   const parts = filters.map(({ key, operator }, index) => {
-    if (operator === 'any') return `${COLUMNS[table][key]} = any ($${index + 1})`
-    if (operator === 'contains') return `strpos(${foldedSql(COLUMNS[table][key])}, $${index + 1}) > 0`
     const sql = operator === '!=' ? 'is distinct from' : operator
     return `${COLUMNS[table][key]} ${sql} $${index + 1}`
   })

@@ -1,10 +1,10 @@
 // Hono, Drizzle and postgres.js on Bun. Drizzle's prepared queries are prepared in PostgreSQL too.
-import { and, count, desc, eq, getTableColumns, gt, gte, lt, lte, sql } from 'drizzle-orm'
+import { and, count, desc, eq, getTableColumns, gt, gte, lt, lte, sql, sum } from 'drizzle-orm'
 import { bigint, boolean, customType, numeric, pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { Hono } from 'hono'
 import postgres from 'postgres'
-import { BadRequest, columnOf, EMPLOYEE, foldedSql, parseList } from './list.mjs'
+import { BadRequest, parseList, parseSummary } from './list.mjs'
 import { runBunProcesses } from './processes.mjs'
 
 const instant = customType({
@@ -32,32 +32,20 @@ const absence = pgTable('absence', {
   hours: numeric('period_hours', { mode: 'number' }),
 })
 
-const KINDS = {
-  text: (name) => text(name),
-  instant: (name) => instant(name),
-  integer: (name) => bigint(name, { mode: 'number' }),
-}
-const employee = pgTable(
-  'employee',
-  Object.fromEntries(Object.entries(EMPLOYEE).map(([key, kind]) => [key, KINDS[kind](columnOf(key))])),
-)
-
-const TABLES = { company, absence, employee }
+const TABLES = { company, absence }
 const OPERATORS = {
   ...{ '=': eq, '<': lt, '<=': lte, '>': gt, '>=': gte, '!=': (a, b) => sql`${a} is distinct from ${b}` },
-  any: (a, b) => sql`${a} = any (${b})`,
-  contains: (a, b) => sql`strpos(${sql.raw(foldedSql(`"${a.name}"`))}, ${b}) > 0`,
 }
-const present = { company: presentCompany, absence: presentAbsence, employee: withoutTotal }
+const present = { company: presentCompany, absence: presentAbsence }
 
 const client = postgres(process.env.DATABASE_URL, { max: 10, connection: { TimeZone: 'UTC', jit: false } })
 const db = drizzle(client)
 const queries = new Map()
 
 const app = new Hono()
+addSummary()
 addReads('/Companies', 'company')
 addReads('/Absences', 'absence')
-addReads('/Employees', 'employee')
 addCreate()
 addUpdate('/Companies', 'company', ['Name', 'Enabled'])
 addUpdate('/Absences', 'absence', ['Status', 'Type', 'Reason'])
@@ -79,6 +67,43 @@ function addReads(path, name) {
     const { page, total } = await readPage(name, parseList(name, c.req.queries()))
     return c.json(page, 200, { 'X-Total-Count': String(total) })
   })
+}
+
+/** One row for each group, and the number of groups with each. */
+function addSummary() {
+  app.get('/Absences/Summary', async (c) => {
+    const summary = parseSummary('absence', c.req.queries())
+    const values = Object.fromEntries(summary.filters.map(({ value }, index) => [`value${index}`, value]))
+    const { filters, ...shape } = summary
+    const query = prepared(`summary ${filtersOf(summary)} ${JSON.stringify(shape)}`, () => summaryQuery(summary))
+    const rows = await query.execute(values)
+    const { sums } = summary
+    const page = rows.map(({ total, ...row }) => (sums.length === 0 ? row : presentGroup(row, sums)))
+    return c.json(page, 200, { 'X-Total-Count': String(rows[0]?.total ?? 0) })
+  })
+}
+
+function summaryQuery({ filters, groups, sums, sorts, pageSize }) {
+  const keys = groups.map(({ key, period }) => {
+    const column = absence[key]
+    return period ? sql`date_trunc(${sql.raw(`'${period}'`)}, ${column}, 'UTC')`.mapWith(column) : column
+  })
+  const columns = [...keys, count(), ...sums.map((key) => sum(absence[key]).mapWith(Number))]
+  const names = [...groups.map(({ key }) => key), 'count', ...sums.map((key) => `sum_${key}`)]
+  const selected = Object.fromEntries(columns.map((column, index) => [names[index], column]))
+  return db
+    .select({ ...selected, total: sql`count(*) over ()`.mapWith(Number) })
+    .from(absence)
+    .where(conditions(absence, { filters }))
+    .groupBy(...keys)
+    .orderBy(...sorts.map(({ column, descending }) => (descending ? desc(columns[column]) : columns[column])))
+    .limit(pageSize)
+}
+
+function presentGroup(row, sums) {
+  row.sum = { period: Object.fromEntries(sums.map((key) => [key, row[`sum_${key}`]])) }
+  for (const key of sums) delete row[`sum_${key}`]
+  return row
 }
 
 function addCreate() {
@@ -173,8 +198,4 @@ function presentAbsence({ prefered, days, hours, total, ...row }) {
 
 function presentCompany({ id, name, enabled }) {
   return { id, name, enabled }
-}
-
-function withoutTotal({ total: _, ...row }) {
-  return row
 }

@@ -1,26 +1,4 @@
-const TEXTS = [
-  ...['employeeNumber', 'title', 'firstName', 'middleName', 'lastName', 'knownAs', 'displayName', 'workEmail', 'workPhone'],
-  ...['workMobile', 'company', 'department', 'division', 'location', 'jobTitle', 'jobLevel', 'manager', 'type', 'status'],
-]
-const INSTANTS = ['started', 'continuousStart', 'contractEnd', 'employmentEnd']
-/** The keys of an employee in the order of answers, each with the kind of its value. */
-export const EMPLOYEE = Object.fromEntries(
-  [...['id', ...TEXTS.slice(0, 10), 'companyId', ...TEXTS.slice(10, 16), 'managerId', ...TEXTS.slice(16), ...INSTANTS]].map(
-    (key) => [key, TEXTS.includes(key) ? 'text' : INSTANTS.includes(key) ? 'instant' : 'integer'],
-  ),
-)
-
-/** `lastName` → `last_name` */
-export const columnOf = (key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
-/** Without case and accents, as `foldedSql` of a column. */
-export const folded = (text) =>
-  text
-    .normalize('NFD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .toLowerCase()
-export const foldedSql = (column) =>
-  `lower(regexp_replace(normalize(${column}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`
+// Query strings of lists and summaries, as the hand-written peers read them.
 
 /** The properties that a list is filtered and sorted by, each with the key that a peer's own schema has for it. */
 const PROPERTIES = {
@@ -38,11 +16,13 @@ const PROPERTIES = {
     'Period.Hours': 'hours',
   },
   company: { Id: 'id', Name: 'name', Enabled: 'enabled' },
-  employee: Object.fromEntries(Object.keys(EMPLOYEE).map((key) => [key[0].toUpperCase() + key.slice(1), key])),
 }
 
 const OPERAND = /^(!=|<=|>=|<|>|=)?(.*)$/s
 const PAGE_SIZE = { min: 5, default: 20, max: 50 }
+const GROUPS = { min: 5, default: 100, max: 1_000 }
+const PERIODS = ['year', 'quarter', 'month', 'week', 'day']
+const NUMBERS = ['days', 'hours']
 
 /** What a client asked for cannot be done; both servers answer 400. */
 export class BadRequest extends Error {
@@ -68,20 +48,58 @@ export function parseList(table, parameters) {
 
 function addParameter(list, table, name, value) {
   if (name === 'page') list.page = integer(name, value)
-  else if (name === 'PageSize') list.pageSize = Math.min(Math.max(integer(name, value), PAGE_SIZE.min), PAGE_SIZE.max)
+  else if (name === 'PageSize') list.pageSize = sizeIn(PAGE_SIZE, value)
   else if (name === 'sort') for (const part of value.split(',')) list.sorts.push(parseSort(table, part))
-  else if (name.endsWith('[contains]'))
-    list.filters.push({ key: keyOf(table, name.slice(0, -10)), operator: 'contains', value: folded(value) })
-  else if (name.endsWith('[]')) {
-    const key = keyOf(table, name.slice(0, -2))
-    const known = list.filters.find((filter) => filter.key === key && filter.operator === 'any')
-    if (known) known.value.push(value)
-    else list.filters.push({ key, operator: 'any', value: [value] })
-  } else {
+  else {
     const [, operator = '=', operand] = OPERAND.exec(value)
     if (operand === '') throw new BadRequest(`${name} has no value`)
     list.filters.push({ key: keyOf(table, name), operator, value: operand })
   }
+}
+
+/**
+ * Reads a query string as `{ filters, groups: [{ key, period }], sums: [key], sorts: [{ column, descending }], pageSize }`.
+ * A sort's column is a group or, after these, the count or a sum. Sorts end with the groups. @throws BadRequest
+ */
+export function parseSummary(table, { groupBy = '', sum = '', sort = '', PageSize, ...filters }) {
+  const groups = String(groupBy)
+    .split(',')
+    .filter(Boolean)
+    .map((text) => parseGroup(table, text))
+  const sums = String(sum)
+    .split(',')
+    .filter(Boolean)
+    .map((name) => keyOf(table, name))
+  const wrong = sums.find((key) => !NUMBERS.includes(key))
+  if (wrong) throw new BadRequest(`${wrong} is no number`)
+  const names = [
+    ...String(groupBy).split(','),
+    'count',
+    ...String(sum)
+      .split(',')
+      .map((name) => `sum(${name})`),
+  ]
+  const sorts = String(sort)
+    .split(',')
+    .filter(Boolean)
+    .map((text) => {
+      const column = names.indexOf(text.replace(/^[+\- ]/, ''))
+      if (column < 0) throw new BadRequest(`cannot sort by ${text}`)
+      return { column, descending: text.startsWith('-') }
+    })
+  for (const column of groups.keys())
+    if (!sorts.some((known) => known.column === column)) sorts.push({ column, descending: false })
+  return { filters: parseList(table, filters).filters, groups, sums, sorts, pageSize: sizeIn(GROUPS, PageSize) }
+}
+
+function parseGroup(table, text) {
+  const [, period, name] = /^(?:(\w+)\()?([\w.]+)\)?$/.exec(text) ?? []
+  if (period !== undefined && !PERIODS.includes(period)) throw new BadRequest(`unknown period ${period}`)
+  return { key: keyOf(table, name), period }
+}
+
+function sizeIn({ min, default: fallback, max }, text) {
+  return text === undefined ? fallback : Math.min(Math.max(integer('PageSize', text), min), max)
 }
 
 function parseSort(table, text) {

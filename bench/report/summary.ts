@@ -2,7 +2,7 @@ import { INDEXED, median, type Results, type Sample, type ScenarioResult, type T
 
 export const SUBJECT = 'roster'
 export const NO_MEMORY = 'no-memory'
-/** What is compared with, but is no program that one would deploy instead. */
+/** Targets that are no peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 
 /** One program in one scenario: medians over its rounds; null where nothing was measured. */
@@ -36,29 +36,29 @@ export function rowsOf({ targets }: ScenarioResult): Row[] {
   })
 }
 
-/** Whether the target is another server, which one could deploy instead, on the same tables. */
+/** Tells whether the target is another server, on the same tables. */
 export function isPeer(target: string): boolean {
   return !NO_PEERS.includes(target) && !target.startsWith(`${SUBJECT}-`) && !isIndexed(target)
 }
 
-/** Whether it is a peer whose tables have an index made for what it is asked. */
+/** Tells whether it is a peer whose tables have indexes made for its requests. */
 export function isIndexed(target: string): boolean {
   return target.endsWith(INDEXED)
 }
 
-/** The fastest of those whose figures count; undefined: there is none. */
+/** Finds the fastest of those whose figures count. */
 export function bestOf(rows: readonly Row[], isMeant: (target: string) => boolean): Row | undefined {
   const counted = rows.filter(({ target, void: reason }) => isMeant(target) && reason === null)
   return counted.toSorted((a, b) => (rateOf(b) ?? 0) - (rateOf(a) ?? 0))[0]
 }
 
-/** The requests/s of one divided by those of the other; null: one of both does not count. */
+/** Divides the requests/s of one by those of the other; null: one of both does not count. */
 export function ratioOf(row: Row | undefined, other: Row | undefined): number | null {
   const [dividend, divisor] = [rateOf(row), rateOf(other)]
   return dividend === null || divisor === null || divisor === 0 ? null : dividend / divisor
 }
 
-/** Every target of these results, in their order. */
+/** Lists every target of these results, in their order. */
 export function targetsOf({ scenarios }: Pick<Results, 'scenarios'>): string[] {
   return [...new Set(scenarios.flatMap(({ targets }) => targets.map(({ target }) => target)))]
 }
@@ -71,4 +71,16 @@ function spreadOf(values: readonly (number | null)[]): Spread | null {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return null
   return { middle: median(known), least: Math.min(...known), greatest: Math.max(...known) }
+}
+
+const digits = [0, 1, 2, 3].map(
+  (count) => new Intl.NumberFormat('en-US', { minimumFractionDigits: count, maximumFractionDigits: count }),
+)
+
+/** Formats three digits that count, or all before the point: `12,345`, `12.3`, `0.123`; a dash if nothing was measured. */
+export function figureText(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–'
+  const size = Math.abs(value)
+  const count = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3
+  return (digits[count] as Intl.NumberFormat).format(value)
 }

@@ -1,4 +1,4 @@
-import { figureText } from './figure.ts'
+import { figureText } from './summary.ts'
 
 interface Dot {
   readonly name: string

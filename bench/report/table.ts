@@ -1,6 +1,5 @@
 import type { ScenarioResult } from '../results.ts'
-import { figureText } from './figure.ts'
-import { type Row, ratioOf, rowsOf, SUBJECT } from './summary.ts'
+import { figureText, type Row, ratioOf, rowsOf, SUBJECT } from './summary.ts'
 
 interface Column {
   readonly head: string

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BUCKET_GROWTH, percentileMs } from '../../bench/latency.ts'
-import { drawRequests } from '../../bench/load/requests.mjs'
+import { requestSource } from '../../bench/load/requests.mjs'
+import { BUCKET_GROWTH, percentileMs } from '../../bench/load.ts'
 import { formatScenario } from '../../bench/report/table.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import type { Operation, Scenario } from '../../bench/scenarios.ts'
@@ -37,13 +37,13 @@ describe('the runner', () => {
     'measures the server, without memory too, and its floor, on a real database, and writes what it has measured',
     async () => {
       copyCluster(data)
-      const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,patch,create-100')
+      const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,patch,summaries-employee')
       expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
       const results = resultsIn()
       expect(results).toMatchObject({ seconds: 0.2, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
       expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
       expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
-      expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'create-100', 'patch'])
+      expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'summaries-employee', 'patch'])
       for (const scenario of results.scenarios) expectMeasured(scenario, ['roster', 'no-memory', 'constant'])
       const [page = ''] = readdirSync(output).filter((name) => name.endsWith('.html'))
       expect(readFileSync(join(output, page), 'utf8')).toContain('change a random company')
@@ -91,19 +91,18 @@ function expectMeasured({ name, targets }: ScenarioResult, expected: string[]) {
 
 describe('a scenario', () => {
   const get: Operation = { method: 'GET', path: '/', status: 200 }
-  const stay = async () => undefined
-  const plan = { connections: 2, seconds: 0.2, restore: stay, forget: stay }
+  const plan = { connections: 2, seconds: 0.2 }
 
   function listen(answer: (request: Request) => Response) {
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
-    const target = { urls: [server.url.origin], headers: {}, pids: () => [process.pid], stop: () => server.stop(true) }
-    return (name: string) => ({ ...target, name })
+    const rest = { headers: {}, pids: () => [process.pid], database: null, stop: () => server.stop(true) }
+    return { name: 'roster', urls: [server.url.origin], ...rest }
   }
 
   const scenario = (operations: readonly Operation[]): Scenario => ({ name: 'one', title: 'one', operations })
 
   test('is void where an answer has another status, and says which', async () => {
-    const target = listen(() => new Response('[]'))('roster')
+    const target = listen(() => new Response('[]'))
     const wrong = scenario([{ ...get, status: 404 }])
     const { targets } = await runScenario(wrong, [overHttp(target, wrong, process.pid)], { ...plan, rounds: 1 })
     await target.stop()
@@ -115,7 +114,7 @@ describe('a scenario', () => {
 })
 
 test('placeholders of a request become every number of their range, and no other', () => {
-  const paths = new Set(drawRequests([{ method: 'GET', path: '/Absences/{3..9}', status: 200 }], 500, 1).map(({ path }) => path))
+  const paths = new Set(requestSource([{ method: 'GET', path: '/Absences/{3..9}', status: 200 }], 1)(500).map(({ path }) => path))
   expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
 })
 

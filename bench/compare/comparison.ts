@@ -1,0 +1,93 @@
+import { figureText } from '../report/summary.ts'
+import { median, type ScenarioResult } from '../results.ts'
+
+/** How a figure differs between two targets that took turns: A B B A, A B B A, ... */
+interface Change {
+  readonly before: number
+  readonly after: number
+  /** After divided by before: the median of the blocks, the least of them, the greatest. */
+  readonly ratio: number
+  readonly least: number
+  readonly greatest: number
+}
+
+/** One scenario, before and after. */
+export interface Comparison {
+  readonly scenario: string
+  readonly requestsPerSecond: Change | null
+  readonly serverCpuUs: Change | null
+  /** Why a target's figures do not count; null: they do. */
+  readonly faults: { readonly before: string | null; readonly after: string | null }
+}
+
+/** Compares the two targets of a result, `before` and `after`, which took turns. */
+export function comparisonOf({ name, targets }: ScenarioResult): Comparison {
+  const [before, after] = ['before', 'after'].map((wanted) => targets.find(({ target }) => target === wanted))
+  const change = (key: 'requestsPerSecond' | 'serverCpuUs') => {
+    const [first = [], second = []] = [before, after].map((found) => found?.rounds.map((round) => round[key]))
+    return changeOf(first, second)
+  }
+  return {
+    scenario: name,
+    requestsPerSecond: change('requestsPerSecond'),
+    serverCpuUs: change('serverCpuUs'),
+    faults: { before: before?.void ?? null, after: after?.void ?? null },
+  }
+}
+
+type Figures = readonly (number | null)[]
+
+/** Divides block by block A B B A, so that an even drift hits both alike. Null where no block is whole. */
+function changeOf(before: Figures, after: Figures): Change | null {
+  const [means, others] = [blocksOf(before), blocksOf(after)]
+  const whole = means.flatMap((mean, block) => (mean && others[block] ? [[mean, others[block]] as const] : []))
+  if (whole.length === 0) return null
+  const ratios = whole.map(([mean, other]) => other / mean)
+  return {
+    before: median(whole.map(([mean]) => mean)),
+    after: median(whole.map(([, mean]) => mean)),
+    ratio: median(ratios),
+    least: Math.min(...ratios),
+    greatest: Math.max(...ratios),
+  }
+}
+
+/** Returns the mean of each two figures; null where one is missing. */
+function blocksOf(figures: Figures): (number | null)[] {
+  return Array.from({ length: Math.ceil(figures.length / 2) }, (_, block) => {
+    const [first = null, second = null] = figures.slice(2 * block)
+    return first === null || second === null ? null : (first + second) / 2
+  })
+}
+
+const WIDTHS = [26, -20, -24, -18, -24]
+
+export const headLine = line(['scenario', 'requests/s', 'ratio (spread)', 'server CPU µs', 'ratio (spread)'])
+
+/** Formats one line of the table, with a word where it fails. */
+export function comparisonLine(comparison: Comparison, percentMax: number): string {
+  const { scenario, requestsPerSecond, serverCpuUs, faults } = comparison
+  const cells = [requestsPerSecond, serverCpuUs].flatMap((change) => {
+    if (!change) return ['–', '–']
+    const [ratio, least, greatest] = [change.ratio, change.least, change.greatest].map((value) => value.toFixed(3))
+    return [`${figureText(change.before)} → ${figureText(change.after)}`, `${ratio} (${least} – ${greatest})`]
+  })
+  const verdict =
+    faults.after !== null ? `FAILS: ${faults.after}` : faults.before !== null ? `void, since before: ${faults.before}` : ''
+  return `${line([scenario, ...cells])}  ${verdict || (isFailure(comparison, percentMax) ? 'LOSS' : '')}`.trimEnd()
+}
+
+/** Tells whether the working tree has lost more than the threshold, or answers otherwise than expected. */
+export function isFailure({ requestsPerSecond: change, faults }: Comparison, percentMax: number): boolean {
+  if (faults.after !== null) return true
+  return faults.before === null && change !== null && change.ratio < 1 - percentMax / 100
+}
+
+/** Cells of fixed width, those with a negative one to the right. */
+function line(cells: readonly string[]): string {
+  const padded = cells.map((cell, index) => {
+    const width = WIDTHS[index] ?? 0
+    return width < 0 ? cell.padStart(-width) : cell.padEnd(width)
+  })
+  return padded.join('')
+}
