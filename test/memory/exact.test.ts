@@ -5,13 +5,18 @@ const TIMEOUT_MS = 120_000
 
 // D70: every read includes every write that had committed when the request arrived.
 test(
-  'lists from memory equal PostgreSQL’s beside and after writes of clients, another server and psql, and after a worker is killed',
+  'lists from memory equal PostgreSQL’s beside and after writes of clients, another server and psql, and after a worker, or another server, is killed',
   async () => {
     const { counts, differences, remembered } = await proveLists({
       seed: Number(process.env.SEED ?? 1),
       alone: 5,
       together: 1,
-      faults: ['a worker is killed', 'tables are truncated, rewritten and defined anew'],
+      faults: [
+        'a worker is killed',
+        'tables are truncated, rewritten and defined anew',
+        'commits wait for a standby that is not there',
+        'another server is killed',
+      ],
       states: 2,
       listsMin: 200,
       statesForMs: 1_500,

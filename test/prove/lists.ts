@@ -60,26 +60,17 @@ export async function proveLists(options: Options): Promise<Proof> {
   }
 }
 
-interface Setting {
-  /** Those that clients write to, and ask. */
-  readonly servers: readonly Name[]
-  /** What others write. */
-  readonly writeOutside: typeof writeOutside
-  /** Others write what answers do not show, such as infinite dates. */
-  readonly hasForeignRows: boolean
-  /** Before a fault, and at most behind it, while clients go on. */
-  readonly aroundMs: number
-}
+/** Those that clients write to, and ask. */
+const SERVERS = ['cached', 'elsewhere'] as const
+/** Before a fault, and at most behind it, while clients go on. */
+const AROUND_MS = 300
 
-const SETTING: Setting = { servers: ['cached'], writeOutside, hasForeignRows: false, aroundMs: 300 }
-
-export class Prover {
+class Prover {
   readonly findings = new Findings()
   private readonly lists: List[]
   constructor(
     private readonly cluster: Cluster,
     private readonly random: Random,
-    private readonly setting = SETTING,
   ) {
     this.lists = Array.from({ length: LISTS }, () => randomList(this.random))
   }
@@ -105,8 +96,7 @@ export class Prover {
 
   /** Clients and others write at once, and lists are read at once; then no one writes. */
   async together(moment: string, fault?: Fault): Promise<void> {
-    const { cluster, random, findings, setting } = this
-    const { servers, aroundMs } = setting
+    const { cluster, random, findings } = this
     const ids = await readIds(cluster)
     findings.count('together')
     let isOver = false
@@ -114,13 +104,13 @@ export class Prover {
       while (!isOver) await work()
     }
     const ended = Promise.all([
-      ...[...servers, ...servers].map((server) => untilOver(() => this.write(ids, server))),
-      ...[...servers, ...servers].map((server) => untilOver(() => this.sampleLists(server))),
-      untilOver(() => setting.writeOutside(cluster, random, findings)),
+      ...[...SERVERS, ...SERVERS].map((server) => untilOver(() => this.write(ids, server))),
+      ...[...SERVERS, ...SERVERS].map((server) => untilOver(() => this.sampleLists(server))),
+      untilOver(() => writeOutside(cluster, random, findings)),
     ])
-    await Bun.sleep(fault ? aroundMs : TOGETHER_MS)
+    await Bun.sleep(fault ? AROUND_MS : TOGETHER_MS)
     await fault?.(cluster, random)
-    if (fault) await Bun.sleep(random.below(aroundMs))
+    if (fault) await Bun.sleep(random.below(AROUND_MS))
     isOver = true
     await ended
     // Nothing that was sent before is still on its way.
@@ -160,14 +150,14 @@ export class Prover {
     const answer = await this.cluster.ask(list.path, 'GET', undefined, server)
     this.findings.count(`list ${answer.status}`)
     if (answer.status === 0) await Bun.sleep(GONE_MS)
-    if (answer.status === 200 && !this.setting.hasForeignRows) checkSanity(list, answer, this.findings)
+    if (answer.status === 200) checkSanity(list, answer, this.findings)
   }
 
   private async check(moment: string, count: number) {
-    const { cluster, random, lists, findings, setting } = this
+    const { cluster, random, lists, findings } = this
     if (random.chance(50)) lists[random.below(LISTS)] = randomList(random)
     const checked = count >= LISTS ? lists : Array.from({ length: count }, () => random.pick(lists))
-    await checkExactly(cluster, setting.servers, checked, findings, moment)
+    await checkExactly(cluster, SERVERS, checked, findings, moment)
     if (random.chance(20)) await checkCursors(cluster, random.pick(lists), findings, moment)
   }
 }

@@ -18,12 +18,10 @@ import { ask, watch } from './http.ts'
 import { proveImports } from './imports.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
-import { type Disturbance, proveMachines } from './machines.ts'
 import { proveSoak } from './soak.ts'
 
 const UNLIMITED = '1000000/1s'
 const HOUR_MS = 3_600_000
-const REVOKED_MS_MAX = 1_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
 /** Rounds, and faults. */
@@ -143,18 +141,6 @@ const hostile: Record<string, Proof> = {
     ),
 }
 
-const DISTURBANCES: Disturbance[] = ['nothing', 'visibility', 'server', 'visibility', 'redis', 'postgres', 'nothing']
-
-/** Two servers, one PostgreSQL, one Redis, and what psql would write. */
-const machines: Record<string, Proof> = {
-  'two machines': async (seed) => {
-    const { counts, ...found } = await proveMachines({ seed, roundMs: 3_000, disturbances: DISTURBANCES })
-    const { differences, revokedMs } = found
-    if (revokedMs > REVOKED_MS_MAX) differences.push(`a revoked key was accepted for ${revokedMs} ms`)
-    return same({ ...counts, ...found })
-  },
-}
-
 /** A copy that is kept by the changes, while others write and things are killed. */
 const changes: Record<string, Proof> = {
   'a copy kept by the changes': async (seed) => same(await proveChanges({ seed, rounds: 6 })),
@@ -169,7 +155,7 @@ const imports: Record<string, Proof> = {
 /** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({ soak: async (seed) => same(await proveSoak({ seed, seconds })) })
 
-const groups = { limiter, lists, tests, fairness, hostile, machines, changes, imports }
+const groups = { limiter, lists, tests, fairness, hostile, changes, imports }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)

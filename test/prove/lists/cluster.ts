@@ -36,8 +36,6 @@ const SERVERS: Record<Name, Record<string, string>> = {
 interface Options {
   /** Of the judged server, beside what is needed. */
   readonly cached?: Record<string, string>
-  /** Of the one on another machine. */
-  readonly elsewhere?: Record<string, string>
   /** The others are not needed. */
   readonly isAlone?: boolean
 }
@@ -72,7 +70,7 @@ export class Cluster {
   }
 
   private async start(name: Name, dataDir = dataFolder()): Promise<void> {
-    const own = name === 'plain' ? {} : this.options[name]
+    const own = name === 'cached' ? this.options.cached : {}
     const common = { DATABASE_URL: this.embedded.url, DATA_DIR: dataDir, PUBLIC_URL }
     this.servers.set(name, await serve({ ...common, RATE_LIMIT_CLIENTS: '4', ...SERVERS[name], ...own }))
   }
@@ -110,11 +108,6 @@ export class Cluster {
   get postmasterPid(): number {
     const { cluster } = prepareRunner(this.folder, {})
     return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
-  }
-
-  /** What a server has logged. */
-  logOf(name: Name): string {
-    return this.of(name).server.output()
   }
 
   /** Over a connection of its own, so that any worker may get it. */
@@ -161,13 +154,6 @@ export class Cluster {
         () => false,
       ),
     )
-  }
-
-  /** Kills PostgreSQL, and starts it again. */
-  async killPostgres(): Promise<void> {
-    process.kill(this.postmasterPid, 'SIGKILL')
-    await this.embedded.failed
-    await this.embedded.restart()
   }
 
   async close(): Promise<void> {

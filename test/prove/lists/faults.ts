@@ -135,6 +135,15 @@ export const faults = {
       await Bun.sleep(600)
       await transaction`delete from absence where type = 'many'`
     }),
+  /** Commits are in the log, and nothing sees them until the standby is no more waited for. */
+  async 'commits wait for a standby that is not there'({ sql }) {
+    for (const value of ['unreachable', '']) {
+      await sql.unsafe(`alter system set synchronous_standby_names = '${value}'`)
+      await sql`select pg_reload_conf()`
+      if (value !== '') await Bun.sleep(600)
+    }
+  },
+  'another server is killed': (cluster) => cluster.restart('elsewhere'),
   async 'more lists than there is memory for'(cluster, random) {
     const from = random.below(1_000_000)
     const paths = Array.from({ length: 1_500 }, (_, index) => `/Absences?Id=<${from + index}&PageSize=50`)

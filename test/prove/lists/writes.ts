@@ -102,6 +102,16 @@ const outside: Outside[] = [
     update company set name = ${random.pick(TEXTS)}, enabled = not enabled
     where id = (select id from company order by id offset ${random.below(HOT)} limit 1)`,
   (sql, random) => sql`insert into company (name) values (${random.pick(TEXTS)})`,
+  (sql, random) => sql`update absence set reason = repeat('r', 9000) where id % 40 = ${random.below(40)}`,
+  // As psql sends it, in a session whose settings are not the servers'.
+  (sql, random) =>
+    sql
+      .unsafe(
+        `begin; set local session_replication_role = replica; set local datestyle = 'German'; set local timezone = 'America/New_York';
+        update absence set status = '${random.pick(TEXTS)}' where id % 30 = ${random.below(30)};
+        insert into absence (type, start) values ('psql', '3.12.2024 10:00'); commit`,
+      )
+      .simple(),
   // One simple query: the driver throws where a connection ends within its own transactions.
   (sql, random) =>
     sql
