@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Log, LogFields } from '../../src/log.ts'
 import { connect } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
@@ -113,7 +114,12 @@ test.each([
   })
   await ready.promise
   const answer = stopping.send(method, `/Companies/${company.id}`, method === 'PATCH' ? { Name: 'late' } : undefined)
-  await Bun.sleep(100)
+  // It waits in PostgreSQL: for the lock, or in the trigger.
+  const waits = method === 'GET' ? 'Lock' : 'Timeout'
+  await until(
+    async () =>
+      (await holder`select from pg_stat_activity where wait_event_type = ${waits} and datname = current_database()`).length > 0,
+  )
   const stopped = stopping.stop()
   expect(errorOf(await answer)).toMatchObject({ status: 503, code })
   held.resolve()

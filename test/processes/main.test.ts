@@ -153,14 +153,6 @@ describe('refusals', () => {
       expect(server.output()).toMatch(/^roster: the database cannot be used: .+\n$/)
       expect(server.output()).not.toContain(address.password)
     })
-
-  test('a second server on the same data folder is refused; the first goes on', async () => {
-    const { ask } = await start()
-    const second = runMain({ WORKERS: '1', DATA_DIR: folder.path })
-    expect(await second.ended).toBe(1)
-    expect(second.output()).toContain('is in use by another server')
-    expect((await ask('GET', '/readyz')).status).toBe(200)
-  })
 })
 
 describe('an embedded PostgreSQL that ends by itself', () => {
@@ -207,16 +199,6 @@ test('statements of lists go behind all other work of the machine', async () => 
 })
 
 describe('end', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`${signal} ends server and PostgreSQL, exit 0`, async () => {
-      const { server } = await start()
-      const postmaster = postmasterOf(folder.path) as number
-      expect(isAlive(postmaster)).toBe(true)
-      server.kill(signal)
-      expect(await server.ended).toBe(0)
-      expect(isAlive(postmaster)).toBe(false)
-    })
-
   test('a request that runs is answered before the server ends', async () => {
     const { server, url } = await start({ DATABASE_URL: await createDatabase() })
     const body = new ReadableStream({

@@ -158,47 +158,6 @@ function memoryTests(isDirect: boolean) {
     expect(await totalOf('/Companies?Name=kept')).toBe('2')
   })
 
-  test('writes of many at once, in batches and under keys, by the server and past it, leave totals that are true', async () => {
-    const filters = ['', '?Enabled=true', '?Name=kept', '?Name=made', '?Enabled=true&Name=made']
-    const write = async (number: number) => {
-      if (number % 5 === 0) await sql`insert into company (name, enabled) values ('made', ${number % 2 === 0})`
-      else {
-        const once = number % 2 === 0 ? { 'Idempotency-Key': crypto.randomUUID() } : {}
-        await ask('POST', '/Companies', { Name: 'made', Enabled: number % 3 === 0 }, once)
-      }
-      await ask('GET', `/Companies${filters[number % filters.length]}`)
-    }
-    for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 40 }, (_, number) => write(number)))
-    for (const filter of filters) {
-      const condition = filter.includes('made') ? sql`name = 'made'` : filter.includes('kept') ? sql`name = 'kept'` : sql`true`
-      const enabled = filter.includes('Enabled') ? sql`enabled` : sql`true`
-      const [row] = await sql`select count(*)::text as total from company where ${condition} and ${enabled}`
-      expect(await totalOf(`/Companies${filter}`)).toBe(row?.total as string)
-    }
-  })
-
-  test('a write whose connection is ended is in no list', async () => {
-    await untilKnown('/Companies?Name=kept', '2')
-    await ask('POST', '/Companies', { Name: 'begun' })
-    const held = Promise.withResolvers<void>()
-    const locked = Promise.withResolvers<void>()
-    const holding = sql.begin(async (transaction) => {
-      await transaction`select from company where name = 'begun' for update`
-      locked.resolve()
-      await held.promise
-    })
-    await locked.promise
-    const { id } = (await ask('GET', '/Companies?Name=begun')).body[0]
-    const lost = ask('PATCH', `/Companies/${id}`, { Name: 'lost' })
-    const waiting = () => sql`select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%update%'`
-    await until(async () => (await waiting()).length > 0)
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and query like '%update%'`
-    expect((await lost).status).toBe(503)
-    held.resolve()
-    await holding
-    expect(await totalOf('/Companies?Name=lost')).toBe('0')
-  })
-
   test('nothing of this was worth an error', () => expect(output()).not.toMatch(/ error /))
 }
 

@@ -3,9 +3,8 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
-import { startClients } from '../support/clients.ts'
 import { PATH, renewed, usePlace } from '../support/place.ts'
-import { temporaryFolder, until, workersOf } from '../support/process.ts'
+import { temporaryFolder, workersOf } from '../support/process.ts'
 import { headersOf } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 
@@ -73,17 +72,6 @@ describe('a server with a certificate of its own', () => {
     process.kill(one, 'SIGKILL')
     await renewed(server.pid, 2, [one])
     expect((await fetch(`${url}/livez`, { tls: next, keepalive: false })).status).toBe(200)
-  })
-
-  test('fails no request of clients while it changes', async () => {
-    const { second, files, use } = certificates()
-    const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info', WORKERS: '1' })
-    const clients = startClients(url, { count: 16, path: PATH, key: KEY })
-    await until(() => clients.load.good > 100)
-    use(second)
-    await server.waitFor(/restart done/)
-    const { failures } = await clients.stop()
-    expect(Object.keys(failures).filter((what) => !what.startsWith('not connected'))).toEqual([])
   })
 
   test('does not start with one that cannot be used', async () => {

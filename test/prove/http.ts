@@ -60,7 +60,7 @@ export async function watch(
   return judgeExchanges(exchanges, rule)
 }
 
-export function judgeExchanges(exchanges: readonly Exchange[], { limit, periodMs }: Pick<Rule, 'limit' | 'periodMs'>): Watched {
+function judgeExchanges(exchanges: readonly Exchange[], { limit, periodMs }: Pick<Rule, 'limit' | 'periodMs'>): Watched {
   const admitted = exchanges.filter((exchange) => exchange.admitted).sort((one, other) => other.sent - one.sent)
   const refused = exchanges.filter((exchange) => !exchange.admitted)
   /** Of those sent no earlier, ascending. */

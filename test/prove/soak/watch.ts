@@ -64,9 +64,9 @@ export class Watch {
     const part = (from: number, to: number) => this.samples.filter(({ ms }) => ms >= from * endMs && ms <= to * endMs)
     const [warm, last] = [part(WARM_PART, WARM_END_PART), part(LAST_PART, 1)]
     const grown: string[] = []
-    const compare = (what: string, of: (sample: Sample) => number | null, most: (warm: number) => number) => {
-      const middle = (samples: readonly Sample[]) => median(samples.flatMap((sample) => of(sample) ?? []))
-      const [before, after] = [middle(warm), middle(last)]
+    const compare = (what: string, of: (sample: Sample) => number | null, most: (warm: number) => number, ofWarm = median) => {
+      const seen = (samples: readonly Sample[]) => samples.flatMap((sample) => of(sample) ?? [])
+      const [before, after] = [ofWarm(seen(warm)), median(seen(last))]
       if (!(after <= most(before))) grown.push(`${what} grew from ${before} to ${after}`)
       return { warm: round(before), end: round(after) }
     }
@@ -89,6 +89,8 @@ export class Watch {
           'the connections to PostgreSQL',
           ({ backends }) => backends,
           (warmCount) => warmCount + BACKENDS_MORE_MAX,
+          // A fault that cuts connections while it is warm leaves few for a moment.
+          (counts) => Math.max(...counts),
         ),
         max: Math.max(...this.samples.map(({ backends }) => backends ?? 0)),
       },
