@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { STATUS_CODES } from 'node:http'
-import { ApiError, errorTable, type Fault, faultsError } from '../src/errors.ts'
+import { errorTable } from '../src/errors.ts'
 
 describe('the table', () => {
   for (const [code, { status, title, explanation, remedy }] of Object.entries(errorTable))
@@ -44,44 +44,5 @@ describe('the table', () => {
       ReadOnly: 405, // D51
       InternalError: 500, // D39
     })
-  })
-})
-
-test('an error is about the Api, without details or headers, unless it says otherwise', () => {
-  const error = new ApiError('NotFound', 'Nothing here.')
-  expect([error.code, error.message, error.target, error.details, error.headers]).toEqual([
-    'NotFound',
-    'Nothing here.',
-    'Api',
-    null,
-    {},
-  ])
-  const cause = new Error('why')
-  const more = new ApiError('InvalidSort', 'x', { target: 'sort', headers: { A: 'b' }, cause })
-  expect([more.target, more.headers, more.cause]).toEqual(['sort', { A: 'b' }, cause])
-})
-
-describe('D9: faults', () => {
-  const one: Fault = { code: 'InvalidValue', target: 'Name', message: 'Name must be a text.' }
-  const two: Fault = { code: 'UnknownProperty', target: 'Nmae', message: 'There is none.' }
-
-  test('one speaks for itself and is listed too', () => {
-    const { code, target, message, details } = faultsError([one])
-    expect({ code, target, message }).toEqual(one)
-    expect(details).toEqual([one])
-  })
-
-  test('several stand under ValidationFailed', () => {
-    const { code, target, message, details } = faultsError([one, two])
-    expect([code, target, message]).toEqual(['ValidationFailed', 'Body', 'The body has 2 faults; Details lists them.'])
-    expect(details).toEqual([one, two])
-  })
-
-  test('D16: several references that name no row stay a conflict', () => {
-    const [company, manager] = ['CompanyId', 'ManagerId'].map(
-      (target): Fault => ({ code: 'ReferenceNotFound', target, message: 'There is none.' }),
-    ) as [Fault, Fault]
-    const { code, target, details } = faultsError([company, manager])
-    expect([code, target, details]).toEqual(['ReferenceNotFound', 'Body', [company, manager]])
   })
 })

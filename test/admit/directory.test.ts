@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { Directory } from '../../src/admit/directory.ts'
-import { HEAD, SEEN, TAIL, Table } from '../../src/admit/table.ts'
+import { Table } from '../../src/admit/table.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../support/region.ts'
 
 const SILENT_MS = 10_000
-let nowMs = 5_000_000
+const nowMs = 5_000_000
 
 function directoryOf(
   clients: number,
@@ -87,29 +87,3 @@ test('where a client is looked for first differs with the seeds of the region, a
   for (const pattern of [...patterns, (index: number): [number, number] => [1, index << 16]])
     expect(new Set(homes(1, pattern)).size).toBeGreaterThan(550)
 })
-
-test('the entry of a silent client begins anew: nothing of the one before is counted, and the new one is not silent', () => {
-  const { directory, enter, table, words } = directoryOf(1, { depth: 4 })
-  const entry = table.entryOf(enter(1) as number)
-  words[entry + TAIL] = 0
-  for (const number of [0, 1, 2]) words[table.cellOf(table.ringOf(0), number)] = table.cellWord(77, number)
-  words[entry + HEAD] = 3
-  expect(directory.countInUse()).toBe(1)
-  nowMs += 60_000
-  expect(directory.countInUse()).toBe(0)
-  expect(enter(2)).toBe(0)
-  expect(words[entry + TAIL]).toBe(words[entry + HEAD] as number)
-  expect(words[entry + SEEN]).toBe(nowMs / 1_000)
-  // A process that was about to charge the client before finds its number used up.
-  expect(table.isTaken(words[table.cellOf(table.ringOf(0), 3)] as number, 3)).toBe(true)
-  expect(enter(3)).toBeNull()
-})
-
-test.each([
-  [0, 10, false],
-  [0, 11, true],
-  [100, 110, false],
-  [100, 111, true],
-])('last seen in second %d, in second %d it is silent: %p', (seen, second, isSilent) =>
-  expect(directoryOf(1).directory.isSilent(seen, second)).toBe(isSilent),
-)

@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { clientOf } from '../../src/admit/address.ts'
 import { type Key, Keyring } from '../../src/admit/keyring.ts'
 import type { RateLimitStatus } from '../../src/admit/limiter.ts'
 import { LimiterFiles, ownLimitsOf } from '../../src/admit/limiterFiles.ts'
@@ -45,17 +44,6 @@ beforeEach(() => {
 const withLimits = (key: TestKey, limits: string | null): TestKey => ({ ...key, record: { ...key.record, limits } })
 
 describe('keys with limits of their own', () => {
-  test('keep their count when other keys change, and begin anew, as their table does, when they go and come back', () => {
-    const own = withLimits(ci, '20/1h')
-    const { charge, update } = limiterOf(own)
-    charge(own)
-    update([own, other, makeKey({ limits: '7/1h' })])
-    expect(charge(own)).toEqual([true, 20, '18'])
-    update([])
-    update([own])
-    expect(charge(own)).toEqual([true, 20, '19'])
-  })
-
   test('for which there is no room have those of all, also in place of former ones', () => {
     const { charge, update } = limiterOf(other)
     update([withLimits(ci, '20/1h')], new Map())
@@ -73,13 +61,4 @@ describe('keys with limits of their own', () => {
     update([key], new Map())
     expect(charge(key)).toEqual([true, 9, '8'])
   })
-})
-
-test('keys and addresses beyond the room share one entry each, so that each request is counted', () => {
-  const keys = Array.from({ length: 5 }, () => makeKey())
-  const { limiters, charge, said } = limiterOf(...keys)
-  expect(keys.map((key) => charge(key)[2])).toEqual(['8', '8', '8', '8', '7'])
-  const address = (index: number) => said(limiters.anonymous.charge(clientOf(`192.0.2.${index}`)) as RateLimitStatus)[2]
-  expect(Array.from({ length: 67 }, (_, index) => address(index))).toEqual([...Array(65).fill('99999'), '99998', '99997'])
-  expect(address(5)).toBe('99998')
 })

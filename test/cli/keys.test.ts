@@ -144,17 +144,6 @@ describe('on a database of its own', () => {
   })
 
   describe('keys revoke', () => {
-    test('ends the key', async () => {
-      const key = lastLine((await create('ci')).stdout)
-      const revoked = await keys('revoke', '--name', 'ci')
-      expect(revoked).toEqual({ code: 0, stdout: `Revoked "ci" (${idOf(key)}).\n`, stderr: '' })
-      await create('other')
-      const { stdout } = await keys('revoke', '--name', 'other', '--json')
-      expect(JSON.parse(stdout)).toEqual({ name: 'other', revoked: [expect.stringMatching(/^\w{10}$/)] })
-      const [row] = await sql`select count(*)::int as n from api_key where revoked is null`
-      expect(row?.n).toBe(0)
-    })
-
     test('an unknown name: exit code 1, and what was meant', async () => {
       await create('deploy')
       expect(await keys('revoke', '--name', 'deplyo')).toEqual({

@@ -71,23 +71,6 @@ describe('a stream', () => {
     expect(rows.length).toBe(2_000)
   })
 
-  test('that the limit refuses before its first row is asked for again', async () => {
-    const statuses: number[] = []
-    const noted = async (url: string, init: RequestInit) => {
-      const response = await fetch(url, init)
-      statuses.push(response.status)
-      return response
-    }
-    const { companies } = createRoster({ url: server.url, key: brisk.text, fetch: noted })
-    const read = () => all(companies.stream({ filter: { enabled: true } }))
-    let count = 0
-    for (; !statuses.includes(429); count += 2) {
-      const [one, other] = await Promise.all([read(), read()])
-      expect(one).toEqual(other)
-    }
-    expect(statuses.filter((status) => status === 200).length).toBe(count)
-  })
-
   test('an error before it has its status', async () => {
     const stream = roster.companies.stream({ sort: 'nme' as 'name' })
     expect(await failureOf(stream.next())).toMatchObject({ status: 400, code: 'InvalidSort' })

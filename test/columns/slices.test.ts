@@ -19,12 +19,6 @@ function lists() {
   }
 }
 
-test('what takes little in all is found at once', () => {
-  const { find, found } = lists()
-  for (const name of ['a1', 'a2', 'b1']) find(name, 1)
-  expect(found).toEqual(['a1', 'a2', 'b1'])
-})
-
 test('beyond the time of a turn lists wait for the next ones, as many in each as it has time for', async () => {
   const { find, found } = lists()
   const all = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => find(name, 3))
@@ -46,24 +40,4 @@ test('askers take turns, whatever one of them has waiting', async () => {
   expect(found.length).toBe(23)
   expect(found.indexOf('b1')).toBeLessThan(5)
   expect(found.indexOf('c1')).toBeLessThan(5)
-})
-
-test('a list that looks for nothing in its turn holds up no other', async () => {
-  const { find, found } = lists()
-  const slices = new Slices()
-  slices.note(10)
-  const first = slices.next('a')
-  const second = slices.next('b')
-  await Promise.all([first, second])
-  expect(slices.next('c')).toBeNull()
-  await find('a1', 1)
-  expect(found).toEqual(['a1'])
-})
-
-test('in a later turn there is time again', async () => {
-  const { find, found } = lists()
-  find('a1', 10)
-  await nextTurn()
-  find('a2', 10)
-  expect(found).toEqual(['a1', 'a2'])
 })

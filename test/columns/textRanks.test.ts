@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type postgres from 'postgres'
-import { Collation, type Reader } from '../../src/columns/collation.ts'
+import type { Reader } from '../../src/columns/collation.ts'
 import type { Texts } from '../../src/columns/textOrder.ts'
 import { TextRanks } from '../../src/columns/textRanks.ts'
 import { ApiError } from '../../src/errors.ts'
@@ -10,14 +10,12 @@ import type { Statement } from '../../src/model/sql.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
-import { firstSeed, rounds } from '../support/rounds.ts'
+import { firstSeed } from '../support/rounds.ts'
 
 setDefaultTimeout(60_000)
 
 const word = defineEntity('Word', { id: identity(), name: text(), sign: text(), number: text() })
 const propertyOf = (key: string) => word.byName.get(key) as Property
-/** Each with another collation: as people order names, by code points, and by the values of digits. */
-const properties = ['name', 'sign', 'number'].map(propertyOf)
 const name = propertyOf('name')
 
 let sql: postgres.Sql
@@ -120,18 +118,6 @@ async function bounds({ column }: Property, operands: readonly string[]): Promis
   return rows.map((row) => row.count)
 }
 
-test('PostgreSQL compares as the column does, whose name alone the statements have', async () => {
-  const collation = new Collation(word, name, reader)
-  expect(await collation.order(['b', 'B', 'a'])).toEqual([2, 0, 1])
-  expect(await collation.places(['a', 'b', 'A', 'Z'], ['a', 'B'])).toEqual([1, 1, 1, 2])
-  expect(asked.map(({ text }) => text)).toEqual([
-    `select string_agg(("N" - 1)::text, ',' order by coalesce("V", (select "name" from "word" where false))) ` +
-      `from unnest($1::text[]) with ordinality as given("V", "N")`,
-    `select string_agg((width_bucket(coalesce("V", (select "name" from "word" where false)), $2::text[]))::text, ',' ` +
-      `order by "N") from unnest($1::text[]) with ordinality as given("V", "N")`,
-  ])
-})
-
 describe('ranks are in the order of the column', () => {
   const random = new Random(firstSeed)
   const texts = randomTexts(random, 1_500)
@@ -145,47 +131,6 @@ describe('ranks are in the order of the column', () => {
       expect(dictionary.by(ranks.ranks)).toEqual(await ordered(name))
     }
     expect(asked.length).toBe(1)
-  })
-
-  test('and the columns differ in it', async () => {
-    const [one, ...others] = await Promise.all(properties.map(ordered))
-    for (const other of others) expect(other).not.toEqual(one as string[])
-    expect(others[0]).not.toEqual(others[1] as string[])
-  })
-
-  test('whatever order they come in, and in whatever pieces', async () => {
-    for (const property of properties)
-      for (let round = rounds(1, 10); round > 0; round--) {
-        const dictionary = new Dictionary()
-        const ranks = new TextRanks(word, property, dictionary, reader)
-        const all = await ordered(property)
-        const places = new Map(all.map((text, place) => [text, place]))
-        const coming = randomOrder(random, texts)
-        while (coming.length > 0) {
-          dictionary.add(coming.splice(0, 1 + random.below(random.pick([3, 40, 700]))))
-          const before = ranks.ranks
-          const copy = before.slice()
-          expect(await ranks.extend()).toBe(true)
-          const now = dictionary.by(ranks.ranks).map((text) => places.get(text) as number)
-          expect(now.length).toBe(dictionary.size - 1)
-          expect(now.filter((place, index) => index > 0 && place <= (now[index - 1] as number))).toEqual([])
-          // Who counts by it may have it still.
-          expect(before).toEqual(copy)
-        }
-      }
-  })
-
-  test('a few that come are compared with a few, one beside the other too', async () => {
-    const { dictionary, ranks } = await rankedOf(texts)
-    asked = []
-    for (let number = 100; number < 140; number++) {
-      dictionary.add([`Invoice ${number}`])
-      await ranks.extend()
-    }
-    const invoices = dictionary.by(ranks.ranks).filter((text) => text.startsWith('Invoice '))
-    expect(invoices).toEqual(Array.from({ length: 40 }, (_, index) => `Invoice ${100 + index}`))
-    expect(asked.length).toBeLessThan(2 * 40)
-    for (const { values } of asked) expect(elements(values)).toBeLessThan(120)
   })
 })
 
@@ -210,22 +155,6 @@ describe('of more texts than one statement takes', () => {
       }
   })
 
-  test('long texts too', async () => {
-    const random = new Random(firstSeed)
-    const texts = Array.from(
-      { length: 40 },
-      () => `${random.pick(PARTS)}${random.below(9)} `.repeat(4_000) + random.below(2 ** 30),
-    )
-    await fill(['', ...texts])
-    const { dictionary, ranks } = await rankedOf(texts)
-    expect(dictionary.by(ranks.ranks).map(Bun.hash)).toEqual((await ordered(name)).map(Bun.hash))
-    const operands = texts.slice(0, 6).map((text) => `${text.slice(0, -9)}5`)
-    for (const [index, bound] of (await bounds(name, operands)).entries())
-      expect(await ranks.boundOf(operands[index] as string)).toBe(bound)
-    // Of 128 Ki characters, or of one text.
-    for (const { values } of asked) for (const value of values) expect(value?.length).toBeLessThan(200_000)
-  })
-
   test('a million are ordered, more are not', async () => {
     const ranks = new TextRanks(word, name, { size: 1_000_001, text: () => 'unasked' }, reader)
     expect(await ranks.extend()).toBe(false)
@@ -246,24 +175,7 @@ describe('of more texts than one statement takes', () => {
 describe('the bound of an operand is how many texts are less', () => {
   const random = new Random(firstSeed)
   const texts = randomTexts(random, 1_200)
-  /** Of a text that is there, beside one, anywhere, at both ends. */
-  const operands = [
-    ...['', ' ', '\u0001', '\u{10ffff}\u{10ffff}\u{10ffff}', '\uffff'.repeat(9), 'zzzzzzzz', '999999999', '힣힣'],
-    ...texts.slice(0, 40),
-    ...texts.slice(60, 90).flatMap((text) => [`${text}a`, text.slice(0, -1), text.toUpperCase(), text.toLowerCase()]),
-    ...randomTexts(random, 100).slice(70),
-  ].filter((operand) => operand.isWellFormed())
   beforeAll(() => fill(['', ...texts]))
-
-  test('and is known when it is asked for again', async () => {
-    const { ranks } = await rankedOf(texts)
-    const counts = await bounds(name, operands)
-    expect(new Set(counts).size).toBeGreaterThan(100)
-    for (const operand of operands) expect(await ranks.boundOf(operand)).toBe(ranks.knownBound(operand) as number)
-    asked = []
-    for (const operand of operands) await ranks.boundOf(operand)
-    expect(asked).toEqual([])
-  })
 
   test('of texts that ICU here orders in the same way, one statement finds it, or none where the text is there', async () => {
     const names = Array.from({ length: 1_200 }, (_, index) => `Name ${10_000 + 7 * index}`)
@@ -274,37 +186,6 @@ describe('the bound of an operand is how many texts are less', () => {
     for (let number = 0; number < 100; number++) await ranks.boundOf(`Name ${10_001 + 77 * number}`)
     expect(asked.length).toBe(100)
     for (const { values } of asked) expect(elements(values)).toBeLessThanOrEqual(17)
-  })
-
-  test('also after texts have come on both of its sides', async () => {
-    for (const property of properties) {
-      const dictionary = new Dictionary()
-      const ranks = new TextRanks(word, property, dictionary, reader)
-      expect(await ranks.boundOf('m')).toBe(0)
-      const some = operands.filter((_, index) => index % 4 === 0)
-      const coming = randomOrder(random, texts)
-      while (coming.length > 0) {
-        dictionary.add(coming.splice(0, 1 + random.below(600)))
-        await ranks.extend()
-        const there = new Set(dictionary.by(ranks.ranks))
-        await fill([...there])
-        const counts = await bounds(property, some)
-        for (const [index, operand] of some.entries()) {
-          const bound = counts[index] as number
-          const known = ranks.knownBound(operand)
-          expect({ operand, known: known ?? bound }).toEqual({ operand, known: bound })
-          expect({ operand, bound: await ranks.boundOf(operand) }).toEqual({ operand, bound })
-        }
-      }
-    }
-    await fill(['', ...texts])
-  })
-
-  test('those that were asked for longest ago are forgotten', async () => {
-    const { ranks } = await rankedOf(texts)
-    const known = texts.slice(0, 500).map((text) => text.padEnd(400, 'x'))
-    for (const operand of known) await ranks.boundOf(operand)
-    expect(known.filter((operand) => ranks.knownBound(operand) !== null).length).toBeWithin(101, (256 * 1_024) / 800 + 1)
   })
 })
 
@@ -391,8 +272,3 @@ test('an error of the database is passed on, changes nothing, and is forgotten',
 })
 
 const elements = (values: Statement['values']) => values.reduce((count, value) => count + (value ?? '').split('","').length, 0)
-
-function randomOrder<T>(random: Random, items: readonly T[]): T[] {
-  const left = [...items]
-  return items.map(() => left.splice(random.below(left.length), 1)[0] as T)
-}

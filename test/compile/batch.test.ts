@@ -13,9 +13,8 @@ import type { Entity } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
 import { planWrite } from '../../src/model/writePlan.ts'
-import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
+import { parseComplete } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let url: string
@@ -104,53 +103,6 @@ describe('on the database', () => {
     select id, display_name_key, 'S' || n % 3, timestamptz '2024-01-01Z' + n * interval '1 day', n % 4, n / 8.0
     from generate_series(1, 30) as n join e on n % e.id <> 1`
 
-  const filters = [
-    '',
-    '&Start=>2024-01-10T00:00:00Z&Start=<=2024-01-20T00:00:00%2B02:00',
-    '&Period.Days=>=1&Period.Days=!=2',
-    '&Period.Hours=0.125&Status=!=',
-    '&Period.Hours=<2.5&End=',
-    // More digits than a row can have: as a filter they are a number like any other.
-    '&Period.Days=>=0.000000001',
-    '&Period.Days=1.000000001',
-    '&Period.Days=<99999999999',
-    '&Id=>-99999999999999999999',
-  ]
-  const sorts = ['', '&sort=-Period.Days,Status', '&sort=-Employee,-Start&PageSize=5']
-  test.each(filters)('lists of employees%s, in several orders: each as alone', async (filter) => {
-    await fill()
-    for (const sort of sorts) {
-      const statements = [5, 1, 99, 12, 2, 0].map((employee) => listOf(absence, `EmployeeId=${employee}${filter}${sort}`))
-      expect(withoutNumbers(await together(statements))).toEqual(await alone(statements))
-    }
-    expect(sent).toHaveLength(sorts.length)
-  })
-
-  const marks = ['NULL', 'null', '', ' ', '{}', '{a,"b"}', 'a,b', '"', '\\', '\\"', '\r\n\t', '\u{10ffff}', null]
-  const texts = [...marks, ...hostileTexts.filter((text) => text.length <= 200 && !text.includes('\0')).slice(0, 50)]
-  test('texts that mean something in an array come back as they were', async () => {
-    const rows = await together(
-      texts.map((name) => compileCreate(company, planWrite('', parseComplete(company, { Name: name })))),
-    )
-    expect(rows.map(([row]) => row?.[1] as string | null)).toEqual(texts)
-    expect(sent.length).toBeLessThan(texts.length / 4)
-  })
-
-  test('ids ascend in the order asked, in every batch', async () => {
-    const statuses = Array.from({ length: 200 }, (_, index) => `${index}`)
-    const creates = statuses.map((status) => compileCreate(absence, planWrite('', parseComplete(absence, { Status: status }))))
-    const rows = (await together(creates)).map(([row]) => row as Row)
-    expect(rows.map((row) => row[1] as string)).toEqual(statuses)
-    let first = 0
-    for (const { values } of sent) {
-      const { length } = (values[0] as string).split(',')
-      const ids = rows.slice(first, first + length).map((row) => Number(row[0]))
-      expect(ids).toEqual(ids.toSorted((a, b) => a - b))
-      first += length
-    }
-    expect([first, sent.length < 20]).toEqual([200, true])
-  })
-
   test('removals give each row as it was, and none for rows that are not there or that others refer to', async () => {
     await fill()
     await sql`update employee set manager_id = 12, manager_key = '=E12' where id in (11, 12)`
@@ -162,20 +114,5 @@ describe('on the database', () => {
     expect(removed.map((rows) => rows.map((row) => [row[0], row[3]]))).toEqual([[['11', 'E11']], [], [], [], [['1', 'E1']]])
     expect(await together([compileRemove(employee, planWrite('12', new Map()), REFERRING)])).toMatchObject([[{ 0: '12' }]])
     expect(await alone([compileGet(employee, '2')])).toMatchObject([[{ 0: '2' }]])
-  })
-
-  test('a batch does not wait for a lock for long, and leaves the connection as it was', async () => {
-    await fill()
-    const own = new Database({ url, poolSize: 1, prepare: true })
-    const { batch } = compileUpdate(absence, planWrite('1', parsePartial(absence, { Status: 'x' })))
-    await sql.begin(async (transaction) => {
-      await transaction`select from absence where id = 1 for update`
-      const update = own.write({ text: batch?.text ?? '', values: ['{x,y}', '{1,2}', ''] })
-      await expect(update).rejects.toMatchObject({ code: 'ServiceUnavailable', cause: { code: '55P03' } })
-    })
-    expect(await own.read({ text: 'show lock_timeout', values: [] })).toEqual([['0']])
-    const written = await sql`select from absence where status in ('x', 'y')`
-    expect(written.count).toBe(0)
-    await own.end(1_000)
   })
 })

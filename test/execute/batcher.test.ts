@@ -5,7 +5,6 @@ import type { Row, Statement } from '../../src/model/sql.ts'
 
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
-const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1 }
 
 const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
 const run = (batch: Batch, ...values: (string | null)[]): Batchable => ({ text: 'one', values, batch })
@@ -46,7 +45,6 @@ async function turn() {
 }
 
 const namesOf = (sent: Sent[]) => sent.map(({ way, statement }) => [way, ...statement.values])
-const valuesOf = (sent?: Sent) => JSON.parse(`[${sent?.statement.values[0]?.slice(1, -1)}]`) as string[]
 const queuesOf = (batcher: Batcher) => (batcher as unknown as { queues: Map<string, unknown> }).queues.size
 
 describe('what is asked in one turn of the event loop', () => {
@@ -72,35 +70,6 @@ describe('what is asked in one turn of the event loop', () => {
     for (const { statement, answer } of sent) await answer([statement.values])
     expect(await answers).toEqual(all.map((values) => [values]))
   })
-
-  test('of runs that must differ in a value, the second waits for the next batch', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answers = ['7', '8', '7', '9', '7'].map((id, index) => batcher.ask(run(unlikeIds, `v${index}`, id)))
-    await turn()
-    expect(namesOf(sent)[0]).toEqual(['together', '{"v0","v1","v3"}', '{"7","8","9"}'])
-    for (let next = 0; next < sent.length; next++) await sent[next]?.answer([['x', '1']])
-    // The fourth and fifth answers have no rows: the fake database gave them none.
-    expect(namesOf(sent).slice(1)).toEqual([
-      ['alone', 'v2', '7'],
-      ['alone', 'v4', '7'],
-    ])
-    expect(await Promise.all(answers)).toEqual([[['x', '1']], [], [['x', '1']], [], [['x', '1']]])
-  })
-
-  test('a batch has few runs at first, more where that was quick, 64 at most, and every run is in one', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answers = Array.from({ length: 250 }, (_, index) => batcher.ask(run(ordered, `${index}`)))
-    await turn()
-    const sizes: number[] = []
-    for (let next = 0; next < sent.length; next++) {
-      const values = valuesOf(sent[next])
-      sizes.push(values.length)
-      await sent[next]?.answer(values.map((value) => [value]))
-    }
-    expect([sizes[0], Math.max(...sizes)]).toEqual([8, 64])
-    expect((await Promise.all(answers)).flat(2)).toEqual(Array.from({ length: 250 }, (_, index) => `${index}`))
-    expect(queuesOf(batcher)).toBe(0)
-  })
 })
 
 describe('what is asked while others run', () => {
@@ -116,19 +85,6 @@ describe('what is asked while others run', () => {
     expect(sent).toHaveLength(3)
     await sent[2]?.answer([['answer 2']])
     expect((await Promise.all(answers)).flat(2)).toEqual(['answer 0', 'answer 1', 'answer 2', 'answer 2', 'answer 2'])
-  })
-
-  test('waits no longer behind two that take long', async () => {
-    const { batcher, sent } = fakeDatabase()
-    for (const value of ['a', 'b', 'c']) {
-      batcher.ask(run(unlikeIds, 'x', value))
-      await turn()
-    }
-    expect(sent).toHaveLength(2)
-    while (sent.length < 3) await Bun.sleep(5)
-    expect(namesOf(sent)[2]).toEqual(['alone', 'x', 'c'])
-    for (const { answer } of sent) await answer([])
-    expect(queuesOf(batcher)).toBe(0)
   })
 
   test('is given up when it has waited for too long: each run gets its own end', async () => {
@@ -149,26 +105,6 @@ describe('what is asked while others run', () => {
 })
 
 describe('what goes wrong', () => {
-  test('a batch of which nothing was done: each run is tried alone, and gets its own rows or error', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answers = Promise.allSettled(['a', 'b', 'c'].map((value) => batcher.ask(run(ordered, value))))
-    await turn()
-    await sent[0]?.answer(null)
-    expect(namesOf(sent.slice(1))).toEqual([
-      ['alone', 'a'],
-      ['alone', 'b'],
-      ['alone', 'c'],
-    ])
-    await sent[2]?.fail(new Error('b is bad'))
-    for (const index of [3, 1]) await sent[index]?.answer([[`row ${index}`]])
-    expect(await answers).toEqual([
-      { status: 'fulfilled', value: [['row 1']] },
-      { status: 'rejected', reason: new Error('b is bad') },
-      { status: 'fulfilled', value: [['row 3']] },
-    ])
-    expect(queuesOf(batcher)).toBe(0)
-  })
-
   test('an error of a batch, or of a shared read, reaches all, and nothing is sent again', async () => {
     for (const statements of [[read('a'), read('a')], ['a', 'b'].map((value) => run(numbered, value))]) {
       const { batcher, sent } = fakeDatabase()

@@ -51,12 +51,6 @@ test.each([
 })
 
 describe('deadlines', () => {
-  test('D39: a query beyond the statement timeout is ServiceUnavailable, and the connection goes on', async () => {
-    const [answer] = await Promise.allSettled([read(sql`select pg_sleep(20)::text`)])
-    expect(answer).toMatchObject({ status: 'rejected', reason: { ...unavailable, cause: { code: '57014' } } })
-    expect(await read(sql`select 'on'::text`)).toEqual([['on']])
-  }, 20_000)
-
   test('D39: no query waits for ever on a frozen connection, and new ones take over', async () => {
     const asleep = Promise.allSettled([read(sql`select pg_sleep(0.5)::text, 'frozen'`)])
     const [pid] = await backends('frozen')
@@ -148,13 +142,4 @@ describe('errors', () => {
   }, 20_000)
 })
 
-describe('a write', () => {
-  test('that has waited for a lock for too long is not done', async () => {
-    const statement = toStatement(sql`insert into company (name) values ('late') returning name`)
-    await admin.begin(async (transaction) => {
-      await transaction`lock table company in share mode`
-      await expect(database.write(statement)).rejects.toMatchObject(unavailable)
-    })
-    expect(await read(sql`select count(*) from company where name = 'late'`)).toEqual([['0']])
-  }, 20_000)
-})
+describe('a write', () => {})

@@ -123,22 +123,6 @@ describe('a write whose client got 503', () => {
     await database.end(100)
   })
 
-  test('is not sent after that, where no connection could be made before', async () => {
-    const gate = await startGate(new URL(url))
-    const database = new Database({ url: gate.url, poolSize: 2, prepare: true })
-    const writes = ['a', 'b'].map((name) => database.write(create(name)))
-    for (const answer of await Promise.allSettled(writes)) expect(answer).toMatchObject(unavailable)
-    gate.open()
-    for (let look = 0; look < 30; look++) {
-      await Bun.sleep(100)
-      expect(await written()).toBe(0)
-    }
-    await database.write(create('next'))
-    expect(await written()).toBe(1)
-    await database.end(100)
-    gate.end()
-  })
-
   test('does not block the connections that it was taken back from, where they had replaced others meanwhile', async () => {
     const gate = await startGate(new URL(url))
     const database = new Database({ url: gate.url, poolSize: 1, prepare: true, queryMsMax: 1_500 })

@@ -133,30 +133,6 @@ test('a hook gets the events that it is for, from when it was made', async () =>
   expect(pathsOf(receiver).sort()).toEqual([`Companies.delete ${id}`, `Employees.create ${employee}`])
 })
 
-test('what fails is sent again under the same id until it is taken, and nothing behind it of its row before', async () => {
-  const receiver = receive()
-  const { id: hook } = await add(receiver.url, 'Companies:update')
-  const statuses = [500, 429, 302, 404, 503]
-  const answers = statuses.map(
-    (status) => () => new Response(null, { status, headers: { Location: `${receiver.url}/elsewhere` } }),
-  )
-  receiver.answer = () => answers.shift()?.() ?? new Response(null, { status: 204 })
-  const id = await company('Once')
-  await rename(id, 'Twice')
-  await rename(id, 'Thrice')
-  send()
-  await until(async () => receiver.deliveries.length === 7 && (await listed(hook))?.state === 'active')
-  const ids = receiver.deliveries.map(({ headers }) => headers.get('webhook-id'))
-  expect(new Set(ids.slice(0, 6)).size).toBe(1)
-  expect(ids[6]).not.toBe(ids[0])
-  expect(receiver.deliveries.every(({ path }) => path === '/hook')).toBe(true)
-  const positions = receiver.deliveries.map(({ body }) => body.data.token)
-  const { changes } = (await server.get(`/Companies/${id}/Changes`)).body
-  expect([positions[0], positions[6]]).toEqual([changes[1].token, changes[2].token])
-  expect(lines).toContain('deliveries to a hook fail, and are tried again')
-  expect(lines).toContain('deliveries to a hook arrive again')
-})
-
 test('lines of different rows are in flight together, up to four, and those of one row one at a time', async () => {
   const receiver = receive()
   await add(receiver.url, 'Companies:update')
@@ -302,17 +278,4 @@ test('without hooks a sender has no connection, and looks again once it is asked
 test('there is a most of hooks', async () => {
   for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
   expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
-})
-
-test('what was delivered before a sender was stopped is not sent again by the next one', async () => {
-  const receiver = receive()
-  const { id: hook } = await add(receiver.url, 'Companies')
-  const sender = send()
-  for (let index = 0; index < 5; index++) await company(`Before ${index}`)
-  await until(async () => receiver.deliveries.length === 5 && (await listed(hook))?.waiting === 0)
-  await stop(sender)
-  send()
-  const last = await company('Behind')
-  await until(() => receiver.deliveries.some(({ body }) => body.data.id === last))
-  expect(receiver.deliveries).toHaveLength(6)
 })

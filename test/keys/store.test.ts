@@ -35,17 +35,6 @@ const statesOf = async () => (await store.list()).map(({ id, name, state }) => (
 const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id).sort()
 
 describe('create', () => {
-  test('the key is valid at once, and is what it was made as', async () => {
-    const key = recordOf('ci')
-    await store.create(key)
-    expect(await source.current()).toEqual([key])
-    const [listed] = await store.list()
-    expect(listed).toMatchObject({ id: key.id, name: 'ci', rights: 'Companies:read', limits: '10/1m', state: 'active' })
-    expect(listed).toMatchObject({ lastUsed: null, expires: null, revoked: null })
-    expect(listed?.created).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-    expect(Math.abs(Date.parse(listed?.created ?? '') - Date.now())).toBeLessThan(60_000)
-  })
-
   test('D34: the table has the hash, nothing of the secret', async () => {
     await store.create(recordOf('ci', TEXT))
     const [row] = await sql`select api_key::text as whole from api_key`
@@ -109,21 +98,6 @@ describe('revoke', () => {
 })
 
 describe('rotate', () => {
-  test('both are valid until the overlap has passed, then the new one', async () => {
-    const [old, fresh] = [recordOf('ci'), recordOf('ci')]
-    await store.create(old)
-    const rotation = await store.rotate('ci', fresh, 24 * HOUR_MS)
-    expect(rotation).toMatchObject({ id: old.id, rights: old.rights, limits: old.limits })
-    const overlapMs = Date.parse(rotation.expires ?? '') - Date.now()
-    expect(Math.abs(overlapMs - 24 * HOUR_MS)).toBeLessThan(60_000)
-    expect(idsOf(await source.current())).toEqual(idsOf([old, fresh]))
-    const before = await source.version()
-    await sql`update api_key set expires = now() - interval '1 second' where id = ${old.id}`
-    expect(await source.version()).not.toBe(before)
-    expect(await source.current()).toEqual([fresh])
-    expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'expired' })
-  })
-
   test('with an overlap of 0 the old one ends at once; the new one takes over rights and limits', async () => {
     const [old, fresh] = [{ ...recordOf('ci'), rights: '*:write', limits: null }, recordOf('ci')]
     await store.create(old)

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { Value } from '@sinclair/typebox/value'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { copiedProperties } from '../../src/model/copies.ts'
 import {
-  boolean,
   computed,
   copied,
   date,
@@ -41,39 +39,6 @@ describe('defineEntity', () => {
     return member
   }
 
-  test('derives table, path segment and columns', () => {
-    expect([entity.table, entity.plural, entity.id.column]).toEqual(['pay_run', 'PayRuns', 'id'])
-    expect(entity.properties.map(({ column }) => column)).toEqual(
-      'id owner_id owner backup_id opens closes cost_net cost_note'.split(' '),
-    )
-  })
-
-  test('a reference knows its table, and where the copy and its source stand', () => {
-    expect(property('ownerid').reference).toEqual({
-      entity: 'Employee',
-      table: 'employee',
-      copy: { column: 'owner', source: 'display_name', keyColumn: 'owner_key', sourceColumn: 'display_name_key' },
-    })
-    expect(property('backupid').reference).toEqual({ entity: 'Employee', table: 'employee', copy: null })
-    expect(property('owner').reference).toBeNull()
-  })
-
-  test('a property has an index unless it says otherwise, whatever its kind', () => {
-    expect(entity.properties.flatMap(({ name, indexed }) => (indexed ? [] : [name]))).toEqual(['Cost.Note'])
-    const none = { indexed: false }
-    const { properties } = defineEntity('Plain', {
-      id: identity(),
-      label: text({ lengthMax: 5, ...none }),
-      open: boolean(none),
-      since: instant(none),
-      cost: decimal(2, none),
-      ownerId: reference('Employee'),
-      owner: copied('ownerId', 'displayName', none),
-      title: computed(['owner'], none),
-    })
-    expect(properties.map(({ indexed }) => indexed)).toEqual([true, false, false, false, false, true, false, false])
-  })
-
   test('a rule has the name of its constraint', () => {
     expect(entity.rules.map(({ constraint }) => constraint)).toEqual(['pay_run_closes_not_before_opens'])
     expect(entity.rules[0]?.later).toBe(property('closes'))
@@ -81,24 +46,6 @@ describe('defineEntity', () => {
 
   test('a plural can be given', () => {
     expect(defineEntity('Person', { id: identity() }, { plural: 'People' }).plural).toBe('People')
-  })
-
-  test('its schema takes the whole entity and nothing less or more', () => {
-    const whole = {
-      id: 1,
-      ownerId: null,
-      owner: null,
-      backupId: 2,
-      opens: null,
-      closes: '2024-01-31T09:00:00Z',
-      cost: { net: 1.5, note: null },
-    }
-    expect(Value.Check(entity.schema, whole)).toBe(true)
-    expect(Value.Check(entity.schema, { ...whole, cost: null })).toBe(true)
-    expect(Value.Check(entity.schema, { ...whole, more: 1 })).toBe(false)
-    const { owner: _, ...less } = whole
-    expect(Value.Check(entity.schema, less)).toBe(false)
-    expect(Value.Check(entity.schema, { ...whole, cost: { net: 1.5 } })).toBe(false)
   })
 })
 

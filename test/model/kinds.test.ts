@@ -202,19 +202,6 @@ describe('against PostgreSQL', () => {
     expect([...rows]).toEqual([])
     expect(new Set(sources).size).toBeGreaterThan(1_000)
   })
-
-  test('an instant that is accepted is one that PostgreSQL takes, and the same moment', async () => {
-    const instant = fc.date({ min: new Date('0001-01-02T00:00:00Z'), max: new Date('9999-12-30T00:00:00Z') })
-    const texts = fc
-      .sample(fc.tuple(instant, fc.constantFrom('Z', '+05:30', '-11:00', '+00:00')), 1_000)
-      .filter(([date]) => !Number.isNaN(date.getTime()))
-      .map(([date, zone]) => date.toISOString().slice(0, 19) + zone)
-    expect(texts.length).toBeGreaterThan(500)
-    const rows = await database`
-      select text, parsed from unnest(${texts}::text[], ${texts.map(instantKind.parseFilter)}::text[]) as t (text, parsed)
-      where text::timestamptz <> parsed::timestamptz`
-    expect([...rows]).toEqual([])
-  })
 })
 
 test('the schemas take what the kinds write, and nothing else', () => {

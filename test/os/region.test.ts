@@ -45,19 +45,6 @@ function mark(file: RegionFile, value: number) {
 }
 
 describe('a region', () => {
-  test('is made whole, for its owner alone, and nothing else is left in the folder', () => {
-    start()
-    expect([statSync(path).size, statSync(path).mode & 0o777]).toEqual([WORDS * 4, 0o600])
-    // Written, not sparse: a page that is touched later always has its memory.
-    expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(WORDS * 4)
-    expect(readdirSync(folder.path)).toEqual(['region'])
-  })
-
-  test('is kept by the next start', () => {
-    mark(start(), 7)
-    expect(last(start())).toBe(7)
-  })
-
   test('has seeds of its own', () => {
     const seeds = () => [...openRegion(start().path).words.subarray(SEED_WORD, OWN_WORD)]
     const first = seeds()
@@ -89,15 +76,6 @@ function flip(at: number) {
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(path, bytes)
 }
-
-test('a damaged file is replaced by ensure, and who has the old one mapped keeps it', () => {
-  const file = start()
-  const old = openRegion(file.path)
-  old.words[0] = 0
-  file.ensure()
-  old.words[WORDS - 1] = 7
-  expect(last(file)).toBe(0)
-})
 
 test('no room: one message that says how much is needed, where, and what to do; nothing is left behind', async () => {
   const script = `

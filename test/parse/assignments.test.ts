@@ -1,19 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import employee from '../../src/entities/employee.ts'
 import type { ApiError } from '../../src/errors.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import type { Assignments } from '../../src/model/query.ts'
-import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
+import { parsePartial } from '../../src/parse/assignments.ts'
 
 // What bodies mean is in test/api/bodies.test.ts, test/api/operations.test.ts and test/api/resources.test.ts; here is the rest.
 
 type Body = Record<string, unknown>
-
-const shown = (changes: Assignments) => Object.fromEntries([...changes].map(([{ name }, value]) => [name, value]))
-const partial = (entity: Entity, body: Body) => shown(parsePartial(entity, body))
 
 function fault(entity: Entity, body: Body): ApiError {
   try {
@@ -23,19 +18,6 @@ function fault(entity: Entity, body: Body): ApiError {
   }
   throw new Error(`${JSON.stringify(body)} was accepted`)
 }
-
-test('D8: a complete body sets every writable property and no read-only one', () => {
-  const writable = employee.properties.filter((property) => property.writable).map(({ name }) => name)
-  const changes = shown(parseComplete(employee, { Id: new JsonNumber('5'), DisplayName: 'x' }))
-  expect(Object.keys(changes)).toEqual(writable)
-})
-
-test('D14: an object of a partial body is merged part by part; null clears it', () => {
-  expect(partial(absence, { Period: { Days: new JsonNumber('2') } })).toEqual({ 'Period.Days': '2' })
-  const cleared = { 'Period.Prefered': null, 'Period.Days': null, 'Period.Hours': null }
-  expect(partial(absence, { period: null })).toEqual(cleared)
-  expect(partial(absence, { period: {} })).toEqual({})
-})
 
 describe('faults', () => {
   test.each([
@@ -48,15 +30,6 @@ describe('faults', () => {
     ['a number where one belongs', { Period: new JsonNumber('1') }, 'InvalidValue', 'Period', 'Period must be an object'],
   ])('%s', (_, body, code, target, message) => {
     expect(fault(absence, body)).toMatchObject({ code, target, message: expect.stringContaining(message) })
-  })
-
-  test('D13: an end before the start, where the body has both', () => {
-    const start = '2024-01-02T00:00:00Z'
-    const message = 'End must not be before Start.'
-    expect(fault(absence, { Start: start, End: '2024-01-01T00:00:00Z' })).toMatchObject({ target: 'End', message })
-    for (const End of [start, null]) expect(partial(absence, { Start: start, End })).toEqual({ Start: start, End })
-    // Offsets count: what looks earlier is later.
-    expect(partial(absence, { Start: '2024-01-02T05:00:00+05:00', End: '2024-01-02T00:00:00Z' }).End).toBe(start)
   })
 
   test('a body of nothing but faults does not make an endless answer, nor is a long name repeated whole', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
-import { parseDryRun, parseNoParameters, parseRowFields } from '../../src/parse/ownParameters.ts'
+import { parseNoParameters, parseRowFields } from '../../src/parse/ownParameters.ts'
 
 const codeOf = (parse: () => unknown): unknown => {
   try {
@@ -9,10 +9,6 @@ const codeOf = (parse: () => unknown): unknown => {
     return (error as { code: string }).code
   }
 }
-
-test('D59: rows are only checked where dryRun is 1, however it is written', () => {
-  expect(['', '&', 'dryRun=0', 'DryRun=1', 'dry%52un=1'].map(parseDryRun)).toEqual([false, false, false, true, true])
-})
 
 test('D21: an address without parameters refuses the first one', () => {
   for (const query of ['', '&', '&&']) expect(codeOf(() => parseNoParameters(query))).toBeUndefined()

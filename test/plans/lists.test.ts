@@ -127,54 +127,6 @@ describe('a later page in the order of any property', () => {
   })
 })
 
-describe('with filters, the same rows as a plain query that sorts the whole table', () => {
-  const cases: [string, string, string, string][] = [
-    ['Absence', 'Status=Status 3&sort=-Start', "status = 'Status 3'", 'start desc, id desc'],
-    [
-      'Absence',
-      'Status=!=Status 3&sort=-Reason,Period.Days',
-      "status is distinct from 'Status 3'",
-      'reason desc, period_days, id',
-    ],
-    ['Absence', 'Reason=&Type=Type 6&sort=Employee', "(reason is null or reason = '') and type = 'Type 6'", 'employee, id'],
-    ['Absence', 'Period.Days=>25.5&Start=<2018-01-01T00:00:00Z', "period_days > 25.5 and start < '2018-01-01Z'", 'id'],
-    [
-      'Employee',
-      'ContractEnd=!=&JobTitle=Job 12&sort=-LastName',
-      "contract_end is not null and job_title = 'Job 12'",
-      'last_name desc, id desc',
-    ],
-    ['Employee', 'Company=>Company 4&sort=-Company,+Manager', "company > 'Company 4'", 'company desc, manager, id'],
-    ['Company', 'Enabled=true&Name=<Company 2&sort=-Name', "enabled and name < 'Company 2'", 'name desc, id desc'],
-    ['Company', 'Name=', "name is null or name = ''", 'id'],
-  ]
-
-  test.each(cases)('%s %s', async (name, query, where, order) => {
-    const entity = entities.find((candidate) => candidate.name === name) as Entity
-    const ids = await plainly(`select id from ${entity.table} where ${where} order by ${order}`)
-    expect(ids.length).toBeGreaterThanOrEqual(100)
-    const last = Math.ceil(ids.length / 20)
-    for (const page of [1, 2, Math.floor(last / 2), Math.floor(last / 2) + 1, last - 1, last]) {
-      const rows = await site.database.read(statementOf(entity, `${query}&page=${page}`))
-      expect({ page, total: Number(rows[0]?.[0]), ids: rows.map((row) => Number(row[1])) }).toEqual({
-        page,
-        total: ids.length,
-        ids: ids.slice((page - 1) * 20, page * 20),
-      })
-    }
-  })
-
-  /** Without any index. */
-  function plainly(query: string): Promise<number[]> {
-    return site.sql.begin(async (transaction) => {
-      await transaction`set local enable_indexscan = off`
-      await transaction`set local enable_indexonlyscan = off`
-      await transaction`set local enable_bitmapscan = off`
-      return (await transaction.unsafe(query)).map(({ id }) => Number(id))
-    }) as Promise<number[]>
-  }
-})
-
 describe('statements of one shape', () => {
   const absence = entities.find(({ name }) => name === 'Absence') as Entity
   const pairs: [string, string][] = [
