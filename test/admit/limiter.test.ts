@@ -74,27 +74,6 @@ describe('a store that machines share', () => {
 })
 
 describe('D59: more requests of one', () => {
-  const chargeable = (limiter: Limiter) => {
-    let count = 0
-    while ((limiter.charge(client) as { admitted: boolean }).admitted) count++
-    return count
-  }
-
-  test('are charged together or none of them; the wait is that of all, with the first', async () => {
-    const { limiter } = meterOf('10/1m')
-    limiter.charge(client)
-    nowMs += 10_000
-    for (let one = 0; one < 3; one++) limiter.charge(client)
-    nowMs += 10_000
-    limiter.charge(client)
-    // 5 are charged; the retry's 9 fit when the first 4 have left.
-    expect(await limiter.chargeMore(client, 8)).toMatchObject({ admitted: false, retryAfterSeconds: 51 })
-    nowMs += 51_000
-    limiter.charge(client)
-    expect((await limiter.chargeMore(client, 8)).admitted).toBe(true)
-    expect(chargeable(limiter)).toBe(0)
-  })
-
   test('by a store that refuses one of them, those before stay charged', async () => {
     const store = storeOf([yes, yes, no])
     const { limiter } = meterOf('50/1m', store)

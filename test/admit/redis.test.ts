@@ -229,10 +229,8 @@ function outageTests() {
 
   const connected = 'while (!(await ask())) await Bun.sleep(10)'
   for (const [state, prepare] of [
-    ['not yet connected', ''],
     ['connected', connected],
     ['waiting for an answer', `${connected}; process.kill(pid, 'SIGSTOP'); ask()`],
-    ['waiting for a greeting', `process.kill(pid, 'SIGSTOP'); await Bun.sleep(100)`],
     ['away', `${connected}; process.kill(pid, 'SIGKILL'); while (await ask()) await Bun.sleep(10)`],
   ])
     test(`a process ends by itself after close(): ${state}`, async () => {

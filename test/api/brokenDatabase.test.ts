@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import type { Log } from '../../src/log.ts'
@@ -103,27 +103,6 @@ const harms: [string, boolean, () => () => void][] = [
       const change = (mode: number) => files.map((one) => chmodSync(join(folder, one), mode))
       change(0)
       return () => void change(0o600)
-    },
-  ],
-  ['whose table is not there', true, () => moveAway(file)],
-  [
-    'in whose table’s place a folder is',
-    true,
-    () => {
-      const undo = moveAway(file)
-      mkdirSync(file)
-      return () => {
-        rmSync(file, { recursive: true })
-        undo()
-      }
-    },
-  ],
-  [
-    'whose folder cannot be entered',
-    false,
-    () => {
-      chmodSync(folder, 0)
-      return () => chmodSync(folder, 0o700)
     },
   ],
   ['whose folder is not there', false, () => moveAway(folder)],

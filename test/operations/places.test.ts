@@ -2,21 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { FOLLOWERS, Places, STREAMS } from '../../src/operations/places.ts'
 
 const refusal = (message: string) => expect.objectContaining({ code: 'ServiceUnavailable', message })
-const OWN = 'The key has 2 streams under way here, which is the most for one.'
-const ALL = 'The server has 3 streams under way, which is the most.'
 const REMEDY = 'Retry after the seconds in Retry-After, or ask for pages.'
-
-test('a key has so many places, and all keys together so many', () => {
-  const places = new Places({ ...STREAMS, places: 3, ofOne: 2 })
-  const taken = [places.take('a'), places.take('a')]
-  expect(() => places.take('a')).toThrow(refusal(`${OWN} ${REMEDY}`))
-  places.take('b')
-  expect(() => places.take('b')).toThrow(refusal(`${ALL} ${REMEDY}`))
-  expect(() => places.take('c')).toThrow(refusal(`${ALL} ${REMEDY}`))
-  // What was refused has taken none.
-  for (const place of taken) place.release()
-  for (const key of ['b', 'a']) places.take(key)
-})
 
 test('a place is given back once, however often that is said', () => {
   const places = new Places({ ...STREAMS, places: 2, ofOne: 2 })
