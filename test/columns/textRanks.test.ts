@@ -122,16 +122,6 @@ describe('ranks are in the order of the column', () => {
   const random = new Random(firstSeed)
   const texts = randomTexts(random, 1_500)
   beforeAll(() => fill(['', ...texts]))
-
-  test('by one statement, prepared or not', async () => {
-    const dictionary = new Dictionary(texts)
-    for (const each of [reader, unprepared]) {
-      const ranks = new TextRanks(word, name, dictionary, each)
-      expect(await ranks.extend()).toBe(true)
-      expect(dictionary.by(ranks.ranks)).toEqual(await ordered(name))
-    }
-    expect(asked.length).toBe(1)
-  })
 })
 
 describe('of more texts than one statement takes', () => {

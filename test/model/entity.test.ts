@@ -14,36 +14,11 @@ import {
   identity,
   instant,
   integer,
-  isGroup,
   reference,
   text,
 } from '../../src/model/entity.ts'
 
 describe('defineEntity', () => {
-  const entity = defineEntity(
-    'PayRun',
-    {
-      id: identity(),
-      ownerId: reference('Employee'),
-      owner: copied('ownerId', 'displayName'),
-      backupId: reference('Employee'),
-      opens: instant(),
-      closes: instant(),
-      cost: group({ net: decimal(2), note: text({ indexed: false }) }),
-    },
-    { notBefore: [['closes', 'opens']] },
-  )
-  const property = (name: string) => {
-    const member = entity.byName.get(name)
-    if (!member || isGroup(member)) throw new Error(name)
-    return member
-  }
-
-  test('a rule has the name of its constraint', () => {
-    expect(entity.rules.map(({ constraint }) => constraint)).toEqual(['pay_run_closes_not_before_opens'])
-    expect(entity.rules[0]?.later).toBe(property('closes'))
-  })
-
   test('a plural can be given', () => {
     expect(defineEntity('Person', { id: identity() }, { plural: 'People' }).plural).toBe('People')
   })

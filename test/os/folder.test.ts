@@ -132,13 +132,6 @@ describe('takeMemoryFolder', () => {
     expect(take().path).toBe(path)
   })
 
-  test('lies beside the data where that is asked for', () => {
-    const folder = takeMemoryFolder(dataDir, 1, 'disk')
-    taken.push(folder)
-    expect(dirname(folder.path)).toBe(join(dataDir, 'shared'))
-    expect(statSync(folder.path).mode & 0o777).toBe(0o700)
-  })
-
   // Only root can give a folder away.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
     test('takes another folder than one of another user, and lies beside the data where such users have taken every name', () => {

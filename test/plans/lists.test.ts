@@ -4,8 +4,7 @@ import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { allNodes, explain, type PlanNode } from '../support/explain.ts'
-import { usePlanSite } from '../support/planSite.ts'
+import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
 
 /** A step and all below it, but for what is computed once beside it. */
 function mainNodes(node: PlanNode): PlanNode[] {

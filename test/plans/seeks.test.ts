@@ -5,8 +5,7 @@ import { order } from '../../src/model/order.ts'
 import type { ListQuery, Seek } from '../../src/model/query.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { allNodes, explain, type PlanNode } from '../support/explain.ts'
-import { usePlanSite } from '../support/planSite.ts'
+import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
 setDefaultTimeout(60_000)

@@ -258,21 +258,6 @@ describe('of tables whose entities are declared otherwise from now on', () => {
     await sql.unsafe(statements)
   })
 
-  test('names that are words of SQL are compared with themselves, also where a table refers to itself', async () => {
-    const declared = [
-      defineEntity('Order', {
-        id: identity(),
-        user: text({ unique: true }),
-        table: reference('Order'),
-        check: copied('table', 'user'),
-        group: oneOf(['it', 'them']),
-      }),
-    ]
-    const { text: statements } = await next(declared)
-    await apply({ text: statements }, declared)
-    expect((await next(declared)).remarks).toEqual([])
-  })
-
   test('a text of the greatest length that an index takes has a place in all of them', async () => {
     const declared = [
       defineEntity('Page', { id: identity(), words: text({ lengthMax: 650, unique: true }) }),

@@ -30,14 +30,6 @@ describe('the memory of the limits', () => {
     expect(await remaining(next.url)).toBe(88)
   })
 
-  test('other limits are another table', async () => {
-    const { server, url } = await place.start({ ...limited, WORKERS: '1' })
-    expect(await remaining(url)).toBe(99)
-    await server.stop()
-    const next = await place.start({ RATE_LIMITS: '50/1h', WORKERS: '1' })
-    expect(await remaining(next.url)).toBe(49)
-  })
-
   test('a file that is truncated under the workers costs their lives and the counts, not the server', async () => {
     const { server, url } = await place.start(limited)
     expect(await remaining(url)).toBe(99)

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { pythonPrograms } from './environment.ts'
@@ -7,14 +7,6 @@ import { pythonPrograms } from './environment.ts'
 const { bin, lack } = await pythonPrograms()
 const folder = temporaryFolder()
 afterAll(folder.remove)
-
-/** What `pythonPrograms` says in a process that has only `path` to find programs in. */
-async function askedWith(path: string): Promise<unknown> {
-  const script = `import { pythonPrograms } from ${JSON.stringify(join(import.meta.dir, 'environment.ts'))}
-    console.log(JSON.stringify(await pythonPrograms(${JSON.stringify(join(folder.path, 'venv'))})))`
-  const child = Bun.spawn([process.execPath, '-e', script], { env: { PATH: path }, stdout: 'pipe' })
-  return JSON.parse(await new Response(child.stdout).text())
-}
 
 if (bin !== null)
   describe('the environment', () => {
@@ -39,20 +31,3 @@ else
     console.warn(`test/python: nothing is tested, since ${lack}`)
     expect(process.env.CI_REQUIRES_PYTHON).toBeUndefined()
   })
-
-describe('where Python is missing', () => {
-  test('the reason is that it is', async () => {
-    expect(await askedWith(folder.path)).toEqual({
-      bin: null,
-      lack: 'there is no python3 in the path; in Debian: apt-get install python3-venv',
-    })
-  })
-
-  test('the reason is what Python says, if it cannot make an environment', async () => {
-    const program = join(folder.path, 'python3')
-    writeFileSync(program, '#!/bin/sh\n[ "$1" = -c ] || { echo "ensurepip is not available" >&2; exit 1; }\n')
-    chmodSync(program, 0o755)
-    const answer = await askedWith(`${folder.path}:${process.env.PATH}`)
-    expect(answer).toEqual({ bin: null, lack: expect.stringContaining('-m venv failed: ensurepip is not available') })
-  })
-})

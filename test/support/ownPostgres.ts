@@ -14,15 +14,15 @@ export interface OwnPostgres {
   comeBack(): Promise<void>
 }
 
-/** For the top of a test file: one PostgreSQL for all its tests. `settings`: as for `postgres -c`. */
-export function useOwnPostgres(settings: Record<string, string> = {}): OwnPostgres {
+/** For the top of a test file: one PostgreSQL for all its tests. */
+export function useOwnPostgres(): OwnPostgres {
   const folder = temporaryFolder()
   let postgres: EmbeddedPostgres
   beforeAll(async () => {
     copyCluster(folder.path)
     postgres = await startEmbedded({
       dataDir: folder.path,
-      settings: { fsync: 'off', ...settings },
+      settings: { fsync: 'off' },
       access: 'everything',
     })
   }, TIMEOUT_MS)

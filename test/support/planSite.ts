@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
+import type { Statement } from '../../src/model/sql.ts'
 import { loadMany } from './manyRows.ts'
 import { connect, createDatabase } from './postgres.ts'
 
@@ -14,15 +15,14 @@ export interface PlanSite {
   indexKeys: Map<string, string>
 }
 
-/** For the top of a test file. `prepare`: once the rows are there. */
-export function usePlanSite(counts: Parameters<typeof loadMany>[1], prepare?: (sql: postgres.Sql) => Promise<void>): PlanSite {
+/** For the top of a test file. */
+export function usePlanSite(counts: Parameters<typeof loadMany>[1]): PlanSite {
   const site = {} as PlanSite
   beforeAll(async () => {
     const url = await createDatabase()
     site.sql = connect(url)
     site.database = new Database({ url, poolSize: 1, prepare: true })
     await loadMany(site.sql, counts)
-    await prepare?.(site.sql)
     site.indexKeys = await readIndexKeys(site.sql)
   }, TIMEOUT_MS)
   afterAll(async () => {
@@ -37,4 +37,30 @@ async function readIndexKeys(sql: postgres.Sql): Promise<Map<string, string>> {
   const indexes = await sql`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
   return new Map(indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]))
+}
+
+/** One step of a plan, as PostgreSQL prints it. */
+export interface PlanNode {
+  'Node Type': string
+  'Parent Relationship'?: string
+  'Subplan Name'?: string
+  'Index Name'?: string
+  'Scan Direction'?: string
+  'Index Cond'?: string
+  Filter?: string
+  'Actual Loops'?: number
+  'Actual Rows'?: number
+  Plans?: PlanNode[]
+}
+
+/** The plan of exactly this statement; `analyze` runs it, `generic_plan` is the one for values not known. */
+export async function explain(database: Database, { text, values }: Statement, option?: 'analyze' | 'generic_plan') {
+  const command = `explain (${option ? `${option}, ` : ''}format json) ${text}`
+  const rows = (await database.read({ text: command, values })) as unknown[][]
+  const [[plan]] = rows as [[[{ Plan: PlanNode }]]]
+  return plan[0].Plan
+}
+
+export function allNodes(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(allNodes)]
 }
