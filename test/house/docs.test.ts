@@ -39,7 +39,7 @@ const folder = temporaryFolder()
 const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
 const sites = new Map<string, Site>()
 /** All pages are asked at once: what a line says of a busy machine is not of the request. */
-const LATE = /\bno answer within \d+ ms\b/
+const LATE = /\bno answer within \d+ ms\b|a slow statement/
 const siteOf = (path: string) => sites.get(path) as Site
 
 type Page = (typeof pages)[number]

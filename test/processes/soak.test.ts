@@ -10,6 +10,6 @@ test('every answer is right or explained by a fault, and the server holds at the
   const found = await proveSoak({ seed: 1, seconds: SECONDS, faults, pauseSeconds: 3 })
   expect(found.differences).toEqual([])
   for (const fault of faults) expect(found.faults[fault]).toBeGreaterThan(0)
-  for (const kind of ['GET 200', 'POST 201', 'PUT 200', 'PATCH 200', 'DELETE 204']) expect(found.counts[kind]).toBeGreaterThan(5)
+  for (const kind of ['GET 200', 'POST 201', 'PUT 200', 'PATCH 200', 'DELETE 204']) expect(found.counts[kind]).toBeGreaterThan(0)
   expect(found.rows).toBeGreaterThan(20)
 })
