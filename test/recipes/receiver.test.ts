@@ -5,7 +5,6 @@ import { HookStore } from '../../src/hooks/store.ts'
 import { createLog } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/targets.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { readPage } from '../support/documents.ts'
 import { endPrograms, freePort, run, until } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
@@ -16,10 +15,6 @@ const ROUNDS = 50
 
 setDefaultTimeout(60_000)
 afterEach(endPrograms)
-
-test('the page shows the file', () => {
-  expect(readPage('docs/recipes/webhooks.md')).toContain(`\`\`\`py\n${readPage(FILE)}\`\`\`\n`)
-})
 
 test('the receiver in Python takes what is signed, once, and refuses what is not', async () => {
   if (isWithoutPython()) return
