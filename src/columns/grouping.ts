@@ -10,9 +10,12 @@ import { candidatesOf, matchesOf } from './matches.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
+import { rowsOf } from './segmentCodes.ts'
 
 /** Up to so many combinations of keys each have a group, with rows or without. */
 const CELLS_MAX = 1 << 20
+/** Groups that are printed in one step. */
+const STEP_ROWS = 500
 /** Groups whose order is prepared in one step. */
 const STEP_GROUPS = 32_768
 
@@ -90,8 +93,10 @@ export class Grouping {
   *page(offset: number, size: number): Generator<void, Row[]> {
     const end = Math.min(offset + size, this.total)
     const rows: Row[] = []
-    for (const index of yield* groupsInOrder(this.order, this.sortKeys, offset, end))
+    for (const index of yield* groupsInOrder(this.order, this.sortKeys, offset, end)) {
       rows.push(this.rowOf(this.groups[index] as number))
+      if (rows.length % STEP_ROWS === 0) yield
+    }
     return rows
   }
 
@@ -105,7 +110,7 @@ export class Grouping {
     const segment = store.segments[number] as Segment
     const { bits, total } = matchesOf(kernel, store, conditions, [number])
     if (total === 0) return
-    const rows = total === segment.rows ? ALL_ROWS : rowsOf(kernel, bits[0] as number, segment.rows)
+    const rows = rowsOf(kernel, segment, bits[0] as number, total)
     const groups = this.groupsOf(segment, rows, total, keys)
     countRows(this.counts, groups, total)
     for (const figure of figures) figure.take(segment, rows, total, groups)
@@ -161,7 +166,8 @@ export class Grouping {
     this.groups = new Int32Array(this.total)
     let at = 0
     for (let group = 0; group < counts.length; group++) if (isOne || (counts[group] as number) > 0) this.groups[at++] = group
-    this.order = Int32Array.from({ length: this.total }, (_, index) => index)
+    this.order = new Int32Array(this.total)
+    for (let index = 0; index < this.total; index++) this.order[index] = index
   }
 
   private *prepareOrder(): Generator<void> {
@@ -218,23 +224,10 @@ export class Grouping {
   }
 }
 
-const ALL_ROWS = Int32Array.from({ length: SEGMENT_ROWS }, (_, row) => row)
 // Scratch of one segment.
-const selected = new Int32Array(SEGMENT_ROWS)
 const groupNumbers = new Int32Array(SEGMENT_ROWS)
 const keyNumbers = new Int32Array(SEGMENT_ROWS)
 const cellNumbers = new Float64Array(SEGMENT_ROWS)
-
-/** The numbers of the rows whose bits are set. */
-function rowsOf({ words }: Kernel, bits: number, rows: number): Int32Array {
-  let count = 0
-  const base = bits >> 2
-  for (let at = 0; at << 5 < rows; at++)
-    for (let word = words[base + at] as number; word !== 0; word &= word - 1) {
-      selected[count++] = (at << 5) + 31 - Math.clz32(word & -word)
-    }
-  return selected
-}
 
 function countRows(counts: Int32Array, groups: Int32Array, count: number) {
   for (let at = 0; at < count; at++) (counts[groups[at] as number] as number)++

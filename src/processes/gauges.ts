@@ -12,7 +12,7 @@ interface Gauged {
 }
 
 type Pool = (typeof metrics.connectionsMax.labels.pool)[number]
-const DELAY_EVERY_MS = 100
+const DELAY_EVERY_MS = 1_000
 
 /** Measures for scrapes what a worker has in use, and how late its timers are. Returns what ends it. */
 export function keepGauges(gauged: Gauged): () => void {
