@@ -349,6 +349,8 @@ describeInBrowser('/explore in Chromium', () => {
   test('says that a resource does not exist, and shows nothing of others', async () => {
     const { page } = await open('#/<img src=x onerror=alert(1)>', null)
     await page.getByText('There is no resource <img src=x onerror=alert(1)>.').waitFor()
+    await page.goto(`${server.url}/explore#/%ZZ%ff`)
+    await page.getByText(/^There is no resource/).waitFor()
     await page.context().close()
   })
 

@@ -69,7 +69,7 @@ export function App() {
         {key === null ? (
           <KeyForm refusal={refusal} />
         ) : (
-          resource && <ResourceView key={`${resource.plural} ${view.tab}`} {...{ resources, resource, view }} />
+          resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} {...{ resources, resource, view }} />
         )}
         {key !== null && resources.length > 0 && !resource && view.resource !== '' && (
           <p>

@@ -1,4 +1,5 @@
 import { Store } from './store.ts'
+import { decodeText } from './view.ts'
 
 const NAME = 'roster.key'
 
@@ -21,5 +22,5 @@ export function takeKeyFromAddress(): void {
   const [, key] = /^#key=([^&]*)/.exec(location.hash) ?? []
   if (key === undefined) return
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
-  keepKey(decodeURIComponent(key))
+  keepKey(decodeText(key))
 }

@@ -19,6 +19,7 @@ import {
 import { type Chart, pivot } from './pivot.ts'
 import type { Resource } from './resources.ts'
 import { Header } from './table.tsx'
+import { Trouble } from './trouble.tsx'
 import { changed, emptyView, go, printView, type View } from './view.ts'
 
 /** A page of groups, and the view that it was asked for: another one may be shown by now. */
@@ -54,13 +55,14 @@ export function Summary({ resource, view, asked }: Props) {
   const sort: [string, string][] = by.unit ? [] : [['sort', isAdditive(measure) ? `-${measure.name}` : '-count']]
   const pathOf = (page: number) => summaryPath(resource, view, question, [...sort, ['PageSize', '1000'], ['page', String(page)]])
   const allPath = summaryPath(resource, view, { measure }, [])
-  const { answer: groups } = useAnswer(pathOf(1), readGroups(question, pathOf, allPath))
+  const { answer: groups, problem, retry } = useAnswer(pathOf(1), readGroups(question, pathOf, allPath))
   const chart = groups && groups.groups.length > 0 ? pivot(groups) : null
   const fitting = by.unit && chart && chart.bars.length > BARS_MAX ? 'line' : isAdditive(measure) ? 'stacked' : 'grouped'
   const style = STYLES.find((one) => one === view.as) ?? fitting
   return (
     <>
       <Choices {...{ resource, view, question, style }} />
+      {problem && !asked.problem && <Trouble key={problem} problem={problem} retry={retry} />}
       {groups && chart && <GroupsChart {...{ groups, chart, style }} />}
       {asked.answer && <GroupsTable {...{ resource, view }} page={asked.answer} />}
     </>

@@ -46,6 +46,11 @@ export function emptyView(resource: string): View {
   return { ...DEFAULTS, resource, filters: [], sort: [] }
 }
 
+/** Decodes a part of an address; what is no encoding stays as it is. */
+export function decodeText(text: string): string {
+  return new URLSearchParams(`text=${text.replaceAll('+', '%2B')}`).get('text') ?? ''
+}
+
 /** Reads `#/Absences?Status=Approved&sort=-Start&view=summary`. Anything is a view: the API says what it refuses. */
 export function readView(hash: string): View {
   const [, resource = '', query = ''] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? []
@@ -58,7 +63,7 @@ export function readView(hash: string): View {
     else if (name === 'sort') sort = value.split(',').map((part) => part.trim().replace(/^\+/, ''))
     else addFilter(filters, name, value)
   }
-  return { ...plain, resource: decodeURIComponent(resource), filters, sort: sort.filter(Boolean) }
+  return { ...plain, resource: decodeText(resource), filters, sort: sort.filter(Boolean) }
 }
 
 function addFilter(filters: Filter[], name: string, value: string): void {
