@@ -21,7 +21,7 @@ const OF_SYSTEMS =
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
-  ...['processes/sharedMemory', 'memory/fresh', 'pages/browser', 'describe/everyAnswer'],
+  ...['processes/sharedMemory', 'memory/fresh', 'pages/browser', 'pages/exploreBrowser', 'describe/everyAnswer'],
   ...['memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
