@@ -4,8 +4,6 @@ import type { RankTable } from './rankTable.ts'
 import type { Segment } from './segment.ts'
 import { codesOf } from './segmentCodes.ts'
 
-const INT32_MAX = 2 ** 31 - 1
-
 /** A figure of each group. Groups are numbered; a figure has room for more of them once they are there. */
 export interface FigureValues {
   /** Makes room for groups up to, not including, `size`. */
@@ -14,8 +12,8 @@ export interface FigureValues {
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
-  /** Keys by which groups are sorted by this figure, the first one first; NaN: there is no value. */
-  sortKeys(group: number): readonly number[]
+  /** Values by which groups are sorted by this figure, the first one first; NaN: there is no value. */
+  readonly sortValues: readonly ((group: number) => number)[]
 }
 
 /** Number of rows that have a value. */
@@ -41,20 +39,22 @@ export class ValueCounts implements FigureValues {
     return String(this.counts[group])
   }
 
-  sortKeys(group: number): number[] {
-    return [this.counts[group] as number]
-  }
+  readonly sortValues = [(group: number) => this.counts[group] as number]
 }
 
+/** A float plus this number, minus it, is the float rounded to an integer, up to 2^51. */
+const ROUNDING = 1.5 * 2 ** 52
+
 /**
- * Exact sums of decimals: whole parts and fractions are added by themselves, as integers that floats keep. That holds for
- * columns whose greatest code is below `greatestOf`.
+ * Exact sums of decimals: values become units of the last digit, which are integers that floats keep, and sums of units are
+ * divided into whole parts and the rest before they come near 2^53. Columns whose greatest code is below `greatestOf` allow that.
  */
 export class Sums implements FigureValues {
   private wholes = new Float64Array(0)
-  /** Sums of fractions in units of the last digit. */
-  private fractions = new Float64Array(0)
-  private hasValue = new Uint8Array(0)
+  /** Units beside the whole parts; -0: no row of the group has a value. */
+  private rests = new Float64Array(0)
+  /** No rest is further from 0. */
+  private reach = 0
   private readonly units: number
 
   /** `scale`: digits behind the point. */
@@ -68,67 +68,95 @@ export class Sums implements FigureValues {
 
   /** The distance from 0 up to which sums of so many codes are exact: a code is off by less than a quarter of a unit. */
   static greatestOf(rows: number, scale: number): number {
-    const units = 10 ** scale
-    return rows * units > Number.MAX_SAFE_INTEGER ? -1 : Math.min(2 ** 51 / units, Number.MAX_SAFE_INTEGER / rows)
+    return Math.min(2 ** 51 / 10 ** scale, Number.MAX_SAFE_INTEGER / rows)
   }
 
   grow(size: number): void {
+    const { length } = this.rests
     this.wholes = widened(this.wholes, size)
-    this.fractions = widened(this.fractions, size)
-    this.hasValue = widened(this.hasValue, size)
+    this.rests = widened(this.rests, size).fill(-0, length)
   }
 
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
     const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    const isSmall = segment.leastOf(this.column) >= 0 && segment.greatestOf(this.column) <= INT32_MAX && this.units <= INT32_MAX
-    if (isSmall) this.addSmall(codes, count, groups)
-    else this.add(codes, count, groups)
+    const greatest = Math.max(Math.abs(segment.leastOf(this.column)), Math.abs(segment.greatestOf(this.column)))
+    // No row has a value.
+    if (greatest === Infinity) return
+    const isSmall = count * greatest * this.units < REACH_MAX / 8
+    this.makeRoom(count * this.units * (isSmall ? greatest : 1))
+    if (isSmall) this.addUnits(codes, count, groups)
+    else this.addParts(codes, count, groups)
   }
 
-  /** Adds codes whose whole parts, and units of fractions, are integers of 32 bits: five times as quick as others. */
-  private addSmall(codes: Float64Array, count: number, groups: Int32Array) {
-    const { wholes, fractions, hasValue, units } = this
+  private addUnits(codes: Float64Array, count: number, groups: Int32Array) {
+    const { rests, units } = this
     for (let at = 0; at < count; at++) {
       const code = codes[at] as number
       if (Number.isNaN(code)) continue
       const group = groups[at] as number
-      const whole = code | 0
-      wholes[group] = (wholes[group] as number) + whole
-      fractions[group] = (fractions[group] as number) + (((code - whole) * units + 0.5) | 0)
-      hasValue[group] = 1
+      rests[group] = (rests[group] as number) + (code * units + ROUNDING - ROUNDING)
     }
   }
 
-  private add(codes: Float64Array, count: number, groups: Int32Array) {
-    const { wholes, fractions, hasValue, units } = this
+  private addParts(codes: Float64Array, count: number, groups: Int32Array) {
+    const { wholes, rests, units } = this
     for (let at = 0; at < count; at++) {
       const code = codes[at] as number
       if (Number.isNaN(code)) continue
       const group = groups[at] as number
       const whole = Math.floor(code)
       wholes[group] = (wholes[group] as number) + whole
-      fractions[group] = (fractions[group] as number) + Math.floor((code - whole) * units + 0.5)
-      hasValue[group] = 1
+      rests[group] = (rests[group] as number) + ((code - whole) * units + ROUNDING - ROUNDING)
     }
   }
 
+  /** Keeps rests below 2^53 when so much is added. */
+  private makeRoom(more: number) {
+    if (this.reach + more >= REACH_MAX) {
+      for (let group = 0; group < this.rests.length; group++) {
+        if (this.rests[group] === 0) continue
+        ;[this.wholes[group], this.rests[group]] = [this.wholeOf(group), this.restOf(group)]
+      }
+      this.reach = this.units
+    }
+    this.reach += more
+  }
+
+  /** The whole part of a sum; NaN: there is none. */
+  private wholeOf(group: number): number {
+    return this.hasValue(group) ? (this.wholes[group] as number) + this.carriedOf(this.rests[group] as number) : Number.NaN
+  }
+
+  /** Units beside the whole part, from 0 on. */
+  private restOf(group: number): number {
+    const rest = this.rests[group] as number
+    return rest - this.carriedOf(rest) * this.units
+  }
+
+  private carriedOf(rest: number): number {
+    const whole = Math.floor(rest / this.units)
+    // A quotient can be rounded up to the next integer.
+    return rest - whole * this.units < 0 ? whole - 1 : whole
+  }
+
+  private hasValue(group: number): boolean {
+    return !Object.is(this.rests[group], -0)
+  }
+
   textOf(group: number): string | null {
-    if (this.hasValue[group] === 0) return null
+    if (!this.hasValue(group)) return null
     const { scale, units } = this
-    const [whole, fraction] = this.sortKeys(group) as [number, number]
+    const [whole, rest] = [this.wholeOf(group), this.restOf(group)]
     const isNegative = whole < 0
-    const [shown, rest] = isNegative && fraction > 0 ? [-(whole + 1), units - fraction] : [Math.abs(whole), fraction]
-    const digits = scale === 0 ? '' : `.${String(rest).padStart(scale, '0')}`
+    const [shown, shownRest] = isNegative && rest > 0 ? [-(whole + 1), units - rest] : [Math.abs(whole), rest]
+    const digits = scale === 0 ? '' : `.${String(shownRest).padStart(scale, '0')}`
     return `${isNegative ? '-' : ''}${shown}${digits}`
   }
 
-  sortKeys(group: number): number[] {
-    if (this.hasValue[group] === 0) return [Number.NaN, Number.NaN]
-    const fraction = this.fractions[group] as number
-    const carried = Math.floor(fraction / this.units)
-    return [(this.wholes[group] as number) + carried, fraction - carried * this.units]
-  }
+  readonly sortValues = [(group: number) => this.wholeOf(group), (group: number) => this.restOf(group)]
 }
+
+const REACH_MAX = 2 ** 53
 
 /** The least or the greatest value. */
 export class Extremes implements FigureValues {
@@ -167,9 +195,7 @@ export class Extremes implements FigureValues {
     return Number.isNaN(code) ? null : this.print(code)
   }
 
-  sortKeys(group: number): number[] {
-    return [this.codes[group] as number]
-  }
+  readonly sortValues = [(group: number) => this.codes[group] as number]
 }
 
 function widened<Numbers extends Int32Array | Float64Array | Uint8Array>(numbers: Numbers, size: number): Numbers {

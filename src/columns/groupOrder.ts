@@ -1,6 +1,7 @@
-/** A key of the order of groups: its values by group, NaN for none, which is greater than all others. */
+/** A key of the order of groups. */
 export interface SortKey {
-  readonly values: Float64Array
+  /** The value of a group, NaN for none, which is greater than all others. */
+  read(group: number): number
   readonly isDescending: boolean
 }
 
@@ -38,13 +39,22 @@ export function* groupsInOrder(
 }
 
 function sorted(groups: Int32Array, keys: readonly SortKey[]): Int32Array {
-  return groups.sort((one, other) => {
-    for (const { values, isDescending } of keys) {
-      const difference = compare(values[one] as number, values[other] as number)
-      if (difference !== 0) return isDescending ? -difference : difference
+  const values = keys.map((key) => valuesOf(groups, key))
+  const order = Uint16Array.from(groups, (_, at) => at).sort((one, other) => {
+    for (let level = 0; level < keys.length; level++) {
+      const own = values[level] as Float64Array
+      const difference = compare(own[one] as number, own[other] as number)
+      if (difference !== 0) return (keys[level] as SortKey).isDescending ? -difference : difference
     }
     return 0
   })
+  return Int32Array.from(order, (at) => groups[at] as number)
+}
+
+function valuesOf(groups: Int32Array, key: SortKey): Float64Array {
+  const values = new Float64Array(groups.length)
+  for (let at = 0; at < groups.length; at++) values[at] = key.read(groups[at] as number)
+  return values
 }
 
 function compare(one: number, other: number): number {
@@ -54,10 +64,12 @@ function compare(one: number, other: number): number {
 }
 
 /** Puts the groups in the order of their buckets. Returns the end of each bucket; null: all have the same value. */
-function divide(groups: Int32Array, { values, isDescending }: SortKey): Int32Array | null {
+function divide(groups: Int32Array, key: SortKey): Int32Array | null {
+  const { isDescending } = key
+  const values = valuesOf(groups, key)
   let [least, greatest, nones] = [Infinity, -Infinity, 0]
   for (let at = 0; at < groups.length; at++) {
-    const value = values[groups[at] as number] as number
+    const value = values[at] as number
     if (value < least) least = value
     if (value > greatest) greatest = value
     if (Number.isNaN(value)) nones++
@@ -72,7 +84,7 @@ function divide(groups: Int32Array, { values, isDescending }: SortKey): Int32Arr
   const ends = new Int32Array(BUCKETS + 1)
   const buckets = new Int16Array(groups.length)
   for (let at = 0; at < groups.length; at++) {
-    const bucket = bucketOf(values[groups[at] as number] as number)
+    const bucket = bucketOf(values[at] as number)
     buckets[at] = bucket
     ;(ends[bucket] as number)++
   }

@@ -16,8 +16,6 @@ import { rowsOf } from './segmentCodes.ts'
 const CELLS_MAX = 1 << 20
 /** Groups that are printed in one step. */
 const STEP_ROWS = 500
-/** Groups whose order is prepared in one step. */
-const STEP_GROUPS = 32_768
 
 /** A property by which rows are grouped. */
 export interface GroupedKey {
@@ -52,12 +50,9 @@ export class Grouping {
   private readonly cells: Interned | null
   /** Combinations of the first keys, by the key behind them: numbered where all cells would be more than a float counts. */
   private readonly combined: (Interned | null)[] = []
-  /** Groups that have rows. */
+  /** Groups that have rows, more and more of them in order. */
   private groups = new Int32Array(0)
-  /** Indexes of `groups`, more and more of them in order. */
-  private order = new Int32Array(0)
-  /** By the index of a group. */
-  private sortKeys: SortKey[] = []
+  private readonly sortKeys: readonly SortKey[]
 
   constructor(private readonly parts: GroupingParts) {
     let size = 1
@@ -68,6 +63,7 @@ export class Grouping {
     }
     this.cells = size > CELLS_MAX ? new Interned() : null
     if (this.cells === null) this.grow(size)
+    this.sortKeys = parts.sorts.flatMap((sort) => this.sortKeysOf(sort))
   }
 
   /** Forms the groups. False: there are too many. */
@@ -83,18 +79,15 @@ export class Grouping {
       throw error
     }
     this.findGroups()
-    if (this.total > GROUPS_MAX) return false
-    yield
-    yield* this.prepareOrder()
-    return true
+    return this.total <= GROUPS_MAX
   }
 
   /** The groups `[offset, offset + size)` in their order: rows with the keys, the count and the figures. */
   *page(offset: number, size: number): Generator<void, Row[]> {
     const end = Math.min(offset + size, this.total)
     const rows: Row[] = []
-    for (const index of yield* groupsInOrder(this.order, this.sortKeys, offset, end)) {
-      rows.push(this.rowOf(this.groups[index] as number))
+    for (const group of yield* groupsInOrder(this.groups, this.sortKeys, offset, end)) {
+      rows.push(this.rowOf(group))
       if (rows.length % STEP_ROWS === 0) yield
     }
     return rows
@@ -166,38 +159,20 @@ export class Grouping {
     this.groups = new Int32Array(this.total)
     let at = 0
     for (let group = 0; group < counts.length; group++) if (isOne || (counts[group] as number) > 0) this.groups[at++] = group
-    this.order = new Int32Array(this.total)
-    for (let index = 0; index < this.total; index++) this.order[index] = index
   }
 
-  private *prepareOrder(): Generator<void> {
-    const { keys, sorts } = this.parts
-    for (const { column, isDescending } of sorts) {
-      const levels = column > keys.length ? 2 : 1
-      const values = Array.from({ length: levels }, () => new Float64Array(this.total))
-      for (let at = 0; at < this.total; ) {
-        const end = Math.min(at + STEP_GROUPS, this.total)
-        for (; at < end; at++) this.setSortKeys(at, column, values)
-        yield
-      }
-      this.sortKeys.push(...values.map((own) => ({ values: own, isDescending })))
-    }
-  }
-
-  private setSortKeys(at: number, column: number, values: readonly Float64Array[]) {
+  private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
     const { keys, figures } = this.parts
-    const group = this.groups[at] as number
-    const [first, second] = values as [Float64Array, Float64Array?]
-    if (column < keys.length) {
-      const { ranks } = keys[column] as GroupedKey
-      const code = this.codeOf(group, column)
-      first[at] = ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
-    } else if (column === keys.length) first[at] = this.counts[group] as number
-    else {
-      const [whole, fraction = 0] = (figures[column - keys.length - 1] as FigureValues).sortKeys(group)
-      first[at] = whole as number
-      if (second) second[at] = fraction
-    }
+    const key = keys[column]
+    if (key) return [{ read: (group) => this.keyValueOf(group, column, key), isDescending }]
+    if (column === keys.length) return [{ read: (group) => this.counts[group] as number, isDescending }]
+    const { sortValues } = figures[column - keys.length - 1] as FigureValues
+    return sortValues.map((read) => ({ read, isDescending }))
+  }
+
+  private keyValueOf(group: number, column: number, { ranks }: GroupedKey): number {
+    const code = this.codeOf(group, column)
+    return ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
   }
 
   private rowOf(group: number): Row {
