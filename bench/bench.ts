@@ -1,13 +1,11 @@
 import type { Ending } from './children.ts'
 import type { Cluster, Database } from './database.ts'
 import { startConstant } from './floor.ts'
-import { runLoad } from './load.ts'
 import type { Options } from './options.ts'
 import { type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
 import { type Operation, readsOf, type Scenario } from './scenarios.ts'
 import { startServer } from './server.ts'
-import { seedOf } from './suite.ts'
 import { type Asked, type HttpTarget, overHttp, type Target } from './targets.ts'
 
 /** The servers that run while scenarios are measured. */
@@ -19,10 +17,6 @@ export interface Bench {
   readonly peers: readonly (Peer & HttpTarget)[]
   stop(): Promise<void>
 }
-
-const WARM_UP_SECONDS_MAX = 5
-const WARM_UP_ROUNDS = 3
-const LEAD_IN_SECONDS = 0.15
 
 /** Starts the server with memory and without, and the peers, each on its database. @throws Error when one does not start */
 export async function startBench(
@@ -60,27 +54,6 @@ export async function checkBench({ ours, database, peers }: Bench, scenarios: re
 /** Lists the scenarios that a peer is asked. */
 function askedOf({ isIndexed }: Peer, scenarios: readonly Scenario[]): Scenario[] {
   return scenarios.filter(({ isNew = false }) => isNew || !isIndexed)
-}
-
-/** Sends requests that do not count, so that code is compiled and connections are made. */
-export async function warmUp({ ours, peers }: Bench, scenarios: readonly Scenario[], options: Options): Promise<void> {
-  const load = {
-    connections: options.connections,
-    seconds: Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds),
-    leadInSeconds: LEAD_IN_SECONDS,
-    seed: seedOf(options.seed, 'warm-up', 0),
-  }
-  const warm = async ({ urls, headers }: HttpTarget, operations: readonly Operation[]) => {
-    if (operations.length > 0) await runLoad({ ...load, url: urls[0] as string, headers, operations })
-  }
-  for (const target of ours) await warm(target, readsOf(scenarios))
-  for (const peer of peers) {
-    const operations = readsOf(askedOf(peer, scenarios))
-    await warm(
-      peer,
-      operations.flatMap((operation) => peer.translate(operation) ?? []),
-    )
-  }
 }
 
 /** Lists the server with memory and without, the floor, and the peers that can do the scenario. */

@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline'
 
 export interface Child {
   readonly pid: number
-  /** Resolves when the process has ended. */
   readonly ended: Promise<number | string | null>
   stop(): Promise<void>
 }
@@ -13,7 +12,6 @@ interface Options {
   readonly environment?: Readonly<Record<string, string>>
   /** Written to stdin, which is then closed. */
   readonly input?: string
-  /** Called with each line of stdout. */
   onLine?(line: string): void
 }
 

@@ -1,12 +1,12 @@
-// What processes have cost, from Linux's /proc. Elsewhere nothing is measured, and every answer is null.
+// CPU time and memory of processes, from Linux's /proc. Elsewhere nothing is measured, and every result is null.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** The CPU time that some processes had used at one moment. */
 export interface CpuReading {
-  /** Of each thread that lived, by process and thread, to the nanosecond. */
+  /** By process and thread, in ns. */
   readonly threads: ReadonlyMap<string, number>
-  /** Of the children that have ended and were waited for, by process; to the tick, which is 10 ms. */
+  /** Children that have ended, by the process that waited for them, in ns; to the tick, which is 10 ms. */
   readonly endedNs: ReadonlyMap<string, number>
 }
 
@@ -16,49 +16,45 @@ let tickNs = 0
 /** Reads these processes and all that descend from them. */
 export function readCpu(roots: readonly number[]): CpuReading | null {
   if (!isLinux) return null
+  tickNs ||= 1e9 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
   const threads = new Map<string, number>()
   const endedNs = new Map<string, number>()
   for (const pid of descendants(roots))
     orGone(() => {
-      endedNs.set(String(pid), childrenNs(pid))
-      for (const thread of readdirSync(`/proc/${pid}/task`)) orGone(() => threads.set(`${pid}/${thread}`, ranNs(pid, thread)))
+      const fields = statFields(pid)
+      endedNs.set(String(pid), (Number(fields[13]) + Number(fields[14])) * tickNs)
+      for (const thread of readdirSync(`/proc/${pid}/task`))
+        orGone(() => threads.set(`${pid}/${thread}`, Number(read(pid, `task/${thread}/schedstat`).split(' ')[0])))
     })
   return { threads, endedNs }
 }
 
-/**
- * CPU time between two readings, user and system, in µs. A process that ended in between counts in full where its
- * parent is among those read; a thread that ended while its process lives on does not.
- */
+/** Returns the CPU time between two readings, user and system, in µs. Threads that ended while their process lives on do not count. */
 export function cpuUsBetween(before: CpuReading | null, after: CpuReading | null): number | null {
   if (!before || !after) return null
   let ns = 0
   for (const [thread, ran] of after.threads) ns += ran - (before.threads.get(thread) ?? 0)
   for (const [pid, ended] of after.endedNs) ns += ended - (before.endedNs.get(pid) ?? ended)
+  // A process that ended meanwhile counts in full with its parent's ended children.
   const gone = [...before.endedNs.keys()].filter((pid) => !after.endedNs.has(pid))
   for (const [thread, ran] of before.threads) if (gone.includes(thread.split('/')[0] as string)) ns -= ran
   return Math.max(ns, 0) / 1_000
 }
 
-/** Resident memory of the largest of these processes and their descendants, in MB of 1,000,000 bytes. */
+/** Returns the resident memory of the largest of these processes and their descendants, in MB. */
 export function largestRssMb(roots: readonly number[]): number | null {
-  if (!isLinux) return null
-  return Math.max(0, ...descendants(roots).map((pid) => rssMb(pid) ?? 0))
+  return isLinux ? Math.max(0, ...descendants(roots).map((pid) => rssMb(pid) ?? 0)) : null
 }
 
-/** Resident memory of one process, in MB; null: it is gone, or cannot be seen. */
+/** Returns the resident memory of one process, in MB; null: it is gone, or cannot be seen. */
 export function rssMb(pid: number): number | null {
-  if (!isLinux) return null
-  return orGone(() => Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1]) * 1.024e-3)
+  return isLinux ? orGone(() => Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1]) * 1.024e-3) : null
 }
 
-/** The processes themselves and all that they have started. */
 function descendants(roots: readonly number[]): number[] {
   const parents = new Map<number, number>()
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name)
-    if (pid > 0) orGone(() => parents.set(pid, Number(statFields(pid)[1])))
-  }
+  for (const name of readdirSync('/proc'))
+    if (Number(name) > 0) orGone(() => parents.set(Number(name), Number(statFields(Number(name))[1])))
   const found = new Set(roots)
   // A parent may have the higher number, so until nothing is added.
   for (let size = 0; size < found.size; ) {
@@ -68,22 +64,10 @@ function descendants(roots: readonly number[]): number[] {
   return [...found]
 }
 
-function ranNs(pid: number, thread: string): number {
-  return Number(read(pid, `task/${thread}/schedstat`).split(' ')[0])
-}
-
-/** `cutime` and `cstime`. */
-function childrenNs(pid: number): number {
-  tickNs ||= 1e9 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-  const fields = statFields(pid)
-  return (Number(fields[13]) + Number(fields[14])) * tickNs
-}
-
 /** The fields of `stat` from the state on; the name before may have spaces and brackets. */
 function statFields(pid: number): string[] {
-  return read(pid, 'stat')
-    .replace(/^.*\) /s, '')
-    .split(' ')
+  const stat = read(pid, 'stat')
+  return stat.slice(stat.lastIndexOf(') ') + 2).split(' ')
 }
 
 function read(pid: number, file: string): string {

@@ -1,6 +1,6 @@
 import { openTargets, startBench } from './bench.ts'
 import { type Ending, status } from './children.ts'
-import { rowsFor } from './data/rows.ts'
+import { rowsFor } from './data.ts'
 import type { Cluster } from './database.ts'
 import type { Options } from './options.ts'
 import { rowsOf } from './report/summary.ts'

@@ -2,9 +2,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { startEmbedded } from '../src/postgres/embedded.ts'
 import { MIGRATIONS, migrate } from '../src/postgres/migrate.ts'
-import { addIndexes, dropTriggers, isLoaded, load } from './data/load.ts'
-import { restore } from './data/restore.ts'
-import { type Rows, rowsFor } from './data/rows.ts'
+import { isLoaded, load, prepareForPeers, type Rows, restore, rowsFor } from './data.ts'
 
 export const DATA_DIR = join(import.meta.dir, '../.data/bench')
 
@@ -71,11 +69,7 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
     async peersDatabase(absences, isIndexed) {
       const { rows } = await database(absences)
       const source = `bench_${rows.absences}`
-      const make = async (url: string) => {
-        await dropTriggers(url)
-        if (isIndexed) await addIndexes(url, rows)
-      }
-      return open(`${source}_${isIndexed ? 'indexed' : 'peers'}`, rows, make, source)
+      return open(`${source}_${isIndexed ? 'indexed' : 'peers'}`, rows, (url) => prepareForPeers(url, rows, isIndexed), source)
     },
     async otherDatabase(absences, folder) {
       const rows = rowsFor(absences)

@@ -3,22 +3,23 @@ import { startChild } from './children.ts'
 import type { Sample } from './results.ts'
 import type { Operation } from './scenarios.ts'
 
-export interface LoadOptions {
-  readonly url: string
-  readonly operations: readonly Operation[]
-  /** Headers of every request, such as the key. */
-  readonly headers: Readonly<Record<string, string>>
+/** One load of a target. */
+export interface Round {
   readonly connections: number
   readonly seconds: number
   /** Time before the seconds that count. */
   readonly leadInSeconds: number
-  /** Requests per second over all connections; null: as fast as they are answered. */
-  readonly rate?: number | null
   /** Seed of the random values; the same for every target of a round. */
   readonly seed: number
-  /** Called when counting begins. */
+}
+
+interface LoadOptions extends Round {
+  readonly url: string
+  readonly operations: readonly Operation[]
+  /** Headers of every request, such as the key. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Called when counting begins and when it ends. */
   onBegin?(): void
-  /** Called when counting ends. */
   onEnd?(): void
 }
 
@@ -50,9 +51,7 @@ const TIMEOUT_SECONDS = 10
 
 /** Loads a server from a Node process of its own. @throws Error when that ends without a result */
 export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Promise<Load> {
-  // To autocannon, a connection that sends less than once a second looks like one that waits for an answer.
-  const connections = options.rate ? Math.min(options.connections, Math.ceil(options.rate)) : options.connections
-  const job = { rate: null, ...options, connections, bucketGrowth: BUCKET_GROWTH, timeoutSeconds: TIMEOUT_SECONDS }
+  const job = { ...options, bucketGrowth: BUCKET_GROWTH, timeoutSeconds: TIMEOUT_SECONDS }
   let result: Load | null = null
   const onLine = (line: string) => {
     if (line === 'begin') onBegin?.()

@@ -7,7 +7,6 @@ import type { Results } from './results.ts'
 
 const ROOT = join(import.meta.dir, '..')
 
-/** Describes the machine. */
 export function describeMachine(): Results['machine'] {
   return {
     cpu: cpus()[0]?.model.trim() || 'unknown',

@@ -5,14 +5,11 @@ import { DATA_DIR } from './database.ts'
 
 /** Options of a run. */
 export interface Options {
-  /** Absences; the other tables follow. */
   readonly rows: number
   readonly seconds: number
   readonly connections: number
   readonly rounds: number
-  /** Names of scenarios; none: all. */
   readonly only: readonly string[]
-  /** Names of peers; none: no peers. */
   readonly peers: readonly string[]
   /** Number of servers to compare with one, and with nothing else; null: no such comparison. */
   readonly servers: number | null

@@ -15,7 +15,6 @@ export interface Peer {
   readonly isIndexed: boolean
   /** Without a slash at the end. */
   readonly url: string
-  /** All its processes. */
   pids(): readonly number[]
   /** `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
   readonly version: string
@@ -55,7 +54,6 @@ interface Options {
   readonly names: readonly string[]
   /** See `Peer`. */
   readonly isIndexed: boolean
-  /** Number of processes of each peer. */
   readonly processes: number
 }
 

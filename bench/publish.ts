@@ -20,7 +20,6 @@ export class NotPublished extends Error {}
 
 export const PUBLISHED = 'bench/published.json'
 const PICTURE = 'docs/images/bench.svg'
-const LATENCY_PICTURE = 'docs/images/bench-p99.svg'
 const BLOCK = /(<!-- bench:begin -->\n)[\s\S]*?(<!-- bench:end -->)/
 /** The scenarios that the README shows. */
 const SHOWN = ['one-by-id', 'new-lists', 'filter-sort']
@@ -33,13 +32,10 @@ interface Page {
 
 /** All that shows figures of the published run: a test compares them with it. */
 export const pages: readonly Page[] = [
-  { path: 'README.md', textFor: (results, before) => withBlock('README.md', before, readmeBlock(results)) },
-  {
-    path: 'docs/benchmarks.md',
-    textFor: (results, before) => withBlock('docs/benchmarks.md', before, fullBlock(results)),
-  },
+  { path: 'README.md', textFor: (results, before) => withBlock(before, readmeBlock(results)) },
+  { path: 'docs/benchmarks.md', textFor: (results, before) => withBlock(before, fullBlock(results)) },
   { path: PICTURE, textFor: (results) => ratePlot(plotted(results)) },
-  { path: LATENCY_PICTURE, textFor: (results) => latencyPlot(plotted(results)) },
+  { path: 'docs/images/bench-p99.svg', textFor: (results) => latencyPlot(plotted(results)) },
 ]
 
 /** Makes the run of this JSON file the published one. Nothing is written where the run is not fit. @throws NotPublished */
@@ -63,8 +59,8 @@ export function readResults(file: string): Results {
   }
 }
 
-function withBlock(path: string, page: string, block: string): string {
-  if (!BLOCK.test(page)) throw new NotPublished(`${path} must have <!-- bench:begin --> and, after it, <!-- bench:end -->`)
+function withBlock(page: string, block: string): string {
+  if (!BLOCK.test(page)) throw new NotPublished('a page must have <!-- bench:begin --> and, after it, <!-- bench:end -->')
   return page.replace(BLOCK, (_, begin: string, end: string) => begin + block + end)
 }
 
@@ -142,8 +138,7 @@ ${machine.memoryGb} GB, ${machine.os}. [All figures as JSON](${link}).
 
 /** `void`: its figures do not count. */
 function cellOf(row: Row | undefined): string {
-  if (!row) return '–'
-  return row.void === null ? rateText(row) : 'void'
+  return row ? (row.void === null ? rateText(row) : 'void') : '–'
 }
 
 function markdown(heads: readonly string[], lines: readonly (readonly string[])[]): string {

@@ -64,17 +64,12 @@ interface Answer {
   readonly body: unknown
 }
 
-/** The result of the reference's SQL. */
-interface Stored {
-  readonly rows: readonly Row[]
-  /** Null for a path with an id. */
-  readonly total: string | null
-}
+/** The result of the reference's SQL; `total` is null for a path with an id. */
+type Stored = Pick<Answer, 'total'> & { readonly rows: readonly Row[] }
 
 async function readStored(sql: postgres.Sql, { rows, total }: Reference): Promise<Stored> {
-  const found = await sql.unsafe<Row[]>(rows)
   const [counted] = total === null ? [] : await sql.unsafe<{ count: string }[]>(total)
-  return { rows: found, total: counted?.count ?? null }
+  return { rows: await sql.unsafe<Row[]>(rows), total: counted?.count ?? null }
 }
 
 /** Describes the first difference between the answer and the reference; null: there is none. */

@@ -1,18 +1,15 @@
 /** What one run has measured. A file in `bench/results/` is one of these as JSON. */
 export interface Results {
-  /** ISO 8601, UTC. */
   readonly date: string
   readonly command: string
   /** Of the source; with `+` behind it where the checkout had changes. */
   readonly commit: string
   readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryGb: number; readonly os: string }
-  /** By program or package. */
   readonly versions: Readonly<Record<string, string>>
   readonly seconds: number
   readonly rounds: number
   readonly connections: number
   readonly workers: number
-  /** Of all random values; `--seed` repeats them. */
   readonly seed: number
   readonly rows: { readonly absences: number; readonly employees: number; readonly companies: number }
   readonly curves: readonly Curve[]
@@ -58,18 +55,9 @@ export interface Curve {
   readonly series: readonly { readonly label: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
 }
 
-/** The results as JSON, a line for each target. */
-export function writeJson({ scenarios, ...head }: Results): string {
-  const all = scenarios.map(({ targets, ...named }) => {
-    const lines = targets.map((target) => JSON.stringify(target)).join(',\n')
-    return `${openOf(named, 'targets')}\n${lines}\n]}`
-  })
-  return `${openOf(head, 'scenarios')}\n${all.join(',\n')}\n]}\n`
-}
-
-/** The object without its end, and the beginning of one more member, an array. */
-function openOf(object: object, array: string): string {
-  return `${JSON.stringify(object).slice(0, -1)},"${array}":[`
+/** Writes the results as JSON. */
+export function writeJson(results: Results): string {
+  return `${JSON.stringify(results)}\n`
 }
 
 /** The middle of the values; of an even number, between the two in the middle. NaN for none. */

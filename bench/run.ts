@@ -2,17 +2,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DataDirInUse } from '../src/postgres/embedded.ts'
-import { checkBench, openTargets, startBench, warmUp } from './bench.ts'
+import { checkBench, openTargets, startBench } from './bench.ts'
 import { Ending, status, stopChildren } from './children.ts'
 import { measureCurves } from './curves.ts'
-import { rowsFor } from './data/rows.ts'
+import { rowsFor } from './data.ts'
 import { type Database, openCluster } from './database.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
 import { readOptions, WRONG_USAGE } from './options.ts'
 import { type Peer, peerNames } from './peers.ts'
 import { NotPublished, publish } from './publish.ts'
 import { writePage } from './report/page.ts'
-import { formatHead, formatScenario } from './report/table.ts'
+import { formatHead, formatScenario } from './report/summary.ts'
 import { type Results, type ScenarioResult, writeJson } from './results.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { runScenario } from './suite.ts'
@@ -45,8 +45,6 @@ async function run(scenarios: readonly Scenario[]) {
   const head = await describeRun(bench.database, bench.peers)
   status('checking answers')
   await checkBench(bench, scenarios)
-  status('warming up')
-  await warmUp(bench, scenarios, options)
   const measured = await measureAll(scenarios, (scenario) => openTargets(bench, scenario))
   await bench.stop()
   const curves = options.curves ? await measureCurves(cluster, options, ending, measured) : []

@@ -1,5 +1,5 @@
 import { suggest } from '../src/model/nearest.ts'
-import type { Rows } from './data/rows.ts'
+import type { Rows } from './data.ts'
 
 /** A kind of request. */
 export interface Operation {
@@ -45,91 +45,54 @@ const byMonth = 'groupBy=Type,month(Start)&sum=Period.Days'
 const byEmployee = 'groupBy=EmployeeId&sum=Period.Days&sort=-sum(Period.Days)'
 const latest = 'Status=Approved&sort=-Start'
 const newLatest = `Status=Approved&${range}&sort=-Start`
-const pagesOfNew = (absences: number) => pagesOf((0.9 * PART_OF_STATUS * absences * NEW_DAYS) / DAYS_OF_ALL)
 
-const get = (path: string): Operation[] => [{ method: 'GET', path, status: 200 }]
-const pagesOf = (count: number) => Math.max(1, Math.floor(count / PAGE_SIZE))
+const oneStatus = 'absences of one status'
+const newStatus = `${oneStatus} that begin within ${NEW_DAYS} days`
+const whileWriting = 'the latest first, while the status of 100 absences is changed a second'
+const monthTitle = 'four fifths of all absences by type and month, with the sum of their days'
+const employeeTitle = 'four fifths of all absences by employee, sorted by the sum of their days'
+const renameTitle = 'change the name of a random company, of which about five employees have a copy'
+
+const get = (name: string, title: string, path: string, more: Partial<Scenario> = {}): Scenario => {
+  return { name, title, operations: [{ method: 'GET', path, status: 200 }], ...more }
+}
+const getNew = (name: string, title: string, path: string, more: Partial<Scenario> = {}) =>
+  get(name, `never asked before: ${title}`, path, { isNew: true, ...more })
 const patches = (path: string, bodies: readonly unknown[]): Operation[] =>
   bodies.map((body) => ({ method: 'PATCH', path, body: JSON.stringify(body), status: 200 }))
 
 /** A scenario is one entry. Every random value stands in the path or is a whole value of the body. */
 function allFor({ absences, companies }: Rows): readonly Scenario[] {
   const company = `/Companies/{1..${companies}}`
+  const newPages = Math.max(1, Math.floor((0.9 * PART_OF_STATUS * absences * NEW_DAYS) / DAYS_OF_ALL / PAGE_SIZE))
+  const pages = `/Absences?${newLatest}&page={1..${newPages}}`
+  const conditions = `Period.Hours=%3E%3D16&Type=Holiday&${range}&sort=Start`
+  const body = '{"Name":"Bench","Enabled":true}'
+  const names = patches(company, [{ Name: 'Bench' }, { Name: 'Bench and Sons' }])
+  const enabled = patches(company, [{ Enabled: true }, { Enabled: false }])
   // Into the lists of the approved and out of them.
   const changes = patches(`/Absences/{1..${absences}}`, [{ Status: 'Approved' }, { Status: 'Requested' }])
   const background = { operations: changes, rate: WRITES_PER_SECOND }
   return [
-    { name: 'one-by-id', title: 'one absence by a random id', operations: get(`/Absences/{1..${absences}}`) },
-    { name: 'first-page', title: 'first page of all absences', operations: get('/Absences') },
-    { name: 'filter-sort', title: 'absences of one status, the latest first', operations: get(`/Absences?${latest}`) },
-    {
-      name: 'new-lists',
-      title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first`,
-      isNew: true,
-      operations: get(`/Absences?${newLatest}`),
-    },
-    {
-      name: 'new-lists-random-pages',
-      title: `never asked before: a random page, by its number, of absences of one status that begin within ${NEW_DAYS} days, the latest first`,
-      isNew: true,
-      operations: get(`/Absences?${newLatest}&page={1..${pagesOfNew(absences)}}`),
-    },
-    {
-      name: 'new-conditions',
-      title: `never asked before: holidays of 16 hours or more that begin within ${NEW_DAYS} days, sorted by start`,
-      isNew: true,
-      operations: get(`/Absences?Period.Hours=%3E%3D16&Type=Holiday&${range}&sort=Start`),
-    },
-    {
-      name: 'new-lists-under-writes',
-      title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first, while the status of 100 absences is changed a second`,
-      isNew: true,
-      operations: get(`/Absences?${newLatest}`),
-      background,
-    },
-    {
-      name: 'summaries-month',
-      title: 'never asked before: four fifths of all absences by type and month, with the sum of their days',
-      isNew: true,
-      operations: get(`/Absences/Summary?${longRange}&${byMonth}`),
-    },
-    {
-      name: 'summaries-employee',
-      title: 'never asked before: four fifths of all absences by employee, sorted by the sum of their days',
-      isNew: true,
-      operations: get(`/Absences/Summary?${longRange}&${byEmployee}`),
-    },
-    {
-      name: 'summaries-again',
-      title: 'asked again: four fifths of all absences by type and month, with the sum of their days',
-      operations: get(`/Absences/Summary?${sameRange}&${byMonth}`),
-    },
-    {
-      name: 'page-20000-sorted',
-      title: 'page 20,000 by number, sorted by start',
-      operations: get(`/Absences?sort=Start&page=${DEEP_PAGE}`),
-    },
-    {
-      name: 'lists-under-writes',
-      title: 'absences of one status, the latest first, while the status of 100 absences is changed a second',
-      operations: get(`/Absences?${latest}`),
-      background,
-    },
-    {
-      name: 'create',
-      title: 'create a company',
-      operations: [{ method: 'POST', path: '/Companies', body: '{"Name":"Bench","Enabled":true}', status: 201 }],
-    },
-    {
-      name: 'patch',
-      title: 'change a random company',
-      operations: patches(company, [{ Enabled: true }, { Enabled: false }]),
-    },
-    {
-      name: 'rename',
-      title: 'change the name of a random company, of which about five employees have a copy',
-      operations: patches(company, [{ Name: 'Bench' }, { Name: 'Bench and Sons' }]),
-    },
+    get('one-by-id', 'one absence by a random id', `/Absences/{1..${absences}}`),
+    get('first-page', 'first page of all absences', '/Absences'),
+    get('filter-sort', `${oneStatus}, the latest first`, `/Absences?${latest}`),
+    getNew('new-lists', `${newStatus}, the latest first`, `/Absences?${newLatest}`),
+    getNew('new-lists-random-pages', `a random page, by its number, of ${newStatus}, the latest first`, pages),
+    getNew(
+      'new-conditions',
+      'holidays of 16 hours or more that begin within 60 days, sorted by start',
+      `/Absences?${conditions}`,
+    ),
+    getNew('new-lists-under-writes', `${newStatus}, ${whileWriting}`, `/Absences?${newLatest}`, { background }),
+    getNew('summaries-month', monthTitle, `/Absences/Summary?${longRange}&${byMonth}`),
+    getNew('summaries-employee', employeeTitle, `/Absences/Summary?${longRange}&${byEmployee}`),
+    get('summaries-again', `asked again: ${monthTitle}`, `/Absences/Summary?${sameRange}&${byMonth}`),
+    get('page-20000-sorted', 'page 20,000 by number, sorted by start', `/Absences?sort=Start&page=${DEEP_PAGE}`),
+    get('lists-under-writes', `${oneStatus}, ${whileWriting}`, `/Absences?${latest}`, { background }),
+    { name: 'create', title: 'create a company', operations: [{ method: 'POST', path: '/Companies', body, status: 201 }] },
+    { name: 'patch', title: 'change a random company', operations: enabled },
+    { name: 'rename', title: renameTitle, operations: names },
   ]
 }
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { memoryFolderOf } from '../src/os/folder.ts'
 import { startAndWait } from './children.ts'
 
-export interface Server {
+interface Server {
   /** Without a slash at the end. */
   readonly url: string
-  /** Of the supervisor, whose children are the workers. */
+  /** The supervisor's. */
   readonly pid: number
   /** The key, for every request. */
   readonly headers: Readonly<Record<string, string>>
@@ -16,8 +16,8 @@ export interface Server {
 
 interface Options {
   readonly databaseUrl: string
-  /** Null: the product's own number, one for each processor. */
-  readonly workers?: number | null
+  /** Default: one for each processor. */
+  readonly workers?: number
   /** The checkout whose source runs; default: this one. */
   readonly root?: string
   /** False: lists come from the database. Default: true. */
@@ -43,15 +43,14 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({ databaseUrl, workers = null, root = ROOT, hasMemory = true }: Options): Promise<Server> {
+export async function startServer({ databaseUrl, workers, root = ROOT, hasMemory = true }: Options): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
-  const launcher = { ROSTER_LAUNCHER: String(process.pid) }
-  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(hasMemory ? {} : { MEMORY_MB: '0' }) }
-  const environment = { ...SETTINGS, ...launcher, ...own }
+  const own = { ROSTER_LAUNCHER: String(process.pid), DATABASE_URL: databaseUrl, DATA_DIR: dataDir }
+  const chosen = { ...(hasMemory ? {} : { MEMORY_MB: '0' }), ...(workers ? { WORKERS: String(workers) } : {}) }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,
-    environment: workers === null ? environment : { ...environment, WORKERS: String(workers) },
+    environment: { ...SETTINGS, ...own, ...chosen },
   }).catch((error) => {
     removeAll(dataDir)
     throw error

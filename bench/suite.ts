@@ -1,7 +1,7 @@
-import { faultOf, sampleOf } from './load.ts'
+import { faultOf, type Round, sampleOf } from './load.ts'
 import type { ScenarioResult, TargetResult } from './results.ts'
 import { isWriting, type Scenario } from './scenarios.ts'
-import type { Measured, Round, Target } from './targets.ts'
+import type { Measured, Target } from './targets.ts'
 
 export interface Plan {
   readonly connections: number
@@ -9,7 +9,6 @@ export interface Plan {
   readonly rounds: number
   /** Seed of the random values. Default: 0. */
   readonly seed?: number
-  /** Called before each round of a target. */
   onRound?(target: string, round: number): void
 }
 
@@ -17,7 +16,7 @@ export interface Plan {
  * Longest lead-in of a first round, in which statements are prepared and code is compiled, and of each round of new requests:
  * a table may have to be loaded, and a program that rests while others have their turn gives its compiled code up.
  */
-const WARM_SECONDS_MAX = 1
+const WARM_SECONDS_MAX = 3
 const READING_SECONDS_MAX = 6
 const READING_OF_ROUND = 2.4
 const LEAD_IN_SECONDS = 0.15
@@ -25,7 +24,7 @@ const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000
 
 /** Returns the seed of one round of a scenario: another one for each round and each scenario, so that no new list comes twice. */
-export function seedOf(seed: number, name: string, round: number): number {
+function seedOf(seed: number, name: string, round: number): number {
   return ((seed + Bun.hash.crc32(name)) % SEEDS) * ROUNDS_MAX + round
 }
 
@@ -48,7 +47,7 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
 
 function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number): number {
   if (isNew) return Math.min(READING_SECONDS_MAX, READING_OF_ROUND * seconds)
-  return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
+  return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
 }
 
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {
@@ -61,9 +60,7 @@ async function addRound(result: TargetResult, target: Target, round: Round, numb
   }
 }
 
-function reasonOf({ load, background }: Measured, round: number): string | null {
-  const fault = faultOf(load)
-  if (fault) return `round ${round}: ${fault}`
-  const beside = background && faultOf(background)
-  return beside ? `round ${round}, beside the load: ${beside}` : null
+function reasonOf({ load, fault }: Measured, round: number): string | null {
+  const reason = faultOf(load) ?? (fault && `beside the load: ${fault}`)
+  return reason && `round ${round}: ${reason}`
 }

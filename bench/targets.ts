@@ -1,7 +1,8 @@
 import { cpuUsBetween, largestRssMb, readCpu } from './cpu.ts'
-import { restore } from './data/restore.ts'
+import { restore } from './data.ts'
 import type { Cluster, Database } from './database.ts'
-import { type Cost, type Load, mergeLoads, runLoad } from './load.ts'
+import { type DrawnRequest, requestSource } from './load/requests.mjs'
+import { type Cost, type Load, mergeLoads, type Round, runLoad } from './load.ts'
 import type { Scenario } from './scenarios.ts'
 import { startServer } from './server.ts'
 
@@ -27,24 +28,15 @@ export interface Target {
   stop(): Promise<void>
 }
 
-export interface Round {
-  readonly connections: number
-  readonly seconds: number
-  /** Time before the seconds that count. */
-  readonly leadInSeconds: number
-  readonly seed: number
-}
-
 export interface Measured {
   readonly load: Load
-  /** Load beside it, if the scenario has one. */
-  readonly background: Load | null
+  /** Why the requests of the background do not count; null: they do. */
+  readonly fault: string | null
   readonly cost: Cost
 }
 
-const CONNECTIONS_OF_BACKGROUND = 4
-/** The background begins with the load, and must not end before it. */
-const BACKGROUND_LONGER_SECONDS = 0.5
+/** Running requests of the background at once. */
+const BACKGROUND_MAX = 4
 
 /** The load, translated for a target. */
 export type Asked = Pick<Scenario, 'operations' | 'background'>
@@ -108,13 +100,39 @@ async function measureHttp(
     const seed = round.seed * urls.length + index
     return runLoad({ ...round, url, headers, operations, connections, seed, ...(index === 0 ? { onBegin, onEnd } : {}) })
   })
-  const beside = background && {
-    ...{ ...round, ...background, headers, url: urls[0] as string, connections: CONNECTIONS_OF_BACKGROUND },
-    seconds: round.seconds + round.leadInSeconds + BACKGROUND_LONGER_SECONDS,
-    leadInSeconds: 0,
-  }
-  const [other, ...all] = await Promise.all([beside ? runLoad(beside) : null, ...loads])
+  const stop = background && runBackground(background, urls[0] as string, headers, round.seed)
+  const all = await Promise.all(loads)
+  const fault = stop ? await stop() : null
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
   const cost = { serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
-  return { load: mergeLoads(all as Load[]), background: other, cost }
+  return { load: mergeLoads(all), fault, cost }
+}
+
+/** Sends requests at an even rate. Returns a function that ends it and says why they do not count. */
+function runBackground(
+  { operations, rate }: NonNullable<Asked['background']>,
+  url: string,
+  headers: HttpTarget['headers'],
+  seed: number,
+): () => Promise<string | null> {
+  const draw = requestSource(operations, seed)
+  const running = new Set<Promise<void>>()
+  let fault: string | null = null
+  const send = async () => {
+    const [{ path, headers: own, status, ...init }] = draw(1) as [DrawnRequest]
+    const answer = await fetch(url + path, { ...init, headers: { ...headers, ...own } })
+    await answer.arrayBuffer()
+    if (answer.status !== status) fault ??= `${answer.status} instead of ${status}`
+  }
+  const timer = setInterval(() => {
+    if (running.size >= BACKGROUND_MAX) return
+    const sent = send().catch((error) => void (fault ??= error.message))
+    running.add(sent)
+    sent.finally(() => running.delete(sent))
+  }, 1_000 / rate)
+  return async () => {
+    clearInterval(timer)
+    await Promise.all(running)
+    return fault
+  }
 }

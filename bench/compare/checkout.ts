@@ -5,12 +5,11 @@ import { join } from 'node:path'
 /** The files of a commit in a folder of their own, ready to run. */
 export interface Checkout {
   readonly root: string
-  /** Its short hash. */
   readonly commit: string
   remove(): void
 }
 
-/** What was asked for cannot be had; the message is for who asked. */
+/** The commit cannot be had. */
 export class CheckoutError extends Error {}
 
 /**
@@ -19,7 +18,9 @@ export class CheckoutError extends Error {}
  * @throws CheckoutError
  */
 export function checkOut(root: string, ref: string): Checkout {
-  const commit = commitOf(root, ref)
+  const commit = run(['git', 'rev-parse', '--verify', '--short', '--end-of-options', `${ref}^{commit}`], root)
+    .toString()
+    .trim()
   const folder = mkdtempSync(join(tmpdir(), 'roster-compare-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
@@ -32,15 +33,6 @@ export function checkOut(root: string, ref: string): Checkout {
   }
 }
 
-function commitOf(root: string, ref: string): string {
-  const git = ['git', 'rev-parse', '--verify', '--quiet', '--short', '--end-of-options', `${ref}^{commit}`]
-  try {
-    return new TextDecoder().decode(run(git, root)).trim()
-  } catch {
-    throw new CheckoutError(`there is no commit ${ref} in ${root}; one that a remote has must be fetched first`)
-  }
-}
-
 function provideDependencies(root: string, folder: string) {
   const lock = (from: string) => readFileSync(join(from, 'package-lock.json'), 'utf8')
   if (lock(root) === lock(folder)) return symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
@@ -48,8 +40,8 @@ function provideDependencies(root: string, folder: string) {
   run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], folder)
 }
 
-function run(command: string[], cwd: string, stdin?: Uint8Array): Uint8Array {
+function run(command: string[], cwd: string, stdin?: Buffer): Buffer {
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, ...(stdin ? { stdin } : {}) })
   if (exitCode === 0) return stdout
-  throw new CheckoutError(`${command.slice(0, 2).join(' ')} ended with ${exitCode}: ${new TextDecoder().decode(stderr).trim()}`)
+  throw new CheckoutError(`${command.slice(0, 2).join(' ')} ended with ${exitCode}: ${stderr.toString().trim()}`)
 }

@@ -4,10 +4,8 @@ import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { isRandom, requestSource } from './requests.mjs'
 
-/** Drawn before the load begins, over all clients; a short load needs fewer. */
-const REQUESTS_PER_SECOND = 8_192
-const REQUESTS_MAX = 32_768
-/** Drawn by a client that has used its own up. Little at once, since meanwhile nothing is sent. */
+/** Requests that a client draws before the load begins, and when it has used them up: few, since meanwhile nothing is sent. */
+const REQUESTS_FIRST = 1_024
 const REQUESTS_MORE = 64
 /** No query of the server's takes longer. */
 const ANSWERS_MS_MAX = 5_000
@@ -31,22 +29,12 @@ load.on('reqError', () => counting && counts.errors++)
 load.on('start', () => setTimeout(begin, job.leadInSeconds * 1_000))
 
 function setupClient(client) {
-  const { connections, operations, rate, seed } = job
+  const { operations, seed } = job
   const draw = requestSource(operations, seed * 1_000 + clients.length)
-  client.setRequests(draw(requestsOfClient(job)))
-  if (isVaried(operations)) drawMore(client, draw)
-  if (rate !== null) pace(client, (connections / rate) * 1_000, (clients.length / rate) * 1_000)
+  const isVaried = operations.length > 1 || isRandom(operations[0])
+  client.setRequests(draw(isVaried ? REQUESTS_FIRST : 1))
+  if (isVaried) drawMore(client, draw)
   clients.push(client)
-}
-
-function requestsOfClient({ connections, operations, rate, leadInSeconds, seconds }) {
-  if (!isVaried(operations)) return 1
-  const needed = (leadInSeconds + seconds) * (rate ?? REQUESTS_PER_SECOND)
-  return Math.ceil(Math.min(REQUESTS_MAX, needed) / connections)
-}
-
-function isVaried(operations) {
-  return operations.length > 1 || isRandom(operations[0])
 }
 
 /** No request comes twice because of a load that lasts: a list that was not asked before must stay one. */
@@ -72,7 +60,7 @@ function count(client, status, _bytes, ms) {
     const kind = `${status} instead of ${expected}`
     counts.unexpected[kind] = (counts.unexpected[kind] ?? 0) + 1
   }
-  const us = Math.max((ms + (client.waitedMs ?? 0)) * 1_000, 1)
+  const us = Math.max(ms * 1_000, 1)
   const bucket = Math.floor(Math.log(us) / Math.log(job.bucketGrowth))
   counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1
 }
@@ -101,26 +89,4 @@ async function finish(seconds) {
   while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, 5))
   console.log(JSON.stringify({ ...counts, seconds }))
   process.exit(0)
-}
-
-/**
- * Makes a client of autocannon send at even intervals: autocannon's own rates send each second's requests in one burst.
- * A request that is due while the one before is unanswered waits, and `client.waitedMs` counts towards its latency.
- */
-function pace(client, intervalMs, offsetMs) {
-  const send = client._doRequest
-  let dueMs = performance.now() + offsetMs
-  let timer
-  client.waitedMs = 0
-  const sendNow = (waitedMs) => {
-    client.waitedMs = waitedMs
-    dueMs += intervalMs
-    send.call(client)
-  }
-  client._doRequest = () => {
-    clearTimeout(timer)
-    const leftMs = dueMs - performance.now()
-    if (leftMs <= 0) sendNow(-leftMs)
-    else timer = setTimeout(sendNow, leftMs, 0)
-  }
 }

@@ -6,7 +6,12 @@ export type DrawRange = { readonly low: number; readonly high: number } & (
   | { readonly kind: 'instant' | 'later' }
 )
 
-export function requestSource(operations: readonly Operation[], seed: number): (count: number) => Pick<Operation, 'path'>[]
+/** A request of autocannon, and the status that it must be answered with. */
+export interface DrawnRequest extends Operation {
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export function requestSource(operations: readonly Operation[], seed: number): (count: number) => DrawnRequest[]
 
 export function rangesOf(text: string): DrawRange[]
 

@@ -1,7 +1,7 @@
 // Fastify and node-postgres as a good Node team writes it: response schemas, named prepared statements, no logger.
 import Fastify from 'fastify'
 import pg from 'pg'
-import { BadRequest, parseList, parseSummary } from './list.mjs'
+import { BadRequest, parseList, parseSummary, periodOf, presentGroup } from './list.mjs'
 import { runProcesses } from './processes.mjs'
 
 const INT8 = 20
@@ -60,12 +60,14 @@ const SCHEMAS = {
   },
 }
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } }
+const bodyOf = (properties) => ({ type: 'object', additionalProperties: false, properties })
+const shortText = { type: 'string', nullable: true, maxLength: 100 }
 const BODIES = {
   company: bodyOf({ Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } }),
-  absence: bodyOf({ Status: shortText(), Type: shortText(), Reason: shortText() }),
+  absence: bodyOf({ Status: shortText, Type: shortText, Reason: shortText }),
 }
 
-const present = { company: (row) => row, absence: presentAbsence }
+const present = { company: (row) => row, absence: (row) => Object.assign(row, { period: periodOf(row) }) }
 
 await runProcesses(async (port) => {
   const app = Fastify({ logger: false })
@@ -116,11 +118,6 @@ ${groupBy}${order.length === 0 ? '' : ` order by ${order}`} limit ${pageSize}`
   })
 }
 
-function presentGroup(row, sums) {
-  row.sum = { period: Object.fromEntries(sums.map((key) => [key, row[`sum_${key}`]])) }
-  return row
-}
-
 function addCreate(app) {
   const response = SCHEMAS.company
   const create = named(`insert into company (name, enabled) values ($1, $2) returning ${SELECTED.company}`)
@@ -138,14 +135,6 @@ function addUpdate(app, path, table) {
     const { rows } = await pool.query(updateOf(table, request.params.id, request.body))
     return rows.length === 0 ? reply.callNotFound() : present[table](rows[0])
   })
-}
-
-function bodyOf(properties) {
-  return { type: 'object', additionalProperties: false, properties }
-}
-
-function shortText() {
-  return { type: 'string', nullable: true, maxLength: 100 }
 }
 
 /** The page and the total in one statement; past the last page there is no row to carry the total. */
@@ -176,13 +165,6 @@ function updateOf(table, id, body) {
   const sets = Object.entries(body).map(([key, value]) => `${key.toLowerCase()} = $${values.push(value)}`)
   if (sets.length === 0) throw new BadRequest('nothing to change')
   return { ...named(`update ${table} set ${sets.join(', ')} where id = $1 returning ${SELECTED[table]}`), values }
-}
-
-/** An object without a value in any part is null. */
-function presentAbsence(row) {
-  const { prefered, days, hours } = row
-  row.period = prefered === null && days === null && hours === null ? null : { prefered, days, hours }
-  return row
 }
 
 function selected(table) {

@@ -4,7 +4,7 @@ import { bigint, boolean, customType, numeric, pgTable, text } from 'drizzle-orm
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { Hono } from 'hono'
 import postgres from 'postgres'
-import { BadRequest, parseList, parseSummary } from './list.mjs'
+import { BadRequest, parseList, parseSummary, periodOf, presentGroup } from './list.mjs'
 import { runBunProcesses } from './processes.mjs'
 
 const instant = customType({
@@ -100,12 +100,6 @@ function summaryQuery({ filters, groups, sums, sorts, pageSize }) {
     .limit(pageSize)
 }
 
-function presentGroup(row, sums) {
-  row.sum = { period: Object.fromEntries(sums.map((key) => [key, row[`sum_${key}`]])) }
-  for (const key of sums) delete row[`sum_${key}`]
-  return row
-}
-
 function addCreate() {
   const row = { name: sql.placeholder('name'), enabled: sql.placeholder('enabled') }
   const create = db.insert(company).values(row).returning().prepare('createCompany')
@@ -190,9 +184,8 @@ function prepared(shape, make) {
   return query
 }
 
-/** An object without a value in any part is null. */
 function presentAbsence({ prefered, days, hours, total, ...row }) {
-  row.period = prefered === null && days === null && hours === null ? null : { prefered, days, hours }
+  row.period = periodOf({ prefered, days, hours })
   return row
 }
 

@@ -61,34 +61,18 @@ function addParameter(list, table, name, value) {
  * Reads a query string as `{ filters, groups: [{ key, period }], sums: [key], sorts: [{ column, descending }], pageSize }`.
  * A sort's column is a group or, after these, the count or a sum. Sorts end with the groups. @throws BadRequest
  */
-export function parseSummary(table, { groupBy = '', sum = '', sort = '', PageSize, ...filters }) {
-  const groups = String(groupBy)
-    .split(',')
-    .filter(Boolean)
-    .map((text) => parseGroup(table, text))
-  const sums = String(sum)
-    .split(',')
-    .filter(Boolean)
-    .map((name) => keyOf(table, name))
+export function parseSummary(table, { groupBy, sum, sort, PageSize, ...filters }) {
+  const [keys, properties, definitions] = [groupBy, sum, sort].map((text = '') => String(text).split(',').filter(Boolean))
+  const sums = properties.map((name) => keyOf(table, name))
   const wrong = sums.find((key) => !NUMBERS.includes(key))
   if (wrong) throw new BadRequest(`${wrong} is no number`)
-  const names = [
-    ...String(groupBy).split(','),
-    'count',
-    ...String(sum)
-      .split(',')
-      .map((name) => `sum(${name})`),
-  ]
-  const sorts = String(sort)
-    .split(',')
-    .filter(Boolean)
-    .map((text) => {
-      const column = names.indexOf(text.replace(/^[+\- ]/, ''))
-      if (column < 0) throw new BadRequest(`cannot sort by ${text}`)
-      return { column, descending: text.startsWith('-') }
-    })
-  for (const column of groups.keys())
-    if (!sorts.some((known) => known.column === column)) sorts.push({ column, descending: false })
+  const columns = [...keys, 'count', ...properties.map((name) => `sum(${name})`)]
+  const sorts = [...definitions, ...keys].map((text) => {
+    const column = columns.indexOf(text.replace(/^[+\- ]/, ''))
+    if (column < 0) throw new BadRequest(`cannot sort by ${text}`)
+    return { column, descending: text.startsWith('-') }
+  })
+  const groups = keys.map((text) => parseGroup(table, text))
   return { filters: parseList(table, filters).filters, groups, sums, sorts, pageSize: sizeIn(GROUPS, PageSize) }
 }
 
@@ -116,4 +100,16 @@ function integer(name, value) {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < 1) throw new BadRequest(`${name} must be an integer of 1 or more`)
   return number
+}
+
+/** An object without a value in any part is null. */
+export function periodOf({ prefered, days, hours }) {
+  return prefered === null && days === null && hours === null ? null : { prefered, days, hours }
+}
+
+/** The group, with its sums in an object. */
+export function presentGroup(row, sums) {
+  row.sum = { period: Object.fromEntries(sums.map((key) => [key, row[`sum_${key}`]])) }
+  for (const key of sums) delete row[`sum_${key}`]
+  return row
 }

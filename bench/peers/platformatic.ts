@@ -32,8 +32,7 @@ function update(operation: Operation, { table }: Entity, id: string): Operation 
 
 /** Its update needs a value for each property that is never null. */
 function hasAllNeeded({ body = '' }: Operation, { properties }: Entity): boolean {
-  const needed = properties.filter(({ writable, kind }) => writable && !kind.nullable)
-  return needed.every(({ name }) => body.includes(`"${name}"`))
+  return properties.every(({ name, writable, kind }) => !writable || kind.nullable || body.includes(`"${name}"`))
 }
 
 function translateQuery(entity: Entity, query: string): string | null {

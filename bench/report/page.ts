@@ -1,7 +1,6 @@
 import type { Results, ScenarioResult } from '../results.ts'
-import { type Row, rowsOf } from './summary.ts'
+import { COLUMNS, type Row, rowsOf } from './summary.ts'
 import { dotPlot, linePlot } from './svg.ts'
-import { COLUMNS } from './table.ts'
 
 const STYLE = `body { max-width: 60rem; margin: 1rem auto; padding: 0 1rem; font: 1rem/1.5 sans-serif; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums }

@@ -1,3 +1,4 @@
+import type { Curve } from '../results.ts'
 import { figureText } from './summary.ts'
 
 interface Dot {
@@ -13,17 +14,6 @@ export interface DotPlot {
   readonly groups: readonly { readonly title: string; readonly dots: readonly Dot[] }[]
 }
 
-interface Series {
-  readonly label: string
-  readonly points: readonly (readonly [x: number, y: number])[]
-}
-
-export interface LinePlot {
-  readonly x: string
-  readonly y: string
-  readonly series: readonly Series[]
-}
-
 const WIDTH = 720
 const [LEFT, RIGHT] = [170, WIDTH - 90]
 const ROW = 20
@@ -31,13 +21,10 @@ const HEIGHT = 300
 /** Readable on white, in colour and without. */
 const COLOURS = ['#0b6e4f', '#5f6b7a', '#b3541e', '#2f5fb3', '#8a3fa0', '#8a7a00', '#a0303f', '#3f8f8f', '#404040', '#9a6a4a']
 
-/** A dot for the median of each, with a line from the least to the greatest, on a logarithmic axis. */
+/** Draws a dot for the median of each, with a line from the least to the greatest, on a logarithmic axis. */
 export function dotPlot({ axis, groups }: DotPlot): string {
-  const scale = logarithmic(
-    groups.flatMap(({ dots }) => dots.flatMap(({ least, greatest }) => [least, greatest])),
-    LEFT,
-    RIGHT,
-  )
+  const values = groups.flatMap(({ dots }) => dots.flatMap(({ least, greatest }) => [least, greatest]))
+  const scale = logarithmic(values, LEFT, RIGHT)
   let y = 8
   const parts: string[] = []
   for (const { title, dots } of groups) {
@@ -45,23 +32,19 @@ export function dotPlot({ axis, groups }: DotPlot): string {
     for (const { name, least, middle, greatest } of dots) {
       y += ROW
       const colour = name === 'roster' ? COLOURS[0] : COLOURS[1]
-      const [from, at, to] = [least, middle, greatest].map((value) => scale.place(value)) as [string, string, string]
       parts.push(text(LEFT - 12, y + 4, name, 'text-anchor="end"'))
-      parts.push(`<path stroke="${colour}" stroke-width="2" d="M${from} ${y}H${to}"/>`)
-      parts.push(`<circle fill="${colour}" cx="${at}" cy="${y}" r="5"/>`, text(RIGHT + 12, y + 4, figureText(middle)))
+      parts.push(`<path stroke="${colour}" stroke-width="2" d="M${scale.place(least)} ${y}H${scale.place(greatest)}"/>`)
+      parts.push(`<circle fill="${colour}" cx="${scale.place(middle)}" cy="${y}" r="5"/>`)
+      parts.push(text(RIGHT + 12, y + 4, figureText(middle)))
     }
     y += ROW / 2
   }
-  const grid = scale.ticks.map((tick) => {
-    const at = scale.place(tick)
-    return `<path stroke="#ddd" d="M${at} 12V${y}"/>${text(at, y + 16, tick.toLocaleString('en'), 'text-anchor="middle"')}`
-  })
   const label = text((LEFT + RIGHT) / 2, y + 36, `${axis}, logarithmic`, 'text-anchor="middle"')
-  return svg(y + 44, axis, [...grid, ...parts, label])
+  return svg(y + 44, axis, [...columnsOf(scale, 12, y), ...parts, label])
 }
 
-/** A line for each series, on two logarithmic axes. */
-export function linePlot({ x, y, series }: LinePlot): string {
+/** Draws a line for each series, on two logarithmic axes. */
+export function linePlot({ x, y, series }: Curve): string {
   const points = series.flatMap((one) => one.points)
   const across = logarithmic(
     points.map(([value]) => value),
@@ -73,10 +56,6 @@ export function linePlot({ x, y, series }: LinePlot): string {
     HEIGHT - 40,
     24,
   )
-  const columns = across.ticks.map((tick) => {
-    const at = across.place(tick)
-    return `<path stroke="#ddd" d="M${at} 24V${HEIGHT - 40}"/>${text(at, HEIGHT - 24, tick.toLocaleString('en'), 'text-anchor="middle"')}`
-  })
   const rows = up.ticks.map((tick) => {
     const at = up.place(tick)
     return `<path stroke="#ddd" d="M60 ${at}H${RIGHT}"/>${text(52, Number(at) + 4, tick.toLocaleString('en'), 'text-anchor="end"')}`
@@ -84,12 +63,18 @@ export function linePlot({ x, y, series }: LinePlot): string {
   const lines = series.map(({ label, points }, index) => {
     const colour = COLOURS[index % COLOURS.length]
     const path = points.map(([valueX, valueY]) => `${across.place(valueX)} ${up.place(valueY)}`).join('L')
-    const end = points.at(-1)?.[1] ?? 1
-    const name = text(RIGHT + 6, Number(up.place(end)) + 4, label, `fill="${colour}"`)
+    const name = text(RIGHT + 6, Number(up.place(points.at(-1)?.[1] ?? 1)) + 4, label, `fill="${colour}"`)
     return `<path stroke="${colour}" stroke-width="2" fill="none" d="M${path}"/>${name}`
   })
   const labels = [text(8, 14, y), text((60 + RIGHT) / 2, HEIGHT - 6, x, 'text-anchor="middle"')]
-  return svg(HEIGHT, `${y} by ${x}`, [...columns, ...rows, ...lines, ...labels])
+  return svg(HEIGHT, `${y} by ${x}`, [...columnsOf(across, 24, HEIGHT - 40), ...rows, ...lines, ...labels])
+}
+
+function columnsOf({ place, ticks }: ReturnType<typeof logarithmic>, top: number, bottom: number): string[] {
+  return ticks.map((tick) => {
+    const at = place(tick)
+    return `<path stroke="#ddd" d="M${at} ${top}V${bottom}"/>${text(at, bottom + 16, tick.toLocaleString('en'), 'text-anchor="middle"')}`
+  })
 }
 
 /** From the power of ten at or under the least value to the one at or over the greatest. */

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import absence from '../src/entities/absence.ts'
+import company from '../src/entities/company.ts'
+import employee from '../src/entities/employee.ts'
+import type { Entity } from '../src/model/entity.ts'
+import { MIGRATIONS, readMigrations } from '../src/postgres/migrate.ts'
+import { seed, sharesOf } from '../src/seed/seed.ts'
+
+/** Entities that are referred to come before those that refer. */
+const entities: readonly Entity[] = [company, employee, absence]
+
+/** Number of rows of each table. Ids are 1 to that number. */
+export interface Rows {
+  readonly absences: number
+  readonly employees: number
+  readonly companies: number
+}
+
+const ALL_FOR_AN_ABSENCE = 31 / 25
+
+/** Plans about so many absences, with the employees and companies of `roster seed`: a fifth, and a fifth of these. */
+export function rowsFor(absences: number): Rows {
+  const shares = sharesOf(entities, Math.round(absences * ALL_FOR_AN_ABSENCE))
+  const [companies = 0, employees = 0, made = 0] = shares.map(({ rows }) => rows)
+  return { absences: made, employees, companies }
+}
+
+const SEED = 1
+/** Fixed, so that the lists of the bench have as many rows on any day. */
+const DAYS = { firstDay: '2016-01-01', days: 3_653 }
+const SEED_FOLDER = join(import.meta.dir, '../src/seed')
+
+/**
+ * Indexes that a team would make for the lists and summaries never asked before: in the order of the answer, and with all
+ * columns that are read, so that PostgreSQL reads no rows.
+ */
+const INDEXES_OF_NEW_LISTS = [
+  'absence (status, start, id)',
+  'absence (start, id) include (type, period_hours)',
+  'absence (start) include (type, employee_id, period_days)',
+]
+
+/**
+ * Fills the empty tables of a migrated database by `src/seed`, copies all rows to the schema `bench`, from which `restore`
+ * takes them, and marks the database as loaded.
+ */
+export async function load(url: string, rows: Rows): Promise<void> {
+  await using(url, async (sql) => {
+    // Building an index after its rows is faster than keeping it.
+    const indexes = await sql<{ name: string; definition: string }[]>`
+      select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+      from pg_index
+      where indrelid = any (${entities.map(({ table }) => table)}::regclass[])
+        and not exists (select from pg_constraint where conindid = indexrelid)
+      order by indrelid, indexrelid`
+    for (const { name } of indexes) await sql.unsafe(`drop index ${name}`)
+    const all = rows.absences + rows.employees + rows.companies
+    await seed(sql, entities, { rows: all, seed: SEED, range: DAYS, onRows: () => undefined })
+    for (const { definition } of indexes) await sql.unsafe(definition)
+    await sql`create schema bench`
+    for (const { table } of entities) {
+      const columns = (await columnsOf(sql, table)).join(', ')
+      await sql.unsafe(`create table bench.${table} as select ${columns} from ${table}`)
+      await sql.unsafe(`alter table bench.${table} add primary key (id)`)
+      await sql.unsafe(`vacuum (analyze) bench.${table}`)
+    }
+    await sql`create table bench.loaded (fingerprint text not null)`
+    await mark(sql, rows)
+  })
+}
+
+/** Makes a copy of a loaded database one for peers, without Roster's triggers; `isIndexed`: with indexes for what is never asked before. */
+export async function prepareForPeers(url: string, rows: Rows, isIndexed: boolean): Promise<void> {
+  await using(url, async (sql) => {
+    const triggers = await sql<{ name: string; table: string }[]>`
+      select quote_ident(tgname) as name, tgrelid::regclass::text as table from pg_trigger where tgenabled = 'A' and not tgisinternal`
+    for (const { name, table } of triggers) await sql.unsafe(`drop trigger ${name} on ${table}`)
+    if (!isIndexed) return
+    for (const index of INDEXES_OF_NEW_LISTS) await sql.unsafe(`create index on ${index}`)
+    await sql`vacuum (analyze) absence`
+    await sql`delete from bench.loaded`
+    await mark(sql, rows)
+  })
+}
+
+/** Tells whether the database was loaded to its end with these rows, by today's migrations and code. */
+export async function isLoaded(url: string, rows: Rows): Promise<boolean> {
+  return using(url, async (sql) => {
+    const [there] = await sql`select to_regclass('bench.loaded') is not null as yes`
+    const [loaded] = there?.yes ? await sql`select fingerprint from bench.loaded` : []
+    return loaded?.fingerprint === fingerprintOf(rows)
+  })
+}
+
+/**
+ * Undoes what was written since the rows were loaded or restored: rows added and changed, names copied from them, the ids
+ * given. Clients may stay connected, and must not write meanwhile.
+ */
+export async function restore(url: string, rows: Rows): Promise<void> {
+  await using(url, async (sql) => {
+    const touched = await sql.begin(async (transaction) => {
+      // Nor are changes recorded.
+      await transaction`set local application_name = 'roster bench'`
+      const changed: string[] = []
+      for (const [index, count] of [rows.companies, rows.employees, rows.absences].entries()) {
+        const { table } = entities[index] as (typeof entities)[number]
+        if ((await restoreTable(transaction, table, count)) > 0) changed.push(table)
+      }
+      return changed
+    })
+    if (touched.length === 0) return
+    for (const table of touched) await sql`vacuum (analyze) ${sql(table)}`
+    // Restored rows have a later transaction than the mark.
+    await sql`update bench.loaded set fingerprint = fingerprint`
+    await sql`checkpoint`
+  })
+}
+
+/** Returns how many rows were set back. */
+async function restoreTable(sql: postgres.TransactionSql, table: string, count: number): Promise<number> {
+  const added = await sql`delete from ${sql(table)} where id > ${count}`
+  const columns = (await columnsOf(sql, table)).slice(1)
+  const loaded = columns.map((column) => `loaded.${column}`)
+  const changed = await sql.unsafe(`
+    update ${table} as now set (${columns}) = row (${loaded}) from bench.${table} as loaded
+    where loaded.id = now.id and age(now.xmin) < (select age(xmin) from bench.loaded)
+      and row (${columns.map((column) => `now.${column}`)}) is distinct from row (${loaded})`)
+  await sql`select setval(pg_get_serial_sequence(${table}, 'id'), ${count})`
+  return added.count + changed.count
+}
+
+/** Lists the columns that are written, the id first: generated ones are not among them. */
+async function columnsOf(sql: postgres.ISql, table: string): Promise<string[]> {
+  const columns = await sql<{ name: string }[]>`
+    select quote_ident(attname) as name from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+    order by attname <> 'id', attnum`
+  return columns.map(({ name }) => name)
+}
+
+/** The mark has a later transaction than all rows, and an earlier one than what is written from now on. */
+async function mark(sql: postgres.Sql, rows: Rows) {
+  await sql`insert into bench.loaded values (${fingerprintOf(rows)})`
+  // What is written out here, the shutdown and the first scenario need not write.
+  await sql`checkpoint`
+}
+
+function fingerprintOf(rows: Rows): string {
+  const hash = createHash('sha256').update(JSON.stringify(rows))
+  for (const { checksum } of readMigrations(MIGRATIONS)) hash.update(checksum)
+  for (const file of readdirSync(SEED_FOLDER).sort()) hash.update(readFileSync(join(SEED_FOLDER, file)))
+  hash.update(readFileSync(import.meta.path))
+  return hash.digest('hex')
+}
+
+/** Triggers do not fire: of foreign keys neither, since `src/seed` names rows and copies names as they are. */
+async function using<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const connection = {
+    session_replication_role: 'replica',
+    synchronous_commit: 'off',
+    maintenance_work_mem: '256MB',
+    // Parallel workers would need shared memory, which containers have little of. The driver leaves out a number of 0.
+    max_parallel_maintenance_workers: '0',
+  }
+  const sql = postgres(url, { max: 1, onnotice: () => undefined, connection: connection as object })
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end()
+  }
+}
