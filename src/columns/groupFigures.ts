@@ -42,6 +42,11 @@ export class ValueCounts implements FigureValues {
   readonly sortValues = [(group: number) => this.counts[group] as number]
 }
 
+/** Counts rows by group. */
+export function countRows(counts: Int32Array, groups: Int32Array, count: number): void {
+  for (let at = 0; at < count; at++) (counts[groups[at] as number] as number)++
+}
+
 /** A float plus this number, minus it, is the float rounded to an integer, up to 2^51. */
 const ROUNDING = 1.5 * 2 ** 52
 
@@ -55,6 +60,8 @@ export class Sums implements FigureValues {
   private rests = new Float64Array(0)
   /** No rest is further from 0. */
   private reach = 0
+  /** Rows by group. */
+  counts = new Int32Array(0)
   private readonly units: number
 
   /** `scale`: digits behind the point. */
@@ -74,26 +81,35 @@ export class Sums implements FigureValues {
   grow(size: number): void {
     const { length } = this.rests
     this.wholes = widened(this.wholes, size)
+    this.counts = widened(this.counts, size)
     this.rests = widened(this.rests, size).fill(-0, length)
   }
 
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
     const greatest = Math.max(Math.abs(segment.leastOf(this.column)), Math.abs(segment.greatestOf(this.column)))
     // No row has a value.
-    if (greatest === Infinity) return
+    if (greatest === Infinity) {
+      countRows(this.counts, groups, count)
+      return
+    }
     const isSmall = count * greatest * this.units < REACH_MAX / 8
     this.makeRoom(count * this.units * (isSmall ? greatest : 1))
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
     if (isSmall) this.addUnits(codes, count, groups)
-    else this.addParts(codes, count, groups)
+    else {
+      countRows(this.counts, groups, count)
+      this.addParts(codes, count, groups)
+    }
   }
 
+  /** Counts the rows, too: groups that are many lie far apart in memory, and so are fetched once. */
   private addUnits(codes: Float64Array, count: number, groups: Int32Array) {
-    const { rests, units } = this
+    const { rests, units, counts } = this
     for (let at = 0; at < count; at++) {
       const code = codes[at] as number
-      if (Number.isNaN(code)) continue
       const group = groups[at] as number
+      ;(counts[group] as number)++
+      if (Number.isNaN(code)) continue
       rests[group] = (rests[group] as number) + (code * units + ROUNDING - ROUNDING)
     }
   }

@@ -22,18 +22,20 @@ export function* groupsInOrder(
   if (from >= to) return new Int32Array(0)
   if (groups.length <= SORTED_MAX || keys.length === 0) return sorted(groups, keys).subarray(from, to)
   const [key, ...rest] = keys as [SortKey, ...SortKey[]]
-  const ends = divide(groups, key)
+  const values = valuesOf(groups, key)
   yield
-  if (ends === null) return yield* groupsInOrder(groups, rest, from, to)
+  const buckets = bucketsOf(values, key.isDescending)
+  if (buckets === null) return yield* groupsInOrder(groups, rest, from, to)
+  const { near, begin, ends } = nearBuckets(groups, buckets, from, to)
+  yield
   const found = new Int32Array(to - from)
-  for (let bucket = 0, begin = 0; bucket < ends.length && begin < to; bucket++) {
-    const end = ends[bucket] as number
-    if (end > from && end > begin) {
-      const own = [Math.max(from - begin, 0), Math.min(to, end) - begin] as const
-      found.set(yield* groupsInOrder(groups.subarray(begin, end), keys, ...own), begin + own[0] - from)
-      yield
-    }
-    begin = end
+  let start = begin
+  for (const end of ends) {
+    const own = [Math.max(from - start, 0), Math.min(to, end) - start] as const
+    const inBucket = near.subarray(start - begin, end - begin)
+    found.set(yield* groupsInOrder(inBucket, keys, ...own), start + own[0] - from)
+    yield
+    start = end
   }
   return found
 }
@@ -63,37 +65,46 @@ function compare(one: number, other: number): number {
   return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
 }
 
-/** Puts the groups in the order of their buckets. Returns the end of each bucket; null: all have the same value. */
-function divide(groups: Int32Array, key: SortKey): Int32Array | null {
-  const { isDescending } = key
-  const values = valuesOf(groups, key)
+/** The bucket of each value; null: all are the same. */
+function bucketsOf(values: Float64Array, isDescending: boolean): Int16Array | null {
   let [least, greatest, nones] = [Infinity, -Infinity, 0]
-  for (let at = 0; at < groups.length; at++) {
+  for (let at = 0; at < values.length; at++) {
     const value = values[at] as number
     if (value < least) least = value
     if (value > greatest) greatest = value
     if (Number.isNaN(value)) nones++
   }
-  if (nones === groups.length || (nones === 0 && least === greatest)) return null
+  if (nones === values.length || (nones === 0 && least === greatest)) return null
   // Monotonic, if not exact: a greater value is never in a bucket before that of a lesser one.
   const scale = greatest > least ? (BUCKETS - 1) / (greatest - least) : 0
-  const bucketOf = (value: number) => {
-    const bucket = Number.isNaN(value) ? BUCKETS : Math.floor((value - least) * scale)
-    return isDescending ? BUCKETS - bucket : bucket
+  const buckets = new Int16Array(values.length)
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] as number
+    const bucket = Number.isNaN(value) ? BUCKETS : ((value - least) * scale) | 0
+    buckets[at] = isDescending ? BUCKETS - bucket : bucket
   }
-  const ends = new Int32Array(BUCKETS + 1)
-  const buckets = new Int16Array(groups.length)
-  for (let at = 0; at < groups.length; at++) {
-    const bucket = bucketOf(values[at] as number)
-    buckets[at] = bucket
-    ;(ends[bucket] as number)++
+  return buckets
+}
+
+/** The groups of the buckets in which `[from, to)` lie, bucket by bucket: where the first begins, and where each ends. */
+function nearBuckets(groups: Int32Array, buckets: Int16Array, from: number, to: number) {
+  const counts = new Int32Array(BUCKETS + 1)
+  for (let at = 0; at < buckets.length; at++) (counts[buckets[at] as number] as number)++
+  let [first, begin] = [0, 0]
+  while (begin + (counts[first] as number) <= from) begin += counts[first++] as number
+  const next = new Int32Array(BUCKETS + 1)
+  const ends: number[] = []
+  let end = begin
+  let last = first
+  for (; end < to; last++) {
+    next[last] = end - begin
+    end += counts[last] as number
+    if (counts[last] !== 0) ends.push(end)
   }
-  for (let bucket = 0, end = 0; bucket <= BUCKETS; bucket++) ends[bucket] = end += ends[bucket] as number
-  const own = groups.slice()
-  const next = ends.slice()
-  for (let at = own.length - 1; at >= 0; at--) {
-    const place = --(next[buckets[at] as number] as number)
-    groups[place] = own[at] as number
+  const near = new Int32Array(end - begin)
+  for (let at = 0; at < buckets.length; at++) {
+    const bucket = buckets[at] as number
+    if (bucket >= first && bucket < last) near[(next[bucket] as number)++] = groups[at] as number
   }
-  return ends
+  return { near, begin, ends }
 }

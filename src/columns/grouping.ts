@@ -1,7 +1,7 @@
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Condition } from './conditions.ts'
-import type { FigureValues } from './groupFigures.ts'
+import { countRows, type FigureValues, Sums } from './groupFigures.ts'
 import type { KeyNumbers } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import { Interned, TooManyGroups } from './interned.ts'
@@ -54,7 +54,11 @@ export class Grouping {
   private groups = new Int32Array(0)
   private readonly sortKeys: readonly SortKey[]
 
+  /** The figure that counts rows as well; null: none does. */
+  private readonly counting: Sums | null
+
   constructor(private readonly parts: GroupingParts) {
+    this.counting = parts.figures.find((figure) => figure instanceof Sums) ?? null
     let size = 1
     for (const { numbers } of parts.keys) {
       const isTooMany = size * numbers.size > Number.MAX_SAFE_INTEGER
@@ -105,7 +109,7 @@ export class Grouping {
     if (total === 0) return
     const rows = rowsOf(kernel, segment, bits[0] as number, total)
     const groups = this.groupsOf(segment, rows, total, keys)
-    countRows(this.counts, groups, total)
+    if (this.counting === null) countRows(this.counts, groups, total)
     for (const figure of figures) figure.take(segment, rows, total, groups)
   }
 
@@ -145,10 +149,13 @@ export class Grouping {
   }
 
   private grow(size: number) {
-    const counts = new Int32Array(size)
-    counts.set(this.counts)
-    this.counts = counts
     for (const figure of this.parts.figures) figure.grow(size)
+    if (this.counting !== null) this.counts = this.counting.counts
+    else {
+      const counts = new Int32Array(size)
+      counts.set(this.counts)
+      this.counts = counts
+    }
   }
 
   private findGroups() {
@@ -203,10 +210,6 @@ export class Grouping {
 const groupNumbers = new Int32Array(SEGMENT_ROWS)
 const keyNumbers = new Int32Array(SEGMENT_ROWS)
 const cellNumbers = new Float64Array(SEGMENT_ROWS)
-
-function countRows(counts: Int32Array, groups: Int32Array, count: number) {
-  for (let at = 0; at < count; at++) (counts[groups[at] as number] as number)++
-}
 
 function combine(numbers: Int32Array, size: number, others: Int32Array, count: number) {
   for (let at = 0; at < count; at++) numbers[at] = (numbers[at] as number) * size + (others[at] as number)
