@@ -150,9 +150,8 @@ export class Sums implements FigureValues {
   }
 
   private carriedOf(rest: number): number {
-    const whole = Math.floor(rest / this.units)
-    // A quotient can be rounded up to the next integer.
-    return rest - whole * this.units < 0 ? whole - 1 : whole
+    const nearest = rest / this.units + ROUNDING - ROUNDING
+    return nearest * this.units > rest ? nearest - 1 : nearest
   }
 
   private hasValue(group: number): boolean {
