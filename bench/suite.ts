@@ -17,8 +17,8 @@ export interface Plan {
  * a table may have to be loaded, and a program that rests while others have their turn gives its compiled code up.
  */
 const WARM_SECONDS_MAX = 3
-const READING_SECONDS_MAX = 6
-const READING_OF_ROUND = 2.4
+const READING_SECONDS_MAX = 15
+const READING_OF_ROUND = 5
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000

@@ -2,7 +2,7 @@ import { NO_TEXT } from './dictionary.ts'
 import type { Kernel } from './kernel.ts'
 import type { RankTable } from './rankTable.ts'
 import type { Segment } from './segment.ts'
-import { codesOf } from './segmentCodes.ts'
+import { ALL_ROWS, codesOf } from './segmentCodes.ts'
 
 /** A figure of each group. Groups are numbered; a figure has room for more of them once they are there. */
 export interface FigureValues {
@@ -93,9 +93,11 @@ export class Sums implements FigureValues {
       return
     }
     const isSmall = count * greatest * this.units < REACH_MAX / 8
-    this.makeRoom(count * this.units * (isSmall ? greatest : 1))
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    if (isSmall) this.addUnits(codes, count, groups)
+    this.makeRoom(count * this.units * (isSmall ? Math.max(greatest, 1) : 1))
+    const isWide = segment.isWide[this.column]
+    const codes = isSmall && isWide ? this.kernel.floats : codesOf(this.kernel, segment, this.column, rows, count)
+    if (isSmall && isWide) this.addUnits(codes, (segment.addresses[this.column] as number) >> 3, rows, count, groups)
+    else if (isSmall) this.addUnits(codes, 0, ALL_ROWS, count, groups)
     else {
       countRows(this.counts, groups, count)
       this.addParts(codes, count, groups)
@@ -103,10 +105,10 @@ export class Sums implements FigureValues {
   }
 
   /** Counts the rows, too: groups that are many lie far apart in memory, and so are fetched once. */
-  private addUnits(codes: Float64Array, count: number, groups: Int32Array) {
+  private addUnits(floats: Float64Array, base: number, rows: Int32Array, count: number, groups: Int32Array) {
     const { rests, units, counts } = this
     for (let at = 0; at < count; at++) {
-      const code = codes[at] as number
+      const code = floats[base + (rows[at] as number)] as number
       const group = groups[at] as number
       ;(counts[group] as number)++
       if (Number.isNaN(code)) continue
