@@ -51,6 +51,7 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
     onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
   })
   keys.start()
+  noteLimits()
   const timer = setInterval(noteUse, USED_EVERY_MS)
 
   function update(own: LimiterTables) {
@@ -61,12 +62,16 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
     }
   }
 
+  function noteLimits() {
+    gauge(cellOf('limiterKeys'), limiters.countKeys())
+    gauge(cellOf('limiterKeysMax'), config.rateLimitClients)
+  }
+
   /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */
   async function noteUse() {
     const requests = limiters.takeOverflowed()
     count(OVERFLOWED, requests)
-    gauge(cellOf('limiterKeys'), limiters.countKeys())
-    gauge(cellOf('limiterKeysMax'), config.rateLimitClients)
+    noteLimits()
     if (requests > 0)
       log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
     const ids = keyring.takeUsed()

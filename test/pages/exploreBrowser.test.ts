@@ -365,7 +365,8 @@ describeInBrowser('/explore in Chromium', () => {
       if (key !== null) await page.keyboard.press('/')
       for (const size of [null, NARROW]) {
         if (size) await page.setViewportSize(size)
-        expect(await page.evaluate(OVERFLOW)).toBe(0)
+        // The chart is drawn again for another width.
+        await page.waitForFunction(`${OVERFLOW} === 0`)
         await page.evaluate(axe.source)
         const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
         expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])

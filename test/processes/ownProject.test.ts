@@ -196,11 +196,11 @@ describe('a project of one’s own', () => {
     writeFileSync(
       join(project, 'typed.ts'),
       `import { collectionAt, connect } from 'roster/client'
-import { type Booking, createRoster } from './roster.ts'
+import { type Booking, type BookingKinds, createRoster } from './roster.ts'
 
 const options = { url: 'http://127.0.0.1:3000', key: 'k' }
 const { bookings } = createRoster(options)
-const same = collectionAt<Booking, object, object, never, keyof Booking>(connect(options), '/Bookings')
+const same = collectionAt<Booking, object, object, never, keyof Booking, BookingKinds>(connect(options), '/Bookings')
 const room: string | null = (await same.get(1, { fields: ['room'] })).room
 await bookings.update(2, { room })
 const status: 'Requested' | 'Approved' | 'Declined' | null = (await bookings.get(1)).status
