@@ -8,9 +8,9 @@ import { readForStart } from './startError.ts'
 const LOOK_MS = 1_000
 
 /**
- * The certificate that clients are shown: once its files have another that is whole, that one. Workers get the texts, since the
- * runtime cannot give a listener another certificate, and one that replaces a dead worker must have what the others have,
- * whatever the files have by then.
+ * The certificate that the server presents to clients. When its files contain another valid one, that is presented instead.
+ * Workers get its text, not the files: a worker that replaces a dead one must present the same certificate as the others, even
+ * if the files have changed.
  */
 export interface Certificates {
   readonly current: Certificate
