@@ -70,8 +70,20 @@ export const failureCells = byKind('failures', metrics.failures.labels.kind)
 
 /** Counts a request that was answered. `route`: its pattern; null: its path leads nowhere. */
 export function countRequest(route: string | null, method: string, status: number, kind: KindOfRequest, ms: number): void {
-  count(cellOf('requests', route ?? NO_ROUTE, methods.has(method) ? method : 'other', String(status)))
+  count(requestCell(route ?? NO_ROUTE, methods.has(method) ? method : 'other', status))
   observe(requestSeconds[kind], metrics.requestSeconds.bounds, ms / 1_000)
+}
+
+/** By route and method, then by status: a key of all three would have to be made for each request. */
+const requestCells = new Map<string, Map<string, Cell[]>>()
+
+function requestCell(route: string, method: string, status: number): Cell {
+  const ofRoute = requestCells.get(route) ?? new Map<string, Cell[]>()
+  requestCells.set(route, ofRoute)
+  const ofMethod = ofRoute.get(method) ?? []
+  ofRoute.set(method, ofMethod)
+  ofMethod[status] ??= cellOf('requests', route, method, String(status))
+  return ofMethod[status]
 }
 
 const charges = {
