@@ -36,24 +36,15 @@ export class Streams {
   async read(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity.plural, form, call.request.headers)
-    // As GET has it: else the head would say that there are no bytes.
-    if (call.request.method === 'HEAD')
-      return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
     const columns = streamColumns(this.entity, query)
     const writer = streamWriter(this.entity, query, columns, form)
-    const place = this.places.take(call.key)
-    try {
+    return replyStreamed(call, this.places, { headers, form }, async () => {
       // Before the first row is read, so that all that changes while rows are read lies behind it.
       const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
       if (token) headers['X-Changes-After'] = token
       const first = await this.piece(call, query, columns, null, rowsOfPiece(PAID_ROWS, 0))
-      const texts = this.texts(call, query, columns, writer, first)
-      const isGzipped = headers['Content-Encoding'] !== undefined
-      return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
-    } catch (error) {
-      place.release()
-      throw error
-    }
+      return this.texts(call, query, columns, writer, first)
+    })
   }
 
   private async *texts(
@@ -101,5 +92,25 @@ export class Streams {
     const statement = compilePiece(this.entity, query, columns, position, size)
     const rows = await this.reads.read({ ...statement, batch: null }, call)
     return { rows, size, ms: performance.now() - startMs }
+  }
+}
+
+/** A streamed body, for which a place is taken before `begin` makes it. @throws ApiError, and what `begin` throws */
+export async function replyStreamed(
+  { request, key }: ResourceRequest,
+  places: Places,
+  { headers, form }: { readonly headers: Record<string, string>; readonly form: StreamForm },
+  begin: () => Promise<AsyncGenerator<string>>,
+): Promise<Reply> {
+  // As GET has it: else the head would say that there are no bytes.
+  if (request.method === 'HEAD') return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
+  const place = places.take(key)
+  try {
+    const texts = await begin()
+    const isGzipped = headers['Content-Encoding'] !== undefined
+    return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
+  } catch (error) {
+    place.release()
+    throw error
   }
 }

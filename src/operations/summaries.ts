@@ -18,6 +18,7 @@ import { requireAnyVersion, unlessHeld } from './lists.ts'
 import type { Places } from './places.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { TEXT_ROWS } from './streamPace.ts'
+import { replyStreamed } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 
@@ -120,21 +121,12 @@ export class Summaries {
     }
   }
 
-  private async stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
+  private stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseSummary(this.entity, call.query, form)
     const headers = streamHeaders(`${this.entity.plural}Summary`, form, call.request.headers)
-    // As GET has it: else the head would say that there are no bytes.
-    if (call.request.method === 'HEAD')
-      return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
-    const place = this.places.take(call.key)
-    try {
-      const texts = textsOf(query, form, await this.allGroups(call, query))
-      const isGzipped = headers['Content-Encoding'] !== undefined
-      return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
-    } catch (error) {
-      place.release()
-      throw error
-    }
+    return replyStreamed(call, this.places, { headers, form }, async () =>
+      textsOf(query, form, await this.allGroups(call, query)),
+    )
   }
 
   /** All groups in their order, some at a time. */
