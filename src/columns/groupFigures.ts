@@ -2,7 +2,7 @@ import { NO_TEXT } from './dictionary.ts'
 import type { Kernel } from './kernel.ts'
 import type { RankTable } from './rankTable.ts'
 import type { Segment } from './segment.ts'
-import { ALL_ROWS, codesOf } from './segmentCodes.ts'
+import { codesOf } from './segmentCodes.ts'
 
 /** A figure of each group. Groups are numbered; a figure has room for more of them once they are there. */
 export interface FigureValues {
@@ -12,8 +12,6 @@ export interface FigureValues {
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
-  /** Values by which groups are sorted by this figure, the first one first; NaN: there is no value. */
-  readonly sortValues: readonly ((group: number) => number)[]
 }
 
 /** Number of rows that have a value. */
@@ -38,13 +36,6 @@ export class ValueCounts implements FigureValues {
   textOf(group: number): string {
     return String(this.counts[group])
   }
-
-  readonly sortValues = [(group: number) => this.counts[group] as number]
-}
-
-/** Counts rows by group. */
-export function countRows(counts: Int32Array, groups: Int32Array, count: number): void {
-  for (let at = 0; at < count; at++) (counts[groups[at] as number] as number)++
 }
 
 /** A float plus this number, minus it, is the float rounded to an integer, up to 2^51. */
@@ -60,8 +51,6 @@ export class Sums implements FigureValues {
   private rests = new Float64Array(0)
   /** No rest is further from 0. */
   private reach = 0
-  /** Rows by group. */
-  counts = new Int32Array(0)
   private readonly units: number
 
   /** `scale`: digits behind the point. */
@@ -81,37 +70,26 @@ export class Sums implements FigureValues {
   grow(size: number): void {
     const { length } = this.rests
     this.wholes = widened(this.wholes, size)
-    this.counts = widened(this.counts, size)
     this.rests = widened(this.rests, size).fill(-0, length)
   }
 
   take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
     const greatest = Math.max(Math.abs(segment.leastOf(this.column)), Math.abs(segment.greatestOf(this.column)))
     // No row has a value.
-    if (greatest === Infinity) {
-      countRows(this.counts, groups, count)
-      return
-    }
+    if (greatest === Infinity) return
     const isSmall = count * greatest * this.units < REACH_MAX / 8
     this.makeRoom(count * this.units * (isSmall ? Math.max(greatest, 1) : 1))
-    const isWide = segment.isWide[this.column]
-    const codes = isSmall && isWide ? this.kernel.floats : codesOf(this.kernel, segment, this.column, rows, count)
-    if (isSmall && isWide) this.addUnits(codes, (segment.addresses[this.column] as number) >> 3, rows, count, groups)
-    else if (isSmall) this.addUnits(codes, 0, ALL_ROWS, count, groups)
-    else {
-      countRows(this.counts, groups, count)
-      this.addParts(codes, count, groups)
-    }
+    const codes = codesOf(this.kernel, segment, this.column, rows, count)
+    if (isSmall) this.addUnits(codes, count, groups)
+    else this.addParts(codes, count, groups)
   }
 
-  /** Counts the rows, too: groups that are many lie far apart in memory, and so are fetched once. */
-  private addUnits(floats: Float64Array, base: number, rows: Int32Array, count: number, groups: Int32Array) {
-    const { rests, units, counts } = this
+  private addUnits(codes: Float64Array, count: number, groups: Int32Array) {
+    const { rests, units } = this
     for (let at = 0; at < count; at++) {
-      const code = floats[base + (rows[at] as number)] as number
-      const group = groups[at] as number
-      ;(counts[group] as number)++
+      const code = codes[at] as number
       if (Number.isNaN(code)) continue
+      const group = groups[at] as number
       rests[group] = (rests[group] as number) + (code * units + ROUNDING - ROUNDING)
     }
   }
@@ -170,6 +148,7 @@ export class Sums implements FigureValues {
     return `${isNegative ? '-' : ''}${shown}${digits}`
   }
 
+  /** Values by which groups are sorted, the first one first; NaN: there is no value. */
   readonly sortValues = [(group: number) => this.wholeOf(group), (group: number) => this.restOf(group)]
 }
 
@@ -211,11 +190,10 @@ export class Extremes implements FigureValues {
     const code = this.codes[group] as number
     return Number.isNaN(code) ? null : this.print(code)
   }
-
-  readonly sortValues = [(group: number) => this.codes[group] as number]
 }
 
-function widened<Numbers extends Int32Array | Float64Array | Uint8Array>(numbers: Numbers, size: number): Numbers {
+/** A copy of the numbers with room for more, which are 0. */
+export function widened<Numbers extends Int32Array | Float64Array>(numbers: Numbers, size: number): Numbers {
   const wider = new (numbers.constructor as new (size: number) => Numbers)(size)
   wider.set(numbers)
   return wider

@@ -1,3 +1,5 @@
+import { compare } from './pageKeys.ts'
+
 /** A key of the order of groups. */
 export interface SortKey {
   /** The value of a group, NaN for none, which is greater than all others. */
@@ -57,12 +59,6 @@ function valuesOf(groups: Int32Array, key: SortKey): Float64Array {
   const values = new Float64Array(groups.length)
   for (let at = 0; at < groups.length; at++) values[at] = key.read(groups[at] as number)
   return values
-}
-
-function compare(one: number, other: number): number {
-  if (one < other) return -1
-  if (one > other) return 1
-  return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
 }
 
 /** The bucket of each value; null: all are the same. */

@@ -1,7 +1,7 @@
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Condition } from './conditions.ts'
-import { countRows, type FigureValues, Sums } from './groupFigures.ts'
+import { type FigureValues, type Sums, widened } from './groupFigures.ts'
 import type { KeyNumbers } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import { Interned, TooManyGroups } from './interned.ts'
@@ -12,8 +12,8 @@ import type { RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
 import { rowsOf } from './segmentCodes.ts'
 
-/** Up to so many combinations of keys each have a group, with rows or without. */
-const CELLS_MAX = 1 << 20
+/** Maximum combinations of keys that each have a group, with rows or without: about as many as there may be groups. */
+const CELLS_MAX = 1 << 18
 /** Groups that are printed in one step. */
 const STEP_ROWS = 500
 
@@ -50,15 +50,11 @@ export class Grouping {
   private readonly cells: Interned | null
   /** Combinations of the first keys, by the key behind them: numbered where all cells would be more than a float counts. */
   private readonly combined: (Interned | null)[] = []
-  /** Groups that have rows, more and more of them in order. */
+  /** Groups that have rows. */
   private groups = new Int32Array(0)
   private readonly sortKeys: readonly SortKey[]
 
-  /** The figure that counts rows as well; null: none does. */
-  private readonly counting: Sums | null
-
   constructor(private readonly parts: GroupingParts) {
-    this.counting = parts.figures.find((figure) => figure instanceof Sums) ?? null
     let size = 1
     for (const { numbers } of parts.keys) {
       const isTooMany = size * numbers.size > Number.MAX_SAFE_INTEGER
@@ -109,7 +105,7 @@ export class Grouping {
     if (total === 0) return
     const rows = rowsOf(kernel, segment, bits[0] as number, total)
     const groups = this.groupsOf(segment, rows, total, keys)
-    if (this.counting === null) countRows(this.counts, groups, total)
+    for (let at = 0; at < total; at++) (this.counts[groups[at] as number] as number)++
     for (const figure of figures) figure.take(segment, rows, total, groups)
   }
 
@@ -144,18 +140,13 @@ export class Grouping {
       for (let at = 0; at < count; at++) cellNumbers[at] = (cellNumbers[at] as number) * numbers.size + (keyNumbers[at] as number)
     })
     for (let at = 0; at < count; at++) groupNumbers[at] = cells.numberOf(cellNumbers[at] as number)
-    if (cells.size > this.counts.length) this.grow(2 * cells.size)
+    if (cells.size > this.counts.length) this.grow(Math.min(2 * cells.size, GROUPS_MAX))
     return groupNumbers
   }
 
   private grow(size: number) {
+    this.counts = widened(this.counts, size)
     for (const figure of this.parts.figures) figure.grow(size)
-    if (this.counting !== null) this.counts = this.counting.counts
-    else {
-      const counts = new Int32Array(size)
-      counts.set(this.counts)
-      this.counts = counts
-    }
   }
 
   private findGroups() {
@@ -173,7 +164,8 @@ export class Grouping {
     const key = keys[column]
     if (key) return [{ read: (group) => this.keyValueOf(group, column, key), isDescending }]
     if (column === keys.length) return [{ read: (group) => this.counts[group] as number, isDescending }]
-    const { sortValues } = figures[column - keys.length - 1] as FigureValues
+    // No other figure is a sort.
+    const { sortValues } = figures[column - keys.length - 1] as Sums
     return sortValues.map((read) => ({ read, isDescending }))
   }
 

@@ -53,8 +53,8 @@ function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore)
   return values
 }
 
-/** No value, NaN, is greater than any, also than Infinity. */
-function compare(one: number, other: number): number {
+/** Compares codes: no value, NaN, is greater than any, also than Infinity. */
+export function compare(one: number, other: number): number {
   if (one < other) return -1
   if (one > other) return 1
   return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))

@@ -2,13 +2,12 @@ import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
 import { NO_CODE, type Segment } from './segment.ts'
 
 const codes = new Float64Array(SEGMENT_ROWS)
-/** The numbers of all rows of a segment. */
-export const ALL_ROWS = Int32Array.from({ length: SEGMENT_ROWS }, (_, row) => row)
+const allRows = Int32Array.from({ length: SEGMENT_ROWS }, (_, row) => row)
 const someRows = new Int32Array(SEGMENT_ROWS)
 
 /** The numbers of the `total` rows of a segment whose bits are set; they hold until the next call. */
 export function rowsOf({ words }: Kernel, segment: Segment, bits: number, total: number): Int32Array {
-  if (total === segment.rows) return ALL_ROWS
+  if (total === segment.rows) return allRows
   let count = 0
   const base = bits >> 2
   for (let at = 0; at << 5 < segment.rows; at++)
