@@ -10,7 +10,7 @@ import type { Dictionary } from './dictionary.ts'
 import { FoundPage } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
-import type { Kernel } from './kernel.ts'
+import { type Kernel, Reservations } from './kernel.ts'
 import { KeptCounts, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
@@ -187,12 +187,13 @@ export class ColumnTable {
 
   /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */
   group(query: SummaryQuery, bounds?: TextBounds): Grouping | null {
-    const { kernel, store } = this
+    const { store } = this
+    const memory = new Reservations(this.kernel)
     try {
       const conditions = conditionsOf(this.coded, query.filters, bounds)
-      const parts = conditions && groupingParts(this.coded, kernel, store, query)
+      const parts = conditions && groupingParts(this.coded, memory, store, query)
       if (!parts) return null
-      return new Grouping({ ...parts, kernel, store, conditions, sorts: query.sorts, onClose: this.ranks.hold() })
+      return new Grouping({ ...parts, memory, store, conditions, sorts: query.sorts, onClose: this.ranks.hold() })
     } finally {
       this.ranks.forgetMarks()
     }

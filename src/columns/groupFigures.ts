@@ -1,166 +1,180 @@
 import { NO_TEXT } from './dictionary.ts'
-import type { Kernel } from './kernel.ts'
+import type { SortValues } from './groupOrder.ts'
+import type { Reservations } from './kernel.ts'
 import type { RankTable } from './rankTable.ts'
-import type { Segment } from './segment.ts'
-import { codesOf } from './segmentCodes.ts'
+import type { SelectedRows } from './selectedRows.ts'
 
-/** A figure of each group. Groups are numbered; a figure has room for more of them once they are there. */
+/**
+ * Counts and exact sums of groups, a record for each, in the kernel's memory until they leave it.
+ * A record has the count of rows, the count of values of each sum, and then the sums, in units of their last digit.
+ */
+export class GroupRecords {
+  /** Integers of 32 bits of a record. */
+  private readonly length: number
+  private readonly firstSum: number
+  private address = 0
+  private size = 0
+  private words: Int32Array
+  private units: BigInt64Array
+
+  constructor(
+    private readonly memory: Reservations,
+    sums: number,
+  ) {
+    this.firstSum = 2 * Math.ceil((1 + sums) / 2)
+    this.length = this.firstSum + 2 * sums
+    this.words = memory.kernel.words
+    this.units = memory.kernel.ordinals
+  }
+
+  /** Makes room for groups up to, not including, `size`. @throws KernelFull */
+  grow(size: number): void {
+    const address = this.memory.reserve(4 * this.length * size)
+    const from = this.address >> 2
+    this.words.copyWithin(address >> 2, from, from + this.length * this.size)
+    ;[this.address, this.size] = [address, size]
+  }
+
+  count({ kernel, segment, bits }: SelectedRows): void {
+    kernel.calls.count(bits, segment.bitmapBytes, kernel.scratch.groups, this.address, 4 * this.length)
+  }
+
+  /** Adds the values of a column to the sum at `index`, in so many units each. */
+  add(rows: SelectedRows, column: number, index: number, units: number): void {
+    const { kernel, segment, bits } = rows
+    const [values, sums] = [this.address + 4 * (1 + index), this.address + 4 * (this.firstSum + 2 * index)]
+    const groups = kernel.scratch.groups
+    kernel.calls.add(bits, segment.bitmapBytes, groups, rows.floatsOf(column), values, sums, 4 * this.length, units)
+  }
+
+  /** The groups that have rows. */
+  found(): Int32Array {
+    const { words, length, size } = this
+    const groups = new Int32Array(size)
+    let count = 0
+    for (let group = 0, at = this.address >> 2; group < size; group++, at += length) if (words[at] !== 0) groups[count++] = group
+    return groups.subarray(0, count)
+  }
+
+  /** Takes the records out of the kernel's memory. */
+  leave(): void {
+    const from = this.address >> 2
+    this.words = this.words.slice(from, from + this.length * this.size)
+    this.units = new BigInt64Array(this.words.buffer)
+    this.address = 0
+  }
+
+  countOf(group: number): number {
+    return this.words[this.indexOf(group)] as number
+  }
+
+  /** The number of values of the sum at `index`. */
+  valuesOf(group: number, index: number): number {
+    return this.words[this.indexOf(group) + 1 + index] as number
+  }
+
+  /** A sum in units. */
+  sumOf(group: number, index: number): bigint {
+    return this.units[(this.indexOf(group) + this.firstSum) / 2 + index] as bigint
+  }
+
+  /** Counts by which groups are sorted. */
+  readonly counts: SortValues = (groups) => this.readAll(groups, (at) => this.words[at] as number)
+
+  /** Values by which groups are sorted by a sum: a float near it, which decides for nearly all, its upper half, its lower one. */
+  sortsOf(index: number): SortValues[] {
+    const sum = this.firstSum + 2 * index
+    return [
+      (groups) => {
+        const { words, length } = this
+        const base = this.address >> 2
+        const values = new Float64Array(groups.length)
+        for (let at = 0; at < groups.length; at++) {
+          const record = base + (groups[at] as number) * length
+          const near = (words[record + sum + 1] as number) * 2 ** 32 + ((words[record + sum] as number) >>> 0)
+          values[at] = words[record + 1 + index] === 0 ? Number.NaN : near
+        }
+        return values
+      },
+      (groups) => this.readAll(groups, (at) => this.words[at + sum + 1] as number),
+      (groups) => this.readAll(groups, (at) => (this.words[at + sum] as number) >>> 0),
+    ]
+  }
+
+  private readAll(groups: Int32Array, read: (at: number) => number): Float64Array {
+    const values = new Float64Array(groups.length)
+    for (let at = 0; at < groups.length; at++) values[at] = read(this.indexOf(groups[at] as number))
+    return values
+  }
+
+  private indexOf(group: number): number {
+    return (this.address >> 2) + group * this.length
+  }
+}
+
+/** A figure of each group. */
 export interface FigureValues {
   /** Makes room for groups up to, not including, `size`. */
   grow(size: number): void
-  /** Takes in `rows[0, count)` of a segment, which belong to these groups. */
-  take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void
+  /** Takes in rows, whose groups the kernel's scratch has. */
+  take(rows: SelectedRows): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
+  /** Values by which groups are sorted, the first one first. */
+  readonly sortValues: readonly SortValues[]
 }
 
-/** Number of rows that have a value. */
-export class ValueCounts implements FigureValues {
-  private counts = new Int32Array(0)
-
-  constructor(
-    private readonly kernel: Kernel,
-    private readonly column: number,
-  ) {}
-
-  grow(size: number): void {
-    this.counts = widened(this.counts, size)
-  }
-
-  take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
-    const { counts } = this
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    for (let at = 0; at < count; at++) if (!Number.isNaN(codes[at])) (counts[groups[at] as number] as number)++
-  }
-
-  textOf(group: number): string {
-    return String(this.counts[group])
-  }
-}
-
-/** A float plus this number, minus it, is the float rounded to an integer, up to 2^51. */
-const ROUNDING = 1.5 * 2 ** 52
-
-/**
- * Exact sums of decimals: values become units of the last digit, which are integers that floats keep, and sums of units are
- * divided into whole parts and the rest before they come near 2^53. Columns whose greatest code is below `greatestOf` allow that.
- */
+/** The exact sum of a column, whose values have `scale` digits behind the point. */
 export class Sums implements FigureValues {
-  private wholes = new Float64Array(0)
-  /** Units beside the whole parts; -0: no row of the group has a value. */
-  private rests = new Float64Array(0)
-  /** No rest is further from 0. */
-  private reach = 0
-  private readonly units: number
+  readonly grow = () => {}
+  readonly sortValues: readonly SortValues[]
 
-  /** `scale`: digits behind the point. */
   constructor(
-    private readonly kernel: Kernel,
+    private readonly records: GroupRecords,
     private readonly column: number,
+    private readonly index: number,
     private readonly scale: number,
   ) {
-    this.units = 10 ** scale
+    this.sortValues = records.sortsOf(index)
   }
 
-  /** The distance from 0 up to which sums of so many codes are exact: a code is off by less than a quarter of a unit. */
-  static greatestOf(rows: number, scale: number): number {
-    return Math.min(2 ** 51 / 10 ** scale, Number.MAX_SAFE_INTEGER / rows)
-  }
-
-  grow(size: number): void {
-    const { length } = this.rests
-    this.wholes = widened(this.wholes, size)
-    this.rests = widened(this.rests, size).fill(-0, length)
-  }
-
-  take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
-    const greatest = Math.max(Math.abs(segment.leastOf(this.column)), Math.abs(segment.greatestOf(this.column)))
-    // No row has a value.
-    if (greatest === Infinity) return
-    const isSmall = count * greatest * this.units < REACH_MAX / 8
-    this.makeRoom(count * this.units * (isSmall ? Math.max(greatest, 1) : 1))
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    if (isSmall) this.addUnits(codes, count, groups)
-    else this.addParts(codes, count, groups)
-  }
-
-  private addUnits(codes: Float64Array, count: number, groups: Int32Array) {
-    const { rests, units } = this
-    for (let at = 0; at < count; at++) {
-      const code = codes[at] as number
-      if (Number.isNaN(code)) continue
-      const group = groups[at] as number
-      rests[group] = (rests[group] as number) + (code * units + ROUNDING - ROUNDING)
-    }
-  }
-
-  private addParts(codes: Float64Array, count: number, groups: Int32Array) {
-    const { wholes, rests, units } = this
-    for (let at = 0; at < count; at++) {
-      const code = codes[at] as number
-      if (Number.isNaN(code)) continue
-      const group = groups[at] as number
-      const whole = Math.floor(code)
-      wholes[group] = (wholes[group] as number) + whole
-      rests[group] = (rests[group] as number) + ((code - whole) * units + ROUNDING - ROUNDING)
-    }
-  }
-
-  /** Keeps rests below 2^53 when so much is added. */
-  private makeRoom(more: number) {
-    if (this.reach + more >= REACH_MAX) {
-      for (let group = 0; group < this.rests.length; group++) {
-        if (this.rests[group] === 0) continue
-        ;[this.wholes[group], this.rests[group]] = [this.wholeOf(group), this.restOf(group)]
-      }
-      this.reach = this.units
-    }
-    this.reach += more
-  }
-
-  /** The whole part of a sum; NaN: there is none. */
-  private wholeOf(group: number): number {
-    return this.hasValue(group) ? (this.wholes[group] as number) + this.carriedOf(this.rests[group] as number) : Number.NaN
-  }
-
-  /** Units beside the whole part, from 0 on. */
-  private restOf(group: number): number {
-    const rest = this.rests[group] as number
-    return rest - this.carriedOf(rest) * this.units
-  }
-
-  private carriedOf(rest: number): number {
-    const nearest = rest / this.units + ROUNDING - ROUNDING
-    return nearest * this.units > rest ? nearest - 1 : nearest
-  }
-
-  private hasValue(group: number): boolean {
-    return !Object.is(this.rests[group], -0)
+  take(rows: SelectedRows): void {
+    this.records.add(rows, this.column, this.index, 10 ** this.scale)
   }
 
   textOf(group: number): string | null {
-    if (!this.hasValue(group)) return null
-    const { scale, units } = this
-    const [whole, rest] = [this.wholeOf(group), this.restOf(group)]
-    const isNegative = whole < 0
-    const [shown, shownRest] = isNegative && rest > 0 ? [-(whole + 1), units - rest] : [Math.abs(whole), rest]
-    const digits = scale === 0 ? '' : `.${String(shownRest).padStart(scale, '0')}`
-    return `${isNegative ? '-' : ''}${shown}${digits}`
+    if (this.records.valuesOf(group, this.index) === 0) return null
+    const units = String(this.records.sumOf(group, this.index))
+    if (this.scale === 0) return units
+    const sign = units.startsWith('-') ? '-' : ''
+    const digits = units.slice(sign.length).padStart(this.scale + 1, '0')
+    return `${sign}${digits.slice(0, -this.scale)}.${digits.slice(-this.scale)}`
   }
-
-  /** Values by which groups are sorted, the first one first; NaN: there is no value. */
-  readonly sortValues = [(group: number) => this.wholeOf(group), (group: number) => this.restOf(group)]
 }
 
-const REACH_MAX = 2 ** 53
+/** The number of values that a sum has. */
+export class ValueCounts implements FigureValues {
+  readonly grow = () => {}
+  readonly take = () => {}
+  readonly sortValues = []
+
+  constructor(
+    private readonly records: GroupRecords,
+    private readonly index: number,
+  ) {}
+
+  textOf(group: number): string {
+    return String(this.records.valuesOf(group, this.index))
+  }
+}
 
 /** The least or the greatest value. */
 export class Extremes implements FigureValues {
+  readonly sortValues = []
   private codes = new Float64Array(0)
 
   /** `ranks`: the order of texts; null for other kinds. */
   constructor(
-    private readonly kernel: Kernel,
     private readonly column: number,
     private readonly isGreatest: boolean,
     private readonly ranks: RankTable | null,
@@ -168,17 +182,19 @@ export class Extremes implements FigureValues {
   ) {}
 
   grow(size: number): void {
-    const { length } = this.codes
-    this.codes = widened(this.codes, size).fill(Number.NaN, length)
+    const codes = new Float64Array(size).fill(Number.NaN)
+    codes.set(this.codes)
+    this.codes = codes
   }
 
-  take(segment: Segment, rows: Int32Array, count: number, groups: Int32Array): void {
+  take(rows: SelectedRows): void {
     const { codes: best, ranks, isGreatest } = this
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    for (let at = 0; at < count; at++) {
-      const code = codes[at] as number
+    const { words, floats, scratch } = rows.kernel
+    const [first, groups] = [rows.floatsOf(this.column) >> 3, scratch.groups >> 2]
+    for (const row of rows.numbers) {
+      const code = floats[first + row] as number
       if (Number.isNaN(code) || (ranks !== null && code === NO_TEXT)) continue
-      const group = groups[at] as number
+      const group = words[groups + row] as number
       const known = best[group] as number
       if (known === code) continue
       const isLess = ranks === null ? code < known : ranks.rankOf(code) < ranks.rankOf(known)
@@ -190,11 +206,4 @@ export class Extremes implements FigureValues {
     const code = this.codes[group] as number
     return Number.isNaN(code) ? null : this.print(code)
   }
-}
-
-/** A copy of the numbers with room for more, which are 0. */
-export function widened<Numbers extends Int32Array | Float64Array>(numbers: Numbers, size: number): Numbers {
-  const wider = new (numbers.constructor as new (size: number) => Numbers)(size)
-  wider.set(numbers)
-  return wider
 }

@@ -1,31 +1,27 @@
-import type { Period } from '../model/summary.ts'
+import { GROUPS_MAX, type Period } from '../model/summary.ts'
 import { dateOf, daysOf } from './codes.ts'
-import { Interned } from './interned.ts'
-import type { Kernel } from './kernel.ts'
-import { NO_CODE, type Segment } from './segment.ts'
-import { codesOf } from './segmentCodes.ts'
+import type { Reservations } from './kernel.ts'
+import type { SelectedRows } from './selectedRows.ts'
 
-const DAY_SECONDS = 86_400
+/** There are more groups than a summary may have. */
+export class TooManyGroups extends Error {}
 
 /** Numbers for the values by which rows are grouped: 0 stands for none. */
 export interface KeyNumbers {
   /** One more than the greatest number that there can be. */
   readonly size: number
-  /** The number of all rows of a segment; null: they differ. */
-  ofAll(segment: Segment): number | null
-  /** Writes the numbers of `rows[0, count)` of a segment. */
-  read(segment: Segment, rows: Int32Array, count: number, into: Int32Array): void
+  /** Makes each row's integer at the address `into` itself times `factor`, plus the row's number. */
+  take(rows: SelectedRows, factor: number, into: number): void
   /** The code of the value of a number, or of the first instant of its period; NaN: none. */
   codeOf(number: number): number
 }
 
-/** Whole codes from `least` to `greatest`, each by itself. */
+/** Whole codes up to `greatest`, each by itself. */
 export class WholeNumbers implements KeyNumbers {
   readonly size: number
 
-  /** `offset`: the number of the code 0, if numbers and codes are the same; else that of the least is 1. */
+  /** `offset`: the number of the code 0. */
   constructor(
-    private readonly kernel: Kernel,
     private readonly column: number,
     private readonly offset: number,
     greatest: number,
@@ -33,16 +29,9 @@ export class WholeNumbers implements KeyNumbers {
     this.size = greatest + offset + 1
   }
 
-  ofAll(segment: Segment): number | null {
-    const least = segment.leastOf(this.column)
-    return least === segment.greatestOf(this.column) && !segment.hasNone[this.column] ? least + this.offset : null
-  }
-
-  read(segment: Segment, rows: Int32Array, count: number, into: Int32Array): void {
-    const { column, offset } = this
-    const address = segment.addresses[column] as number
-    if (segment.isWide[column]) readWide(this.kernel.floats, address >> 3, offset, rows, count, into)
-    else readNarrow(this.kernel.words, address >> 2, offset, rows, count, into)
+  take({ kernel, segment }: SelectedRows, factor: number, into: number): void {
+    const key = segment.isWide[this.column] ? kernel.calls.key64 : kernel.calls.key32
+    key(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
   }
 
   codeOf(number: number): number {
@@ -50,74 +39,53 @@ export class WholeNumbers implements KeyNumbers {
   }
 }
 
-function readNarrow(words: Int32Array, base: number, offset: number, rows: Int32Array, count: number, into: Int32Array) {
-  for (let at = 0; at < count; at++) {
-    const code = words[base + (rows[at] as number)] as number
-    into[at] = code === NO_CODE ? 0 : code + offset
-  }
-}
-
-function readWide(floats: Float64Array, base: number, offset: number, rows: Int32Array, count: number, into: Int32Array) {
-  for (let at = 0; at < count; at++) {
-    const code = floats[base + (rows[at] as number)] as number
-    // NaN becomes 0.
-    into[at] = (code + offset) | 0
-  }
-}
-
 /** Periods of dates or instants. */
 export class PeriodNumbers implements KeyNumbers {
   readonly size: number
-  /** Numbers by the day, as far as they are known; 0: not yet. */
-  private readonly known: Int32Array
-  private readonly leastDay: number
   private readonly first: number
+  private readonly leastDay: number
+  private readonly days: number
+  /** The address of the number of each day; 0: not yet. */
+  private table = 0
 
+  /** `unit`: codes of a day. */
   constructor(
-    private readonly kernel: Kernel,
+    private readonly memory: Reservations,
     private readonly column: number,
     private readonly period: Period,
-    /** Codes of a day: 86,400 of instants, 1 of dates. */
     private readonly unit: number,
     [least, greatest]: readonly [least: number, greatest: number],
   ) {
     this.leastDay = Math.floor(least / unit)
     const greatestDay = Math.floor(greatest / unit)
+    this.days = greatestDay - this.leastDay + 1
     this.first = ordinalOf(period, this.leastDay)
     this.size = ordinalOf(period, greatestDay) - this.first + 2
-    this.known = new Int32Array(greatestDay - this.leastDay + 1)
   }
 
-  ofAll(segment: Segment): number | null {
-    if (segment.hasNone[this.column]) return null
-    const [least, greatest] = [segment.leastOf(this.column), segment.greatestOf(this.column)]
-    const number = this.ofDay(Math.floor(least / this.unit))
-    return number === this.ofDay(Math.floor(greatest / this.unit)) ? number : null
+  /** @throws KernelFull */
+  take(rows: SelectedRows, factor: number, into: number): void {
+    const { unit, leastDay, days } = this
+    if (this.table === 0) this.makeTable()
+    const column = rows.floatsOf(this.column)
+    // Codes are integers: between the last of a day and the first of the next one lies half of one.
+    const middle = leastDay * unit + (unit - 1) / 2
+    rows.kernel.calls.period64(column, rows.segment.rows, into, factor, middle, 1 / unit, this.table, days)
   }
 
-  read(segment: Segment, rows: Int32Array, count: number, into: Int32Array): void {
-    const { unit, leastDay, known } = this
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    const least = leastDay * unit
-    for (let at = 0; at < count; at++) {
-      const code = codes[at] as number
-      if (Number.isNaN(code)) into[at] = 0
-      else {
-        // To 0, which is many times quicker than Math.floor.
-        const day = ((code - least) / unit) | 0
-        into[at] = (known[day] as number) || this.ofDay(day + leastDay)
-      }
+  private makeTable() {
+    this.table = this.memory.reserve(4 * this.days)
+    const { words } = this.memory.kernel
+    let ordinal = this.first
+    let end = firstDayOf(this.period, ordinal + 1) - this.leastDay
+    for (let day = 0; day < this.days; day++) {
+      if (day === end) end = firstDayOf(this.period, ++ordinal + 1) - this.leastDay
+      words[(this.table >> 2) + day] = ordinal - this.first + 1
     }
   }
 
   codeOf(number: number): number {
     return number === 0 ? Number.NaN : this.unit * firstDayOf(this.period, this.first + number - 1)
-  }
-
-  private ofDay(day: number): number {
-    const number = ordinalOf(this.period, day) - this.first + 1
-    this.known[day - this.leastDay] = number
-    return number
   }
 }
 
@@ -143,27 +111,19 @@ function firstDayOf(period: Period, ordinal: number): number {
 
 /** Any codes, numbered as they come. */
 export class CodeNumbers implements KeyNumbers {
+  readonly size = GROUPS_MAX + 1
   private readonly codes = new Interned()
 
-  constructor(
-    private readonly kernel: Kernel,
-    private readonly column: number,
-  ) {}
-
-  get size(): number {
-    return Interned.SIZE_MAX + 1
-  }
-
-  ofAll(): null {
-    return null
-  }
+  constructor(private readonly column: number) {}
 
   /** @throws TooManyGroups */
-  read(segment: Segment, rows: Int32Array, count: number, into: Int32Array): void {
-    const codes = codesOf(this.kernel, segment, this.column, rows, count)
-    for (let at = 0; at < count; at++) {
-      const code = codes[at] as number
-      into[at] = Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
+  take(rows: SelectedRows, factor: number, into: number): void {
+    const { words, floats } = rows.kernel
+    const [first, base] = [rows.floatsOf(this.column) >> 3, into >> 2]
+    for (const row of rows.numbers) {
+      const code = floats[first + row] as number
+      const number = Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
+      words[base + row] = (words[base + row] as number) * factor + number
     }
   }
 
@@ -172,7 +132,57 @@ export class CodeNumbers implements KeyNumbers {
   }
 }
 
-/** Codes of a day of dates, or of instants. */
-export function dayUnit(kind: string): number {
-  return kind === 'instant' ? DAY_SECONDS : 1
+const float = new Float64Array(1)
+const halves = new Int32Array(float.buffer)
+
+/** Numbers for floats that are not NaN, from 0 in the order in which they came. */
+export class Interned {
+  size = 0
+  private values = new Float64Array(1 << 8)
+  /** One more than the number of the value that lies there; 0: none. At most half of them are in use. */
+  private slots = new Int32Array(1 << 9)
+
+  /** @throws TooManyGroups */
+  numberOf(value: number): number {
+    const slot = this.slotOf(value)
+    const known = this.slots[slot] as number
+    return known === 0 ? this.add(value, slot) : known - 1
+  }
+
+  /** The value of a number. */
+  valueOf(number: number): number {
+    return this.values[number] as number
+  }
+
+  /** The slot of a value, or the one where it would lie. */
+  private slotOf(value: number): number {
+    const mask = this.slots.length - 1
+    for (let slot = hashOf(value) & mask; ; slot = (slot + 1) & mask) {
+      const known = this.slots[slot] as number
+      if (known === 0 || this.values[known - 1] === value) return slot
+    }
+  }
+
+  private add(value: number, slot: number): number {
+    if (this.size === GROUPS_MAX) throw new TooManyGroups()
+    const number = this.size++
+    this.values[number] = value
+    this.slots[slot] = this.size
+    if (this.size === this.values.length) this.widen()
+    return number
+  }
+
+  private widen() {
+    const values = new Float64Array(2 * this.values.length)
+    values.set(this.values)
+    this.values = values
+    this.slots = new Int32Array(2 * this.slots.length)
+    for (let number = 0; number < this.size; number++) this.slots[this.slotOf(this.valueOf(number))] = number + 1
+  }
+}
+
+function hashOf(value: number): number {
+  float[0] = value
+  const mixed = Math.imul((halves[0] as number) ^ Math.imul(halves[1] as number, 0x9e3779b1), 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
 }

@@ -1,9 +1,11 @@
 import { compare } from './pageKeys.ts'
 
+/** Values of groups, NaN for none, which is greater than all others. */
+export type SortValues = (groups: Int32Array) => Float64Array
+
 /** A key of the order of groups. */
 export interface SortKey {
-  /** The value of a group, NaN for none, which is greater than all others. */
-  read(group: number): number
+  readonly valuesOf: SortValues
   readonly isDescending: boolean
 }
 
@@ -24,7 +26,7 @@ export function* groupsInOrder(
   if (from >= to) return new Int32Array(0)
   if (groups.length <= SORTED_MAX || keys.length === 0) return sorted(groups, keys).subarray(from, to)
   const [key, ...rest] = keys as [SortKey, ...SortKey[]]
-  const values = valuesOf(groups, key)
+  const values = key.valuesOf(groups)
   yield
   const buckets = bucketsOf(values, key.isDescending)
   if (buckets === null) return yield* groupsInOrder(groups, rest, from, to)
@@ -43,7 +45,7 @@ export function* groupsInOrder(
 }
 
 function sorted(groups: Int32Array, keys: readonly SortKey[]): Int32Array {
-  const values = keys.map((key) => valuesOf(groups, key))
+  const values = keys.map((key) => key.valuesOf(groups))
   const order = Uint16Array.from(groups, (_, at) => at).sort((one, other) => {
     for (let level = 0; level < keys.length; level++) {
       const own = values[level] as Float64Array
@@ -53,12 +55,6 @@ function sorted(groups: Int32Array, keys: readonly SortKey[]): Int32Array {
     return 0
   })
   return Int32Array.from(order, (at) => groups[at] as number)
-}
-
-function valuesOf(groups: Int32Array, key: SortKey): Float64Array {
-  const values = new Float64Array(groups.length)
-  for (let at = 0; at < groups.length; at++) values[at] = key.read(groups[at] as number)
-  return values
 }
 
 /** The bucket of each value; null: all are the same. */

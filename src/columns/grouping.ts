@@ -1,19 +1,20 @@
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Condition } from './conditions.ts'
-import { type FigureValues, type Sums, widened } from './groupFigures.ts'
-import type { KeyNumbers } from './groupKeys.ts'
+import type { FigureValues, GroupRecords } from './groupFigures.ts'
+import { Interned, type KeyNumbers, TooManyGroups } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
-import { Interned, TooManyGroups } from './interned.ts'
-import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
+import type { Reservations } from './kernel.ts'
 import { candidatesOf, matchesOf } from './matches.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
-import { rowsOf } from './segmentCodes.ts'
+import { SelectedRows } from './selectedRows.ts'
 
-/** Maximum combinations of keys that each have a group, with rows or without: about as many as there may be groups. */
+/** Maximum combinations of keys that each have a record, with rows or without: about as many as there may be groups. */
 const CELLS_MAX = 1 << 18
+/** Groups for which there is room at first, where they are numbered as they come. */
+const GROUPS_FIRST = 1 << 10
 /** Groups that are printed in one step. */
 const STEP_ROWS = 500
 
@@ -28,10 +29,11 @@ export interface GroupedKey {
 
 /** The parts of a grouping. */
 export interface GroupingParts {
-  readonly kernel: Kernel
+  readonly memory: Reservations
   readonly store: RowStore
   readonly conditions: readonly Condition[]
   readonly keys: readonly GroupedKey[]
+  readonly records: GroupRecords
   readonly figures: readonly FigureValues[]
   readonly sorts: readonly GroupSort[]
   /** Releases what was kept for it of the table. */
@@ -40,46 +42,43 @@ export interface GroupingParts {
 
 /**
  * Forms the groups of a summary from the columns of a table, a segment at a time; the table must not change meanwhile. A row's
- * cell is the number of its combination of keys. Where there can be few cells, each is a group; else those that come are.
+ * group is the number of its combination of keys. Where there can be too many of them, those that come are numbered.
  */
 export class Grouping {
-  total = 0
-  /** Rows by group. */
-  private counts = new Int32Array(0)
-  /** Cells by group; null: each cell is a group. */
-  private readonly cells: Interned | null
-  /** Combinations of the first keys, by the key behind them: numbered where all cells would be more than a float counts. */
-  private readonly combined: (Interned | null)[] = []
   /** Groups that have rows. */
-  private groups = new Int32Array(0)
+  private groups: Int32Array = new Int32Array(0)
+  /** Numbers of the combinations of the keys up to this one; null: the combinations themselves are few. */
+  private readonly combined: (Interned | null)[] = []
+  /** Groups for which there is room. */
+  private room = 0
   private readonly sortKeys: readonly SortKey[]
 
   constructor(private readonly parts: GroupingParts) {
-    let size = 1
-    for (const { numbers } of parts.keys) {
-      const isTooMany = size * numbers.size > Number.MAX_SAFE_INTEGER
-      this.combined.push(isTooMany ? new Interned() : null)
-      size = (isTooMany ? GROUPS_MAX : size) * numbers.size
-    }
-    this.cells = size > CELLS_MAX ? new Interned() : null
-    if (this.cells === null) this.grow(size)
     this.sortKeys = parts.sorts.flatMap((sort) => this.sortKeysOf(sort))
   }
 
-  /** Forms the groups. False: there are too many. */
-  *steps(): Generator<void, boolean> {
-    const { store, conditions } = this.parts
-    try {
-      for (const number of candidatesOf(store, conditions)) {
-        this.takeSegment(number)
-        yield
-      }
-    } catch (error) {
-      if (error instanceof TooManyGroups) return false
-      throw error
+  get total(): number {
+    return this.groups.length
+  }
+
+  /** Forms the groups. @throws TooManyGroups; KernelFull */
+  *steps(): Generator<void, void> {
+    const { store, conditions, keys, records } = this.parts
+    let size = 1
+    for (const { numbers } of keys) {
+      const isFew = size * numbers.size <= CELLS_MAX
+      this.combined.push(isFew ? null : new Interned())
+      size = isFew ? size * numbers.size : GROUPS_MAX
     }
-    this.findGroups()
-    return this.total <= GROUPS_MAX
+    this.grow(this.combined.at(-1) ? GROUPS_FIRST : size)
+    for (const number of candidatesOf(store, conditions)) {
+      this.takeSegment(number)
+      yield
+    }
+    const groups = records.found()
+    // Without keys all rows are one group, also if there are none.
+    this.groups = keys.length === 0 ? new Int32Array(1) : groups
+    if (this.total > GROUPS_MAX) throw new TooManyGroups()
   }
 
   /** The groups `[offset, offset + size)` in their order: rows with the keys, the count and the figures. */
@@ -93,120 +92,88 @@ export class Grouping {
     return rows
   }
 
-  /** Gives back what it had of the table; groups can still be read. */
+  /** Takes the groups out of the table's memory, so that they can still be read when it is closed. */
+  leave(): this {
+    this.parts.records.leave()
+    return this
+  }
+
+  /** Gives back what it had of the table. */
   close(): void {
+    this.parts.memory.release()
     this.parts.onClose()
   }
 
   private takeSegment(number: number) {
-    const { kernel, store, conditions, keys, figures } = this.parts
-    const segment = store.segments[number] as Segment
-    const { bits, total } = matchesOf(kernel, store, conditions, [number])
-    if (total === 0) return
-    const rows = rowsOf(kernel, segment, bits[0] as number, total)
-    const groups = this.groupsOf(segment, rows, total, keys)
-    for (let at = 0; at < total; at++) (this.counts[groups[at] as number] as number)++
-    for (const figure of figures) figure.take(segment, rows, total, groups)
+    const { store, conditions, records, figures } = this.parts
+    const { kernel } = this.parts.memory
+    const { bits } = matchesOf(kernel, store, conditions, [number])
+    if (bits[0] === undefined) return
+    const rows = new SelectedRows(kernel, store.segments[number] as Segment, bits[0])
+    this.number(rows)
+    records.count(rows)
+    for (const figure of figures) figure.take(rows)
   }
 
-  /** The groups of these rows. */
-  private groupsOf(segment: Segment, rows: Int32Array, count: number, keys: readonly GroupedKey[]): Int32Array {
-    if (this.cells !== null) return this.numbered(segment, rows, count, this.cells)
-    let isFirst = true
-    let offset = 0
-    for (const { numbers } of keys) {
-      const all = numbers.ofAll(segment)
-      if (all !== null) {
-        offset = offset * numbers.size + all
-        if (!isFirst) multiply(groupNumbers, numbers.size, count)
-        continue
-      }
-      offset *= numbers.size
-      numbers.read(segment, rows, count, isFirst ? groupNumbers : keyNumbers)
-      if (!isFirst) combine(groupNumbers, numbers.size, keyNumbers, count)
-      isFirst = false
-    }
-    if (isFirst) groupNumbers.fill(offset, 0, count)
-    else if (offset > 0) for (let at = 0; at < count; at++) (groupNumbers[at] as number) += offset
-    return groupNumbers
-  }
-
-  private numbered(segment: Segment, rows: Int32Array, count: number, cells: Interned): Int32Array {
-    cellNumbers.fill(0, 0, count)
+  /** Writes the groups of rows into the kernel's scratch. */
+  private number(rows: SelectedRows) {
+    const { words, scratch } = rows.kernel
+    words.fill(0, scratch.groups >> 2, (scratch.groups >> 2) + rows.segment.rows)
     this.parts.keys.forEach(({ numbers }, index) => {
-      const combined = this.combined[index]
-      if (combined) for (let at = 0; at < count; at++) cellNumbers[at] = combined.numberOf(cellNumbers[at] as number)
-      numbers.read(segment, rows, count, keyNumbers)
-      for (let at = 0; at < count; at++) cellNumbers[at] = (cellNumbers[at] as number) * numbers.size + (keyNumbers[at] as number)
+      const combined = this.combined[index] ?? null
+      numbers.take(rows, combined ? 0 : numbers.size, combined ? scratch.keys : scratch.groups)
+      if (combined === null) return
+      const [groups, keys] = [scratch.groups >> 2, scratch.keys >> 2]
+      for (const row of rows.numbers)
+        words[groups + row] = combined.numberOf((words[groups + row] as number) * numbers.size + (words[keys + row] as number))
     })
-    for (let at = 0; at < count; at++) groupNumbers[at] = cells.numberOf(cellNumbers[at] as number)
-    if (cells.size > this.counts.length) this.grow(Math.min(2 * cells.size, GROUPS_MAX))
-    return groupNumbers
+    const size = this.combined.at(-1)?.size ?? 0
+    if (size > this.room) this.grow(Math.min(2 * size, GROUPS_MAX))
   }
 
   private grow(size: number) {
-    this.counts = widened(this.counts, size)
+    this.room = size
+    this.parts.records.grow(size)
     for (const figure of this.parts.figures) figure.grow(size)
   }
 
-  private findGroups() {
-    const { counts } = this
-    // Without keys all rows are one group, also if there are none.
-    const isOne = this.parts.keys.length === 0
-    for (let group = 0; group < counts.length; group++) if (isOne || (counts[group] as number) > 0) this.total++
-    this.groups = new Int32Array(this.total)
-    let at = 0
-    for (let group = 0; group < counts.length; group++) if (isOne || (counts[group] as number) > 0) this.groups[at++] = group
-  }
-
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
-    const { keys, figures } = this.parts
+    const { keys, records, figures } = this.parts
     const key = keys[column]
-    if (key) return [{ read: (group) => this.keyValueOf(group, column, key), isDescending }]
-    if (column === keys.length) return [{ read: (group) => this.counts[group] as number, isDescending }]
-    // No other figure is a sort.
-    const { sortValues } = figures[column - keys.length - 1] as Sums
-    return sortValues.map((read) => ({ read, isDescending }))
+    if (key) return [{ valuesOf: (groups) => this.keyValuesOf(groups, column, key), isDescending }]
+    if (column === keys.length) return [{ valuesOf: records.counts, isDescending }]
+    return (figures[column - keys.length - 1] as FigureValues).sortValues.map((valuesOf) => ({ valuesOf, isDescending }))
   }
 
-  private keyValueOf(group: number, column: number, { ranks }: GroupedKey): number {
-    const code = this.codeOf(group, column)
-    return ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
+  private keyValuesOf(groups: Int32Array, column: number, { ranks }: GroupedKey): Float64Array {
+    const values = new Float64Array(groups.length)
+    for (let at = 0; at < groups.length; at++) {
+      const code = this.codeOf(groups[at] as number, column)
+      values[at] = ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
+    }
+    return values
   }
 
   private rowOf(group: number): Row {
-    const { keys, figures } = this.parts
+    const { keys, records, figures } = this.parts
     const texts = keys.map(({ print }, column) => {
       const code = this.codeOf(group, column)
       return Number.isNaN(code) ? null : print(code)
     })
-    return [...texts, String(this.counts[group]), ...figures.map((figure) => figure.textOf(group))]
+    return [...texts, String(records.countOf(group)), ...figures.map((figure) => figure.textOf(group))]
   }
 
   /** The code of a key of a group; NaN: it has no value. */
   private codeOf(group: number, column: number): number {
     const { keys } = this.parts
-    let cell = this.cells === null ? group : this.cells.valueOf(group)
+    let number = group
     for (let at = keys.length - 1; ; at--) {
       const { numbers } = keys[at] as GroupedKey
-      const number = cell % numbers.size
-      if (at === column) return numbers.codeOf(number)
-      cell = (cell - number) / numbers.size
       const combined = this.combined[at]
-      if (combined) cell = combined.valueOf(cell)
+      if (combined) number = combined.valueOf(number)
+      const own = number % numbers.size
+      if (at === column) return numbers.codeOf(own)
+      number = (number - own) / numbers.size
     }
   }
-}
-
-// Scratch of one segment.
-const groupNumbers = new Int32Array(SEGMENT_ROWS)
-const keyNumbers = new Int32Array(SEGMENT_ROWS)
-const cellNumbers = new Float64Array(SEGMENT_ROWS)
-
-function combine(numbers: Int32Array, size: number, others: Int32Array, count: number) {
-  for (let at = 0; at < count; at++) numbers[at] = (numbers[at] as number) * size + (others[at] as number)
-}
-
-function multiply(numbers: Int32Array, size: number, count: number) {
-  for (let at = 0; at < count; at++) numbers[at] = (numbers[at] as number) * size
 }

@@ -2,10 +2,10 @@ import type { Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
 import type { Coded } from './conditions.ts'
-import { Extremes, type FigureValues, Sums, ValueCounts } from './groupFigures.ts'
-import type { GroupedKey } from './grouping.ts'
-import { CodeNumbers, dayUnit, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
-import type { Kernel } from './kernel.ts'
+import { Extremes, type FigureValues, GroupRecords, Sums, ValueCounts } from './groupFigures.ts'
+import type { GroupedKey, GroupingParts } from './grouping.ts'
+import { CodeNumbers, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
+import type { Reservations } from './kernel.ts'
 import { type Printer, scaleOf } from './printers.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
@@ -14,22 +14,37 @@ import type { RowStore } from './rowStore.ts'
 const PERIODS_DAYS = 366 * 10_000
 /** More codes are numbered as they come. */
 const WHOLE_MAX = 2 ** 30
+/** A code is off by less than a quarter of a unit up to here. */
+const UNITS_MAX = 2 ** 51
+const SUM_MAX = 2 ** 62
+const DAY_SECONDS = 86_400
 
-/** Null: codes cannot tell which rows belong together, or a figure of them. */
-export function groupingParts(coded: Coded, kernel: Kernel, store: RowStore, { keys, figures }: SummaryQuery) {
-  const parts = new PartsOfTable(coded, kernel, store)
+/** The parts of a grouping; null: codes cannot tell which rows belong together, or a figure of them. */
+export function groupingParts(
+  coded: Coded,
+  memory: Reservations,
+  store: RowStore,
+  { keys, figures }: SummaryQuery,
+): Pick<GroupingParts, 'keys' | 'records' | 'figures'> | null {
+  const parts = new PartsOfTable(coded, memory, store, figures)
   const own = { keys: keys.map((key) => parts.key(key)), figures: figures.map((figure) => parts.figure(figure)) }
-  return [...own.keys, ...own.figures].includes(null)
-    ? null
-    : { keys: own.keys as GroupedKey[], figures: own.figures as FigureValues[] }
+  if ([...own.keys, ...own.figures].includes(null)) return null
+  return { keys: own.keys as GroupedKey[], records: parts.records, figures: own.figures as FigureValues[] }
 }
 
 class PartsOfTable {
+  readonly records: GroupRecords
+  private readonly summed: readonly Property[]
+
   constructor(
     private readonly coded: Coded,
-    private readonly kernel: Kernel,
+    private readonly memory: Reservations,
     private readonly store: RowStore,
-  ) {}
+    figures: readonly Figure[],
+  ) {
+    this.summed = figures.flatMap(({ name, property }) => (name === 'sum' ? [property] : []))
+    this.records = new GroupRecords(memory, this.summed.length)
+  }
 
   key({ property, period }: GroupKey): GroupedKey | null {
     const column = this.columnOf(property)
@@ -39,34 +54,44 @@ class PartsOfTable {
   }
 
   figure({ name, property }: Figure): FigureValues | null {
-    const { kernel } = this
     const column = this.columnOf(property)
     if (column < 0) return null
-    if (name === 'values') return new ValueCounts(kernel, column)
+    const index = this.summed.indexOf(property)
+    // Each average has a sum beside it.
+    if (name === 'values') return new ValueCounts(this.records, index)
     if (name === 'sum') {
       const scale = property.kind.name === 'decimal' ? scaleOf(property.kind) : 0
-      const [least, greatest] = this.rangeOf(column)
-      const bound = Sums.greatestOf(this.store.rows, scale)
-      return Math.max(greatest, -least) < bound || greatest < least ? new Sums(kernel, column, scale) : null
+      return this.isExact(column, 10 ** scale) ? new Sums(this.records, column, index, scale) : null
     }
     const ranks = this.ranksOf(property, column)
-    return ranks === undefined ? null : new Extremes(kernel, column, name === 'maximum', ranks, this.printerOf(column))
+    return ranks === undefined ? null : new Extremes(column, name === 'maximum', ranks, this.printerOf(column))
+  }
+
+  /** Returns whether so many units of every code are an integer that a float keeps, and all of them fit into 64 bits. */
+  private isExact(column: number, units: number): boolean {
+    let sum = 0
+    for (const segment of this.store.segments) {
+      const greatest = segment.live === 0 ? 0 : units * Math.max(segment.greatestOf(column), -segment.leastOf(column))
+      if (greatest >= UNITS_MAX) return false
+      sum += Math.max(greatest, 0) * segment.live
+    }
+    return sum < SUM_MAX
   }
 
   private numbersOf(column: number, { kind }: Property, period: GroupKey['period']): KeyNumbers | null {
-    const { kernel } = this
     if (column < 0) return null
     const [least, greatest] = this.rangeOf(column)
     const dictionary = this.coded.rowCodes.dictionaries[column]
-    if (dictionary) return new WholeNumbers(kernel, column, 0, dictionary.size - 1)
+    if (dictionary) return new WholeNumbers(column, 0, dictionary.size - 1)
     // No row has a value.
-    if (greatest < least) return new WholeNumbers(kernel, column, 0, 0)
-    if (period !== null)
-      return greatest - least <= PERIODS_DAYS * dayUnit(kind.name)
-        ? new PeriodNumbers(kernel, column, period, dayUnit(kind.name), [least, greatest])
-        : null
+    if (greatest < least) return new WholeNumbers(column, 0, 0)
+    if (period !== null) {
+      const unit = kind.name === 'instant' ? DAY_SECONDS : 1
+      const isBounded = greatest - least <= PERIODS_DAYS * unit
+      return isBounded ? new PeriodNumbers(this.memory, column, period, unit, [least, greatest]) : null
+    }
     const isWhole = kind.name !== 'decimal' && greatest - least < WHOLE_MAX && Math.abs(least) < Number.MAX_SAFE_INTEGER
-    return isWhole ? new WholeNumbers(kernel, column, 1 - least, greatest) : new CodeNumbers(kernel, column)
+    return isWhole ? new WholeNumbers(column, 1 - least, greatest) : new CodeNumbers(column)
   }
 
   /** -1: some values have no code. */

@@ -20,6 +20,27 @@ interface Calls extends Ranges {
   reach32(column: number, bits: number, bytes: number, reach: number): void
   reach64(column: number, bits: number, bytes: number, reach: number): void
   gather(bits: number, bytes: number, base: number, out: number): number
+  key32(column: number, rows: number, numbers: number, size: number, offset: number): void
+  key64(column: number, rows: number, numbers: number, size: number, offset: number): void
+  // biome-ignore format: as in kernel.wat
+  period64(column: number, rows: number, numbers: number, size: number, middle: number, inverse: number, table: number, days: number): void
+  count(bits: number, bytes: number, numbers: number, records: number, size: number): void
+  // biome-ignore format: as in kernel.wat
+  add(bits: number, bytes: number, numbers: number, column: number, values: number, sums: number, size: number, units: number): void
+}
+
+/** Addresses of what is of use during one call. */
+interface Scratch {
+  /** A histogram, two ordinals, some numbers of rows. */
+  readonly counts: number
+  readonly reach: number
+  readonly rows: number
+  /** A column of a segment. */
+  readonly column: number
+  /** An integer for each row of a segment: its group, its number by one key; and the numbers of those that are selected. */
+  readonly groups: number
+  readonly keys: number
+  readonly selected: number
 }
 
 /** Unit of memory for bitmaps and columns, in bytes. */
@@ -58,8 +79,7 @@ export class Kernel {
   /** The histogram of `scratch`. */
   readonly counts: Int32Array
   readonly calls: Calls
-  /** Addresses of what is of use during one call: a histogram, two ordinals, numbers of rows, a column of a segment. */
-  readonly scratch: { readonly counts: number; readonly reach: number; readonly rows: number; readonly column: number }
+  readonly scratch: Scratch
   private readonly memory: WebAssembly.Memory
   private readonly blocksMax: number
   /** Which blocks are in use. The first stays: 0 is no address. */
@@ -86,7 +106,9 @@ export class Kernel {
     const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
     this.counts = new Int32Array(buffer, counts, BUCKETS)
     const reach = counts + COUNTS_BYTES
-    this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * SEGMENT_ROWS) }
+    const integers = () => this.reserve(4 * SEGMENT_ROWS)
+    const ofRows = { column: this.reserve(8 * SEGMENT_ROWS), groups: integers(), keys: integers(), selected: integers() }
+    this.scratch = { counts, reach, rows: reach + REACH_BYTES, ...ofRows }
   }
 
   /** Bytes in use. */
@@ -127,5 +149,24 @@ export class Kernel {
   private open<Exports>(program: WebAssembly.Module): Exports {
     const { exports } = new WebAssembly.Instance(program, { '': { memory: this.memory } })
     return exports as Exports
+  }
+}
+
+/** Pieces of a kernel's memory that are given back together. */
+export class Reservations {
+  private readonly pieces = new Map<number, number>()
+
+  constructor(readonly kernel: Kernel) {}
+
+  /** @throws KernelFull */
+  reserve(bytes: number): number {
+    const address = this.kernel.reserve(bytes)
+    this.pieces.set(address, bytes)
+    return address
+  }
+
+  release(): void {
+    for (const [address, bytes] of this.pieces) this.kernel.free(address, bytes)
+    this.pieces.clear()
   }
 }

@@ -273,4 +273,146 @@
       (local.set $to (i32.add (local.get $to) (i32.const 8)))
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; Takes a key into the numbers by which rows are grouped: each becomes itself times the size of the key, plus the code and an
+  ;; offset, or plus 0 for no value.
+  (func (export "key32") (param $column i32) (param $rows i32) (param $numbers i32) (param $size i32) (param $offset i32)
+    (local $end i32) (local $code i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $code (i32.load (local.get $column)))
+      (i32.store
+        (local.get $numbers)
+        (i32.add
+          (i32.mul (i32.load (local.get $numbers)) (local.get $size))
+          (select
+            (i32.const 0)
+            (i32.add (local.get $code) (local.get $offset))
+            (i32.eq (local.get $code) (i32.const 0x80000000)))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of floats.
+  (func (export "key64") (param $column i32) (param $rows i32) (param $numbers i32) (param $size i32) (param $offset f64)
+    (local $end i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
+    (loop $next
+      (i32.store
+        (local.get $numbers)
+        (i32.add
+          (i32.mul (i32.load (local.get $numbers)) (local.get $size))
+          ;; Of NaN, which is no value, it is 0.
+          (i32.trunc_sat_f64_s (f64.add (f64.load (local.get $column)) (local.get $offset)))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of periods: a table has the number of each day. A day is the code less the middle of the first day, times the days
+  ;; of a unit, rounded: a float plus 1.5 * 2^52 has an integer up to 2^51 in its lowest bits.
+  (func (export "period64")
+    (param $column i32) (param $rows i32) (param $numbers i32) (param $size i32)
+    (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
+    (local $end i32) (local $code f64) (local $day i32) (local $number i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
+    (loop $next
+      (local.set $code (f64.load (local.get $column)))
+      (local.set $day
+        (i32.wrap_i64
+          (i64.reinterpret_f64
+            (f64.add
+              (f64.mul (f64.sub (local.get $code) (local.get $middle)) (local.get $inverse))
+              (f64.const 0x1.8p+52)))))
+      (local.set $number (i32.const 0))
+      ;; Rows that were removed may have other days.
+      (if (i32.and (f64.eq (local.get $code) (local.get $code)) (i32.lt_u (local.get $day) (local.get $days)))
+        (then
+          (local.set $number (i32.load (i32.add (local.get $table) (i32.shl (local.get $day) (i32.const 2)))))))
+      (i32.store
+        (local.get $numbers)
+        (i32.add (i32.mul (i32.load (local.get $numbers)) (local.get $size)) (local.get $number)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; Counts the rows in a bitmap by their numbers: in an integer at the begin of each record of so many bytes.
+  (func (export "count")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $records i32) (param $size i32)
+    (local $end i32) (local $left i64) (local $row i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (if (i64.eq (local.get $left) (i64.const -1))
+        (then
+          (local.set $row (i32.const 0))
+          (loop $each
+            (call $countRow (i32.add (local.get $numbers) (local.get $row)) (local.get $records) (local.get $size))
+            (local.set $row (i32.add (local.get $row) (i32.const 4)))
+            (br_if $each (i32.lt_u (local.get $row) (i32.const 256)))))
+        (else
+          (block $done
+            (loop $bit
+              (br_if $done (i64.eqz (local.get $left)))
+              (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
+              (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+              (call $countRow (i32.add (local.get $numbers) (local.get $row)) (local.get $records) (local.get $size))
+              (br $bit)))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  (func $countRow (param $number i32) (param $records i32) (param $size i32)
+    (local $record i32)
+    (local.set $record (i32.add (local.get $records) (i32.mul (i32.load (local.get $number)) (local.get $size))))
+    (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (i32.const 1))))
+
+  ;; Adds up the floats of the rows in a bitmap by their numbers, in units of 64 bits, and counts those that are a value: in each
+  ;; record of so many bytes, at the two addresses of the first record.
+  (func (export "add")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32)
+    (param $values i32) (param $sums i32) (param $size i32) (param $units f64)
+    (local $end i32) (local $left i64) (local $row i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (if (i64.eq (local.get $left) (i64.const -1))
+        (then
+          (local.set $row (i32.const 0))
+          (loop $each
+            (call $addRow
+              (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
+              (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size))
+              (local.get $values) (local.get $sums) (local.get $units))
+            (local.set $row (i32.add (local.get $row) (i32.const 4)))
+            (br_if $each (i32.lt_u (local.get $row) (i32.const 256)))))
+        (else
+          (block $done
+            (loop $bit
+              (br_if $done (i64.eqz (local.get $left)))
+              (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
+              (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+              (call $addRow
+                (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
+                (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size))
+                (local.get $values) (local.get $sums) (local.get $units))
+              (br $bit)))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  (func $addRow (param $code f64) (param $record i32) (param $values i32) (param $sums i32) (param $units f64)
+    (if (f64.eq (local.get $code) (local.get $code))
+      (then
+        (local.set $values (i32.add (local.get $values) (local.get $record)))
+        (i32.store (local.get $values) (i32.add (i32.load (local.get $values)) (i32.const 1)))
+        (local.set $sums (i32.add (local.get $sums) (local.get $record)))
+        (i64.store
+          (local.get $sums)
+          (i64.add
+            (i64.load (local.get $sums))
+            ;; Rounded as in period64.
+            (i64.sub
+              (i64.reinterpret_f64 (f64.add (f64.mul (local.get $code) (local.get $units)) (f64.const 0x1.8p+52)))
+              (i64.const 0x4338000000000000)))))))
 )

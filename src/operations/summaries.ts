@@ -1,4 +1,6 @@
 import type { Grouping } from '../columns/grouping.ts'
+import { TooManyGroups } from '../columns/groupKeys.ts'
+import { KernelFull } from '../columns/kernel.ts'
 import { compileSummary } from '../compile/summary.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned, type ListReads, TooCostly } from '../execute/listReads.ts'
@@ -89,9 +91,12 @@ export class Summaries {
       const grouping = copy.group(query)
       if (grouping === null) return null
       try {
-        if (!(await (this.memory as TableCopies).run(call, grouping.steps()))) throw tooManyGroups()
+        await (this.memory as TableCopies).run(call, grouping.steps())
         countSummary('memory')
         return await use(grouping)
+      } catch (error) {
+        if (error instanceof KernelFull) return null
+        throw error instanceof TooManyGroups ? tooManyGroups() : error
       } finally {
         grouping.close()
       }
@@ -133,7 +138,8 @@ export class Summaries {
   private async allGroups(call: ResourceRequest, query: SummaryQuery): Promise<AsyncIterable<readonly Row[]>> {
     const copy = this.memory?.of(this.entity) ?? null
     await copy?.refresh()
-    const grouping = copy && (await this.grouped(call, copy, query, async (found) => found))
+    const taken = async (found: Grouping) => found.leave()
+    const grouping = copy && (await this.grouped(call, copy, query, taken))
     if (grouping) return this.pagesOf(call, grouping)
     const { rows } = await this.readGroups(call, query, null)
     return piecesOf(rows)

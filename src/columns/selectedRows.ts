@@ -1,0 +1,33 @@
+import type { Kernel } from './kernel.ts'
+import type { Segment } from './segment.ts'
+
+/** The rows of a segment that a summary has: those whose bits are set. */
+export class SelectedRows {
+  private gathered: Int32Array | null = null
+
+  constructor(
+    readonly kernel: Kernel,
+    readonly segment: Segment,
+    readonly bits: number,
+  ) {}
+
+  /** Their numbers in the segment; they hold until the next segment's. */
+  get numbers(): Int32Array {
+    if (this.gathered === null) {
+      const { calls, scratch, words } = this.kernel
+      const end = calls.gather(this.bits, this.segment.bitmapBytes, 0, scratch.selected)
+      this.gathered = words.subarray(scratch.selected >> 2, end >> 2)
+    }
+    return this.gathered
+  }
+
+  /** The address of a column as floats, which hold until the next call; NaN: no value, but in texts, which have a code for it. */
+  floatsOf(column: number): number {
+    const { calls, scratch } = this.kernel
+    const { segment } = this
+    const address = segment.addresses[column] as number
+    if (segment.isWide[column]) return address
+    calls.widen(address, segment.rows, scratch.column)
+    return scratch.column
+  }
+}
