@@ -3,11 +3,14 @@ import type { KeyRecord, KeySource } from '../model/key.ts'
 import { SingleFlight } from '../os/singleFlight.ts'
 import { monotonicMs } from '../os/time.ts'
 
-/** Pause between looks for changed keys, so that a revoked key is refused within a second. D34 */
-const EVERY_MS = 500
+/** Requests ask again for keys that were last confirmed so long ago, and wait for that from a second on. D34 */
+const ASK_MS = 500
+const WAIT_MS = 1_000
+/** Without requests the keys are asked for so often: their limits need tables, and hooks change with them. */
+const EVERY_MS = 4_000
 /** All keys are read this often whatever the version says: an operator may have changed the table by hand. */
 const RELOAD_MS = 60_000
-/** Keys that were last confirmed longer ago let no request in. */
+/** Keys that cannot be read, and were last confirmed longer ago, let no request in. */
 const CONFIRMED_MS_MAX = 5_000
 
 interface KeyEvents {
@@ -17,7 +20,7 @@ interface KeyEvents {
   onError(error: unknown): void
 }
 
-/** Keeps the keys those of the database: asks twice a second whether they have changed, and at once for an unknown key. */
+/** Keeps the keys as the database has them: asks for changes while requests use keys, and at once for an unknown key. */
 export class KeyRefresh {
   private readonly looks = new SingleFlight(() => this.look())
   private version: string | null = null
@@ -25,6 +28,7 @@ export class KeyRefresh {
   /** When the keys were last known to be right, or the database last answered nothing at all. */
   private trustedMs = Number.NEGATIVE_INFINITY
   private hasFailed = false
+  private confirming: Promise<boolean> | null = null
   private timer: Timer | undefined
 
   constructor(
@@ -46,10 +50,19 @@ export class KeyRefresh {
     return this.looks.call()
   }
 
-  /** Returns whether the keys may be used: they were right a moment ago, or the database answers nothing at all. */
+  /** Returns whether the keys may be used: they were right within the last second, or the database answers nothing at all. */
   confirm(): boolean | Promise<boolean> {
-    const isTrusted = () => monotonicMs() - this.trustedMs < CONFIRMED_MS_MAX
-    return isTrusted() || this.refresh().then(() => true, isTrusted)
+    const ageMs = monotonicMs() - this.trustedMs
+    if (ageMs < ASK_MS) return true
+    this.confirming ??= this.refresh()
+      .then(
+        () => true,
+        () => monotonicMs() - this.trustedMs < CONFIRMED_MS_MAX,
+      )
+      .finally(() => {
+        this.confirming = null
+      })
+    return ageMs < WAIT_MS || this.confirming
   }
 
   private async look(): Promise<void> {
