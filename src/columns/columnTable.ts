@@ -7,7 +7,7 @@ import { setsBefore } from './beside.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import type { Dictionary } from './dictionary.ts'
-import { FoundPage } from './foundPage.ts'
+import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
@@ -175,7 +175,7 @@ export class ColumnTable {
 
   private pageOf(slots: readonly number[], total: number): FoundPage {
     const uncodedRow = (id: number) => (this.uncodedRows.size > 0 ? this.uncodedRows.get(id)?.row : undefined)
-    return new FoundPage(total, slots, this.store, this.rowCodes.printers, uncodedRow)
+    return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, uncodedRow) }
   }
 
   /** Null: codes cannot decide. */

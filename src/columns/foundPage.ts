@@ -4,36 +4,34 @@ import type { JsonWriter } from '../respond/jsonWriter.ts'
 import type { Printer } from './printers.ts'
 import { ID, type RowStore } from './rowStore.ts'
 
-/** A page that was found in columns. It copies its codes, so it stays the same whatever becomes of the table. */
-export class FoundPage {
+/** A page that was found in columns. */
+export interface FoundPage {
+  /** Rows of the list. */
+  readonly total: number
   readonly rows: CodedRows
-
-  constructor(
-    /** Rows of the list. */
-    readonly total: number,
-    /** The slots of the page's rows, in their order. */
-    slots: readonly number[],
-    store: RowStore,
-    printers: readonly Printer[],
-    /** Returns the row of an id as PostgreSQL prints it, if one of its values has no code. */
-    uncodedRow: (id: number) => Row | undefined,
-  ) {
-    const codes = new Float64Array(printers.length * slots.length)
-    store.readAll(slots, codes)
-    this.rows = new FoundRows(slots.length, codes, printers, uncodedRow)
-  }
 }
 
-class FoundRows implements CodedRows {
+/** Rows of a page. They copy their codes, so they stay the same whatever becomes of the table. */
+export class FoundRows implements CodedRows {
+  readonly length: number
+  /** One row after the other. */
+  private readonly codes: Float64Array
   private readonly uncoded: readonly (Row | undefined)[]
 
+  /**
+   * `slots`: of the rows, in their order. `uncodedRow`: the row of an id as PostgreSQL prints it, if one of its values has no
+   * code.
+   */
   constructor(
-    readonly length: number,
-    /** One row after the other. */
-    private readonly codes: Float64Array,
+    slots: readonly number[],
+    store: RowStore,
     private readonly printers: readonly Printer[],
     uncodedRow: (id: number) => Row | undefined,
   ) {
+    const { length } = slots
+    this.length = length
+    this.codes = new Float64Array(printers.length * length)
+    store.readAll(slots, this.codes)
     this.uncoded = Array.from({ length }, (_, index) => uncodedRow(this.codeAt(index, ID)))
   }
 

@@ -1,4 +1,4 @@
-import { compare } from './pageKeys.ts'
+import { sortBy } from './pageKeys.ts'
 
 /** Values of groups, NaN for none, which is greater than all others. */
 export type SortValues = (groups: Int32Array) => Float64Array
@@ -24,8 +24,12 @@ export function* groupsInOrder(
   to: number,
 ): Generator<void, Int32Array> {
   if (from >= to) return new Int32Array(0)
-  if (groups.length <= SORTED_MAX || keys.length === 0) return sorted(groups, keys).subarray(from, to)
-  const [key, ...rest] = keys as [SortKey, ...SortKey[]]
+  const [key, ...rest] = keys
+  if (key === undefined) return groups.subarray(from, to)
+  if (groups.length <= SORTED_MAX) {
+    const values = keys.map(({ valuesOf }) => valuesOf(groups))
+    return sortBy(groups, keys, values).subarray(from, to)
+  }
   const values = key.valuesOf(groups)
   yield
   const buckets = bucketsOf(values, key.isDescending)
@@ -42,19 +46,6 @@ export function* groupsInOrder(
     start = end
   }
   return found
-}
-
-function sorted(groups: Int32Array, keys: readonly SortKey[]): Int32Array {
-  const values = keys.map((key) => key.valuesOf(groups))
-  const order = Uint16Array.from(groups, (_, at) => at).sort((one, other) => {
-    for (let level = 0; level < keys.length; level++) {
-      const own = values[level] as Float64Array
-      const difference = compare(own[one] as number, own[other] as number)
-      if (difference !== 0) return (keys[level] as SortKey).isDescending ? -difference : difference
-    }
-    return 0
-  })
-  return Int32Array.from(order, (at) => groups[at] as number)
 }
 
 /** The bucket of each value; null: all are the same. */

@@ -27,10 +27,22 @@ export function pageKeysOf({ entity, rowCodes, ranks, uncoded }: Coded, sorts: r
 }
 
 /** Slots of rows in the order of some keys, the last of which is the id. */
-export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: RowStore): number[] {
-  const values = keys.map((key) => valuesOf(slots, key, rows))
-  const order = new Uint16Array(slots.length)
-  for (let at = 0; at < slots.length; at++) order[at] = at
+export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: RowStore): Int32Array {
+  return sortBy(
+    slots,
+    keys,
+    keys.map((key) => valuesOf(slots, key, rows)),
+  )
+}
+
+/** Numbers, at most 65,536, in the order of the values that each has by each key. */
+export function sortBy(
+  numbers: Int32Array,
+  keys: readonly { readonly isDescending: boolean }[],
+  values: readonly Float64Array[],
+): Int32Array {
+  const order = new Uint16Array(numbers.length)
+  for (let at = 0; at < order.length; at++) order[at] = at
   order.sort((one, other) => {
     for (let level = 0; level < keys.length; level++) {
       const own = values[level] as Float64Array
@@ -39,8 +51,8 @@ export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: Row
     }
     return 0
   })
-  const sorted: number[] = []
-  for (let at = 0; at < order.length; at++) sorted.push(slots[order[at] as number] as number)
+  const sorted = new Int32Array(order.length)
+  for (let at = 0; at < order.length; at++) sorted[at] = numbers[order[at] as number] as number
   return sorted
 }
 
@@ -54,7 +66,7 @@ function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore)
 }
 
 /** Compares codes: no value, NaN, is greater than any, also than Infinity. */
-export function compare(one: number, other: number): number {
+function compare(one: number, other: number): number {
   if (one < other) return -1
   if (one > other) return 1
   return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))

@@ -74,7 +74,7 @@ export class PageSearch {
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
       if (rows.total > this.sortedMax) cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
     }
-    return this.sorted(rows).slice(from - skipped, end - skipped)
+    return Array.from(this.sorted(rows).subarray(from - skipped, end - skipped))
   }
 
   /** The cut of all that rows can have by a key. */
@@ -148,7 +148,7 @@ export class PageSearch {
   }
 
   /** The slots of rows, in order. */
-  private sorted({ segments, bits }: Matches): number[] {
+  private sorted({ segments, bits }: Matches): Int32Array {
     const { words, calls, scratch } = this.kernel
     const { rows } = this
     let to = scratch.rows
