@@ -19,7 +19,7 @@ export class GroupRecords {
 
   constructor(
     private readonly memory: Reservations,
-    sums: number,
+    private readonly sums: number,
   ) {
     this.firstSum = 2 * Math.ceil((1 + sums) / 2)
     this.length = this.firstSum + 2 * sums
@@ -35,16 +35,17 @@ export class GroupRecords {
     ;[this.address, this.size] = [address, size]
   }
 
+  /** Counts rows, unless the first sum does so. */
   count({ kernel, segment, bits }: SelectedRows): void {
-    kernel.calls.count(bits, segment.bitmapBytes, kernel.scratch.groups, this.address, 4 * this.length)
+    if (this.sums === 0) kernel.calls.count(bits, segment.bitmapBytes, kernel.scratch.groups, this.address, 4 * this.length)
   }
 
   /** Adds the values of a column to the sum at `index`, in so many units each. */
   add(rows: SelectedRows, column: number, index: number, units: number): void {
     const { kernel, segment, bits } = rows
-    const [values, sums] = [this.address + 4 * (1 + index), this.address + 4 * (this.firstSum + 2 * index)]
-    const groups = kernel.scratch.groups
-    kernel.calls.add(bits, segment.bitmapBytes, groups, rows.floatsOf(column), values, sums, 4 * this.length, units)
+    const [value, sum] = [4 * (1 + index), 4 * (this.firstSum + 2 * index)]
+    const [groups, codes, one] = [kernel.scratch.groups, rows.floatsOf(column), index === 0 ? 1 : 0]
+    kernel.calls.add(bits, segment.bitmapBytes, groups, codes, this.address, 4 * this.length, one, value, sum, units)
   }
 
   /** The groups that have rows. */

@@ -367,10 +367,10 @@
     (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (i32.const 1))))
 
   ;; Adds up the floats of the rows in a bitmap by their numbers, in units of 64 bits, and counts those that are a value: in each
-  ;; record of so many bytes, at the two addresses of the first record.
+  ;; record, at two offsets. Counts the rows, too, where `one` is not 0.
   (func (export "add")
-    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32)
-    (param $values i32) (param $sums i32) (param $size i32) (param $units f64)
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $size i32)
+    (param $one i32) (param $value i32) (param $sum i32) (param $units f64)
     (local $end i32) (local $left i64) (local $row i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
     (loop $next
@@ -381,8 +381,10 @@
           (loop $each
             (call $addRow
               (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
-              (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size))
-              (local.get $values) (local.get $sums) (local.get $units))
+              (i32.add
+                (local.get $records)
+                (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
+              (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
             (local.set $row (i32.add (local.get $row) (i32.const 4)))
             (br_if $each (i32.lt_u (local.get $row) (i32.const 256)))))
         (else
@@ -393,24 +395,28 @@
               (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
               (call $addRow
                 (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
-                (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size))
-                (local.get $values) (local.get $sums) (local.get $units))
+                (i32.add
+                  (local.get $records)
+                  (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
+                (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
               (br $bit)))))
       (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
       (local.set $column (i32.add (local.get $column) (i32.const 512)))
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
 
-  (func $addRow (param $code f64) (param $record i32) (param $values i32) (param $sums i32) (param $units f64)
+  (func $addRow
+    (param $code f64) (param $record i32) (param $one i32) (param $value i32) (param $sum i32) (param $units f64)
+    (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (local.get $one)))
     (if (f64.eq (local.get $code) (local.get $code))
       (then
-        (local.set $values (i32.add (local.get $values) (local.get $record)))
-        (i32.store (local.get $values) (i32.add (i32.load (local.get $values)) (i32.const 1)))
-        (local.set $sums (i32.add (local.get $sums) (local.get $record)))
+        (local.set $value (i32.add (local.get $record) (local.get $value)))
+        (i32.store (local.get $value) (i32.add (i32.load (local.get $value)) (i32.const 1)))
+        (local.set $sum (i32.add (local.get $record) (local.get $sum)))
         (i64.store
-          (local.get $sums)
+          (local.get $sum)
           (i64.add
-            (i64.load (local.get $sums))
+            (i64.load (local.get $sum))
             ;; Rounded as in period64.
             (i64.sub
               (i64.reinterpret_f64 (f64.add (f64.mul (local.get $code) (local.get $units)) (f64.const 0x1.8p+52)))
