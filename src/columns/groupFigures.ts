@@ -80,32 +80,28 @@ export class GroupRecords {
   }
 
   /** Counts by which groups are sorted. */
-  readonly counts: SortValues = (groups) => this.readAll(groups, (at) => this.words[at] as number)
+  readonly counts: SortValues = (groups, into) => this.readAll(groups, into, (at) => this.words[at] as number)
 
   /** Values by which groups are sorted by a sum: a float near it, which decides for nearly all, its upper half, its lower one. */
   sortsOf(index: number): SortValues[] {
     const sum = this.firstSum + 2 * index
     return [
-      (groups) => {
+      (groups, into) => {
         const { words, length } = this
         const base = this.address >> 2
-        const values = new Float64Array(groups.length)
         for (let at = 0; at < groups.length; at++) {
           const record = base + (groups[at] as number) * length
           const near = (words[record + sum + 1] as number) * 2 ** 32 + ((words[record + sum] as number) >>> 0)
-          values[at] = words[record + 1 + index] === 0 ? Number.NaN : near
+          into[at] = words[record + 1 + index] === 0 ? Number.NaN : near
         }
-        return values
       },
-      (groups) => this.readAll(groups, (at) => this.words[at + sum + 1] as number),
-      (groups) => this.readAll(groups, (at) => (this.words[at + sum] as number) >>> 0),
+      (groups, into) => this.readAll(groups, into, (at) => this.words[at + sum + 1] as number),
+      (groups, into) => this.readAll(groups, into, (at) => (this.words[at + sum] as number) >>> 0),
     ]
   }
 
-  private readAll(groups: Int32Array, read: (at: number) => number): Float64Array {
-    const values = new Float64Array(groups.length)
-    for (let at = 0; at < groups.length; at++) values[at] = read(this.indexOf(groups[at] as number))
-    return values
+  private readAll(groups: Int32Array, into: Float64Array, read: (at: number) => number) {
+    for (let at = 0; at < groups.length; at++) into[at] = read(this.indexOf(groups[at] as number))
   }
 
   private indexOf(group: number): number {

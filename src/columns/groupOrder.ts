@@ -1,11 +1,12 @@
+import { GROUPS_MAX } from '../model/summary.ts'
 import { sortBy } from './pageKeys.ts'
 
-/** Values of groups, NaN for none, which is greater than all others. */
-export type SortValues = (groups: Int32Array) => Float64Array
+/** Writes the values of groups, NaN for none, which is greater than all others. */
+export type SortValues = (groups: Int32Array, into: Float64Array) => void
 
 /** A key of the order of groups. */
 export interface SortKey {
-  readonly valuesOf: SortValues
+  readonly read: SortValues
   readonly isDescending: boolean
 }
 
@@ -15,7 +16,7 @@ const BUCKETS = 1_024
 
 /**
  * The groups `[from, to)` in the order of the keys, without sorting all of them: they are divided into buckets by their first
- * key, and only buckets that the page touches are looked at again. Each step takes about a millisecond for 250,000 groups.
+ * key, and only buckets that the page touches are looked at again. Each step takes a few milliseconds for 250,000 groups.
  */
 export function* groupsInOrder(
   groups: Int32Array,
@@ -27,14 +28,19 @@ export function* groupsInOrder(
   const [key, ...rest] = keys
   if (key === undefined) return groups.subarray(from, to)
   if (groups.length <= SORTED_MAX) {
-    const values = keys.map(({ valuesOf }) => valuesOf(groups))
+    const values = keys.map(({ read }) => {
+      const own = new Float64Array(groups.length)
+      read(groups, own)
+      return own
+    })
     return sortBy(groups, keys, values).subarray(from, to)
   }
-  const values = key.valuesOf(groups)
-  yield
-  const buckets = bucketsOf(values, key.isDescending)
-  if (buckets === null) return yield* groupsInOrder(groups, rest, from, to)
-  const { near, begin, ends } = nearBuckets(groups, buckets, from, to)
+  key.read(groups, values)
+  if (!divide(groups.length, key.isDescending)) {
+    yield
+    return yield* groupsInOrder(groups, rest, from, to)
+  }
+  const { near, begin, ends } = nearBuckets(groups, from, to)
   yield
   const found = new Int32Array(to - from)
   let start = begin
@@ -48,31 +54,34 @@ export function* groupsInOrder(
   return found
 }
 
-/** The bucket of each value; null: all are the same. */
-function bucketsOf(values: Float64Array, isDescending: boolean): Int16Array | null {
+// Used within one step: memory that was never touched costs more than what is written there.
+const values = new Float64Array(GROUPS_MAX)
+const buckets = new Int16Array(GROUPS_MAX)
+
+/** Finds the bucket of each of `count` values. False: all are the same. */
+function divide(count: number, isDescending: boolean): boolean {
   let [least, greatest, nones] = [Infinity, -Infinity, 0]
-  for (let at = 0; at < values.length; at++) {
+  for (let at = 0; at < count; at++) {
     const value = values[at] as number
     if (value < least) least = value
     if (value > greatest) greatest = value
     if (Number.isNaN(value)) nones++
   }
-  if (nones === values.length || (nones === 0 && least === greatest)) return null
+  if (nones === count || (nones === 0 && least === greatest)) return false
   // Monotonic, if not exact: a greater value is never in a bucket before that of a lesser one.
   const scale = greatest > least ? (BUCKETS - 1) / (greatest - least) : 0
-  const buckets = new Int16Array(values.length)
-  for (let at = 0; at < values.length; at++) {
+  for (let at = 0; at < count; at++) {
     const value = values[at] as number
     const bucket = Number.isNaN(value) ? BUCKETS : ((value - least) * scale) | 0
     buckets[at] = isDescending ? BUCKETS - bucket : bucket
   }
-  return buckets
+  return true
 }
 
 /** The groups of the buckets in which `[from, to)` lie, bucket by bucket: where the first begins, and where each ends. */
-function nearBuckets(groups: Int32Array, buckets: Int16Array, from: number, to: number) {
+function nearBuckets(groups: Int32Array, from: number, to: number) {
   const counts = new Int32Array(BUCKETS + 1)
-  for (let at = 0; at < buckets.length; at++) (counts[buckets[at] as number] as number)++
+  for (let at = 0; at < groups.length; at++) (counts[buckets[at] as number] as number)++
   let [first, begin] = [0, 0]
   while (begin + (counts[first] as number) <= from) begin += counts[first++] as number
   const next = new Int32Array(BUCKETS + 1)
@@ -85,7 +94,7 @@ function nearBuckets(groups: Int32Array, buckets: Int16Array, from: number, to: 
     if (counts[last] !== 0) ends.push(end)
   }
   const near = new Int32Array(end - begin)
-  for (let at = 0; at < buckets.length; at++) {
+  for (let at = 0; at < groups.length; at++) {
     const bucket = buckets[at] as number
     if (bucket >= first && bucket < last) near[(next[bucket] as number)++] = groups[at] as number
   }

@@ -140,18 +140,16 @@ export class Grouping {
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
     const { keys, records, figures } = this.parts
     const key = keys[column]
-    if (key) return [{ valuesOf: (groups) => this.keyValuesOf(groups, column, key), isDescending }]
-    if (column === keys.length) return [{ valuesOf: records.counts, isDescending }]
-    return (figures[column - keys.length - 1] as FigureValues).sortValues.map((valuesOf) => ({ valuesOf, isDescending }))
+    if (key) return [{ read: (groups, into) => this.readKey(groups, into, column, key), isDescending }]
+    if (column === keys.length) return [{ read: records.counts, isDescending }]
+    return (figures[column - keys.length - 1] as FigureValues).sortValues.map((read) => ({ read, isDescending }))
   }
 
-  private keyValuesOf(groups: Int32Array, column: number, { ranks }: GroupedKey): Float64Array {
-    const values = new Float64Array(groups.length)
+  private readKey(groups: Int32Array, into: Float64Array, column: number, { ranks }: GroupedKey) {
     for (let at = 0; at < groups.length; at++) {
       const code = this.codeOf(groups[at] as number, column)
-      values[at] = ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
+      into[at] = ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
     }
-    return values
   }
 
   private rowOf(group: number): Row {
