@@ -94,7 +94,13 @@ const lists: Record<string, Proof> = {
 }
 
 /** Test files that repeat what they do with random numbers, or try what depends on the moment. */
-const REPEATED = ['properties/lists', 'properties/walks', 'properties/roundTrips']
+const REPEATED = [
+  'properties/lists',
+  'properties/summaries',
+  'properties/walks',
+  'properties/roundTrips',
+  'memory/acknowledgedWrites',
+]
 const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'describe/conditions']
 
 /** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */
