@@ -29,8 +29,7 @@ const pages = [README, ...new Bun.Glob('docs/**/*.md').scanSync(ROOT)]
   .map((path) => ({ path, text: readPage(path) }))
   .map((page) => ({ ...page, exchanges: exchangesOf(page.text) }))
 const { bin: pythonBin, lack: pythonLack } = await pythonPrograms()
-const needsPython = ({ exchanges }: { exchanges: Exchange[] }) =>
-  exchanges.some(({ program, command }) => program === 'python' || /^http /m.test(command))
+const needsPython = ({ exchanges }: { exchanges: Exchange[] }) => exchanges.some(({ program }) => program === 'python')
 const livePages = pages.filter(({ exchanges }) => exchanges.length > 0).filter((page) => pythonBin !== null || !needsPython(page))
 
 const entities = await loadEntities()
@@ -187,7 +186,7 @@ describe('the tables of docs/api.md are those of the code', () => {
 test('there are pages with requests, some for programs in Python, which are run where those can be had', () => {
   expect(livePages.map(({ path }) => path)).toContain(README)
   const paths = pages.filter(needsPython).map(({ path }) => path)
-  expect(paths.toSorted()).toEqual(['docs/recipes/httpie.md', 'docs/recipes/python.md'])
+  expect(paths.toSorted()).toEqual(['docs/recipes/python.md'])
   if (pythonBin !== null) return
   if (process.env.CI_REQUIRES_PYTHON) throw new Error(pythonLack)
   console.warn(`left out are the requests of ${paths.join(' and ')}, since ${pythonLack}`)

@@ -22,7 +22,7 @@ for one in distributions(): print(one.metadata['Name'] + '==' + one.version)`
     })
 
     test('has the programs that tests run', () => {
-      expect(['python', 'http', 'schemathesis'].filter((name) => !existsSync(join(bin, name)))).toEqual([])
+      expect(['python', 'schemathesis'].filter((name) => !existsSync(join(bin, name)))).toEqual([])
     })
   })
 // CI_REQUIRES_PYTHON is set where the tests of a release run, so that these cannot go missing there unnoticed.

@@ -31,7 +31,7 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
     'sleep() { command sleep $(($1 + 1)); }',
     // Past npm and the launcher, which other tests run.
     `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; case $1 in import | export) set -- "$@" --url http://127.0.0.1:${port} ;; esac; ${bun} src/main.ts "$@"; }`,
-    ...(pythonBin === null ? [] : pythonPrelude(pythonBin, dataDir)),
+    ...(pythonBin === null ? [] : [`export PATH='${pythonBin}':"$PATH" PYTHONPATH='${join(ROOT, 'test/python/connect')}'`]),
   ]
   const readKey = () => readFileSync(join(dataDir, 'development.key'), 'utf8').trim()
   const programs: Record<Exchange['program'], (commands: string[]) => string[]> = {
@@ -48,16 +48,6 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
   }
   const commands = runsOf(exchanges).flatMap(({ program, commands }) => programs[program](commands))
   return [...prelude, ...commands.map((command) => command.replaceAll('.data/', `${dataDir}/`))].join('\n')
-}
-
-function pythonPrelude(bin: string, dataDir: string): string[] {
-  return [
-    `export PATH='${bin}':"$PATH" PYTHONPATH='${join(ROOT, 'test/python/connect')}' HTTPIE_CONFIG_DIR='${dataDir}/httpie'`,
-    // Else it asks a server on the Internet for its newest version.
-    `mkdir -p "$HTTPIE_CONFIG_DIR"; echo '{"disable_update_warnings": true}' >"$HTTPIE_CONFIG_DIR/config.json"`,
-    // To a terminal it prints the head too, and formats: without colours, that is what it prints here where no pipe takes it.
-    `http() { [ /dev/fd/1 -ef /dev/fd/3 ] && set -- --print=hb --pretty=format "$@"; command http --ignore-stdin "$@"; ${END_LINE}; }`,
-  ]
 }
 
 /** Consecutive commands of one program. A language's names last from block to block, as the page's reader has them in one file. */
