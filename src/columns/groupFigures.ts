@@ -22,7 +22,7 @@ export class GroupRecords {
     private readonly sums: number,
   ) {
     this.firstSum = 2 * Math.ceil((1 + sums) / 2)
-    this.length = this.firstSum + 2 * sums
+    this.length = this.firstSum + 2 * Math.max(1, sums)
     this.words = memory.kernel.words
     this.units = memory.kernel.ordinals
   }
@@ -36,16 +36,20 @@ export class GroupRecords {
   }
 
   /** Counts rows, unless the first sum does so. */
-  count({ kernel, segment, bits }: SelectedRows): void {
-    if (this.sums === 0) kernel.calls.count(bits, segment.bitmapBytes, kernel.scratch.groups, this.address, 4 * this.length)
+  count(rows: SelectedRows): void {
+    // Anything is added up, where nobody looks.
+    if (this.sums === 0) this.addFloats(rows, rows.kernel.scratch.column, 0, 0)
   }
 
   /** Adds the values of a column to the sum at `index`, in so many units each. */
   add(rows: SelectedRows, column: number, index: number, units: number): void {
-    const { kernel, segment, bits } = rows
-    const [value, sum] = [4 * (1 + index), 4 * (this.firstSum + 2 * index)]
-    const [groups, codes, one] = [kernel.scratch.groups, rows.floatsOf(column), index === 0 ? 1 : 0]
-    kernel.calls.add(bits, segment.bitmapBytes, groups, codes, this.address, 4 * this.length, one, value, sum, units)
+    this.addFloats(rows, rows.floatsOf(column), index, units)
+  }
+
+  private addFloats({ kernel, segment, bits }: SelectedRows, codes: number, index: number, units: number) {
+    const [one, value, sum] = [index === 0 ? 1 : 0, 4 * (1 + index), 4 * (this.firstSum + 2 * index)]
+    const { calls, scratch } = kernel
+    calls.add(bits, segment.bitmapBytes, scratch.groups, codes, this.address, 4 * this.length, one, value, sum, units)
   }
 
   /** The groups that have rows. */

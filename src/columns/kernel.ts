@@ -24,7 +24,6 @@ interface Calls extends Ranges {
   key64(column: number, rows: number, numbers: number, size: number, offset: number): void
   // biome-ignore format: as in kernel.wat
   period64(column: number, rows: number, numbers: number, size: number, middle: number, inverse: number, table: number, days: number): void
-  count(bits: number, bytes: number, numbers: number, records: number, size: number): void
   // biome-ignore format: as in kernel.wat
   add(bits: number, bytes: number, numbers: number, column: number, records: number, size: number, one: number, value: number, sum: number, units: number): void
 }

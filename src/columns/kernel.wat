@@ -335,39 +335,8 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
 
-  ;; Counts the rows in a bitmap by their numbers: in an integer at the begin of each record of so many bytes.
-  (func (export "count")
-    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $records i32) (param $size i32)
-    (local $end i32) (local $left i64) (local $row i32)
-    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
-    (loop $next
-      (local.set $left (i64.load (local.get $bits)))
-      (if (i64.eq (local.get $left) (i64.const -1))
-        (then
-          (local.set $row (i32.const 0))
-          (loop $each
-            (call $countRow (i32.add (local.get $numbers) (local.get $row)) (local.get $records) (local.get $size))
-            (local.set $row (i32.add (local.get $row) (i32.const 4)))
-            (br_if $each (i32.lt_u (local.get $row) (i32.const 256)))))
-        (else
-          (block $done
-            (loop $bit
-              (br_if $done (i64.eqz (local.get $left)))
-              (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
-              (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-              (call $countRow (i32.add (local.get $numbers) (local.get $row)) (local.get $records) (local.get $size))
-              (br $bit)))))
-      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
-      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
-
-  (func $countRow (param $number i32) (param $records i32) (param $size i32)
-    (local $record i32)
-    (local.set $record (i32.add (local.get $records) (i32.mul (i32.load (local.get $number)) (local.get $size))))
-    (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (i32.const 1))))
-
-  ;; Adds up the floats of the rows in a bitmap by their numbers, in units of 64 bits, and counts those that are a value: in each
-  ;; record, at two offsets. Counts the rows, too, where `one` is not 0.
+  ;; Adds up the floats of the rows in a bitmap by their numbers, in units of 64 bits, and counts those that are a value: in
+  ;; records of so many bytes, at two offsets. Counts the rows at the begin of a record, too, where `one` is not 0.
   (func (export "add")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $size i32)
     (param $one i32) (param $value i32) (param $sum i32) (param $units f64)
