@@ -1,7 +1,7 @@
 // A file that `roster import` reads: a CSV or NDJSON becomes rows of JSON, each with its line.
 import { statSync } from 'node:fs'
 import type { Entity, Property } from '../model/entity.ts'
-import { faultOf } from '../parse/json.ts'
+import { faultOf } from '../parse/body.ts'
 import { type CsvReading, csvRecords, csvWriter } from './csvText.ts'
 import { FileFault, linesOf } from './fileLines.ts'
 import { CommandError } from './run.ts'

@@ -2,7 +2,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { ANY_IN_WORDS } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/parameters.ts'
 import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
 import { refTo, type Schema } from './headers.ts'
 

@@ -1,5 +1,5 @@
 import type { Entity } from '../model/entity.ts'
-import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/page.ts'
+import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/parameters.ts'
 import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 import { choiceNameOf, writtenNameOf } from './rows.ts'

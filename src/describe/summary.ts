@@ -1,6 +1,6 @@
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
-import { SUMMARY_PAGES } from '../parse/page.ts'
+import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
 import { refTo, type Schema } from './headers.ts'
 import { bracketParameters, filterParameter, sharedParameters } from './parameters.ts'

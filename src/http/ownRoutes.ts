@@ -1,5 +1,5 @@
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
-import { readBytes } from '../parse/bodyBytes.ts'
+import { readBytes } from '../parse/body.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
 import { defineEndpoint, type Endpoint } from './router.ts'
 

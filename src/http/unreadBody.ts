@@ -1,3 +1,5 @@
+import { readPieces } from '../parse/body.ts'
+
 /** A body of up to so much is read although nothing asks for it. */
 const REST_BYTES_MAX = 16 * 1024
 /** Longer than a client needs between head and body; one that stops there holds its connection no longer. */
@@ -17,26 +19,11 @@ export function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
  * Reads a small body to its end; false: it has not ended, and its sender can only be cut off. A client that still sends
  * when its connection is closed gets a reset, and may never see the answer that has refused it. RFC 9112, 9.6
  */
-export async function readRest(request: Request): Promise<boolean> {
-  if (Number(request.headers.get('content-length')) > REST_BYTES_MAX) return false
-  const reader = request.body?.getReader()
-  if (!reader) return false
-  let isOver = false
-  const leave = () => {
-    isOver = true
-    reader.cancel().catch(() => undefined)
-  }
-  const timer = setTimeout(leave, REST_MS_MAX)
-  try {
-    let bytes = 0
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      bytes += part.value.length
-      if (bytes > REST_BYTES_MAX) leave()
-    }
-  } catch {
-    return false
-  } finally {
-    clearTimeout(timer)
-  }
-  return !isOver
+export function readRest(request: Request): Promise<boolean> | boolean {
+  if (Number(request.headers.get('content-length')) > REST_BYTES_MAX || request.body === null) return false
+  const read = readPieces(request, REST_BYTES_MAX, REST_MS_MAX)
+  return read.then(
+    () => true,
+    () => false,
+  )
 }

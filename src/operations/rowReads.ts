@@ -4,7 +4,7 @@ import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'
 import type { Row } from '../model/sql.ts'
-import { parseId } from '../parse/id.ts'
+import { parseId } from '../parse/ownParameters.ts'
 
 /** One entity's rows by their ids. */
 export class RowReads {

@@ -1,13 +1,44 @@
 import { ApiError } from '../errors.ts'
+import { JsonNumber } from '../model/kinds.ts'
 import { shown } from '../model/shown.ts'
-import { BODY_BYTES_MAX, BODY_MS_MAX, invalidJson, ROWS_BYTES_MAX, readText, tooLarge } from './bodyBytes.ts'
-import { faultOf, isExcessive, isObject, parseJson } from './json.ts'
-import { RowsText } from './rowTexts.ts'
+import { withDeadline } from '../os/time.ts'
+
+/** Maximum body of one row. */
+export const BODY_BYTES_MAX = 1024 * 1024
+/** Maximum body of several rows. */
+const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
+/** A slower sender holds a connection and memory for nothing. */
+const BODY_MS_MAX = 10_000
+// The rest of the body is still on its way; only a closed connection stops its sender.
+const LEAVE = { Connection: 'close' }
 
 const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 const LINES_TYPE = /^application\/x-ndjson[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
+/** Begin of an array, which is no object. */
+const ARRAY = /^[ \t\r\n]*\[/
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** More than any entity has properties; each takes a third of a microsecond to parse. */
+const VALUES_MAX = 1_000
+/** Shorter texts are parsed in a millisecond or two, whatever is in them. */
+const SMALL_LENGTH = 2_000
+const DEPTH_MAX = 64
+/** A text of 1 MiB of escapes takes 20 ms to parse. */
+const ESCAPES_MAX = 100_000
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
+const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
+/** Results of `elementEnd` that are no position. */
+export const [NO_END, EXCESSIVE] = [-1, -2]
 
 type JsonObject = Record<string, unknown>
+
+/** A body of several rows, which is not parsed yet: an array of JSON, or JSON in lines. */
+export class RowsText {
+  constructor(
+    readonly text: string,
+    readonly form: 'array' | 'lines',
+  ) {}
+}
 
 /**
  * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none passes through a float.
@@ -15,21 +46,62 @@ type JsonObject = Record<string, unknown>
  */
 export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject> {
   requireType(request, MEDIA_TYPE, 'application/json')
-  return parseObject(await readText(request, BODY_BYTES_MAX, msMax))
+  return parseObject(decodeUtf8(await readBytes(request, BODY_BYTES_MAX, msMax)))
 }
 
 /** Reads a body that may have several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
-export async function readBodies(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject | RowsText> {
+export async function readBodies(request: Request): Promise<JsonObject | RowsText> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
-  const text = await readText(request, ROWS_BYTES_MAX, msMax)
+  const text = decodeUtf8(await readBytes(request, ROWS_BYTES_MAX))
   if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array')
   if (Buffer.byteLength(text) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX)
   return parseObject(text)
 }
 
-/** Begin of an array, which is no object. */
-const ARRAY = /^[ \t\r\n]*\[/
+/** Reads a body, by default of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
+export function readBytes(request: Request, bytesMax = BODY_BYTES_MAX, msMax = BODY_MS_MAX): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length')
+  if (Number(declared) > bytesMax) throw tooLarge(bytesMax)
+  if (declared === null) return readPieces(request, bytesMax, msMax)
+  // HTTP ends it at its length; a stream would cost several times as much.
+  return withDeadline(request.bytes(), msMax, tooLate).catch(fail)
+}
+
+/** Reads a body of unknown length piece by piece. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
+export async function readPieces(request: Request, bytesMax: number, msMax: number): Promise<Uint8Array> {
+  const reader = request.body?.getReader()
+  if (!reader) return new Uint8Array()
+  const read = async () => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes += part.value.length
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      chunks.push(part.value)
+    }
+    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+  }
+  return withDeadline(read(), msMax, tooLate).catch((error) => {
+    // A connection that has broken may refuse even this.
+    reader.cancel().catch(() => undefined)
+    return fail(error)
+  })
+}
+
+function fail(error: unknown): never {
+  throw error instanceof ApiError ? error : invalidJson('The body was cut short.')
+}
+
+function tooLate(): never {
+  throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
+}
+
+/** `bytesMax`: what the body may have. */
+function tooLarge(bytesMax: number): ApiError {
+  const message = `The body may have up to 1 MiB${bytesMax > BODY_BYTES_MAX ? ', of several rows 2 MiB' : ''}.`
+  return new ApiError('PayloadTooLarge', message, { target: 'Body', headers: LEAVE })
+}
 
 function requireType({ headers }: Request, pattern: RegExp, allowed: string) {
   const mediaType = headers.get('content-type')
@@ -44,6 +116,14 @@ function requireType({ headers }: Request, pattern: RegExp, allowed: string) {
   }
 }
 
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw invalidJson('The body is not UTF-8.')
+  }
+}
+
 function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
   if (isExcessive(text)) throw invalidJson('The body has more values or escapes, or is nested more deeply, than any entity.')
@@ -55,4 +135,65 @@ function parseObject(text: string): JsonObject {
   }
   if (!isObject(value)) throw invalidJson('The body must be a JSON object.')
   return value
+}
+
+/** Error for a body that as a whole cannot be read. */
+export function invalidJson(message: string, target = 'Body'): ApiError {
+  return new ApiError('InvalidJson', message, { target })
+}
+
+/**
+ * Returns whether a text has so many values or escapes, or so many values within one another, that parsing it would hold up
+ * others.
+ */
+export function isExcessive(text: string): boolean {
+  return text.length > SMALL_LENGTH && elementEnd(text, 0) === EXCESSIVE
+}
+
+/**
+ * The position of the comma or closing bracket that ends the value at `from`. NO_END: the text ends before. EXCESSIVE: the value
+ * exceeds a bound, and the rest was not scanned. Each character is looked at once.
+ */
+export function elementEnd(text: string, from: number): number {
+  let [values, depth, escapes] = [0, 0, 0]
+  let isString = false
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) isString = !isString
+    else if (isString) {
+      if (unit !== BACKSLASH) continue
+      at++
+      escapes++
+    } else if (unit === COMMA) {
+      if (depth === 0) return at
+      values++
+    } else if (unit === ARRAY_BEGIN || unit === OBJECT_BEGIN) {
+      values++
+      depth++
+    } else if (unit === ARRAY_END || unit === OBJECT_END) {
+      if (depth === 0) return at
+      depth--
+    }
+    if (values > VALUES_MAX || depth > DEPTH_MAX || escapes > ESCAPES_MAX) return EXCESSIVE
+  }
+  return NO_END
+}
+
+/** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text, withNumbersAsWritten)
+}
+
+function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {
+  return typeof value === 'number' && context ? new JsonNumber(context.source) : value
+}
+
+/** Reason why a text is not JSON: continues "it is not JSON". `error`: of JSON.parse. */
+export function faultOf(error: unknown): string {
+  return shown((error as Error).message.replace('JSON Parse error: ', ''))
+}
+
+/** Returns whether a value of JSON is an object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 }

@@ -3,6 +3,7 @@ import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
+import { once, parseInteger } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
 
 export const CHANGES_PAGE_MAX = 500
@@ -25,7 +26,8 @@ export interface ChangesQuery {
 
 type Name = 'after' | 'PageSize' | 'entity' | 'wait' | 'rows'
 const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait', 'rows']
-const INTEGER = /^-?\d+$/
+const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }
+const WAITS = { min: 0, max: WAIT_SECONDS_MAX, normal: 0 }
 
 /** The query string of the changes; `entities`: null where they are of one row. @throws ApiError for the first fault */
 export function parseChanges(query: string, entities: readonly Entity[] | null): ChangesQuery {
@@ -38,17 +40,16 @@ export function parseChanges(query: string, entities: readonly Entity[] | null):
         target: shown(name),
       })
     const before = texts.get(known)
-    if (before !== undefined && known !== 'entity')
-      throw new ApiError(CODES[known], `${known} is given twice.`, { target: known })
-    texts.set(known, before === undefined ? value : `${before},${value}`)
+    const isAdded = known === 'entity' && before !== undefined
+    texts.set(known, isAdded ? `${before},${value}` : once(CODES[known], known, before, value))
   }
   const afterText = texts.get('after') ?? null
   return {
     after: afterText === null ? null : parseAfter(afterText),
     afterText,
     entities: parseEntities(texts.get('entity') ?? null, entities ?? []),
-    pageSize: parseInteger('PageSize', texts.get('PageSize'), [1, CHANGES_PAGE_MAX, CHANGES_PAGE_DEFAULT]),
-    waitMs: 1_000 * parseInteger('wait', texts.get('wait'), [0, WAIT_SECONDS_MAX, 0]),
+    pageSize: parseInteger(CODES.PageSize, 'PageSize', texts.get('PageSize'), PAGES),
+    waitMs: 1_000 * parseInteger(CODES.wait, 'wait', texts.get('wait'), WAITS),
     hasRows: parseRows(texts.get('rows')),
   }
 }
@@ -96,13 +97,4 @@ function parseEntities(text: string | null, entities: readonly Entity[]): readon
     throw new ApiError('InvalidFilter', `entity names no entity: "${shown(part)}".${hint}`, { target: 'entity' })
   })
   return entities.filter((entity) => found.includes(entity))
-}
-
-function parseInteger(name: Name, text: string | undefined, [least, most, fallback]: [number, number, number]): number {
-  if (text === undefined) return fallback
-  if (!INTEGER.test(text))
-    throw new ApiError(CODES[name], `${name} must be an integer; ${least} to ${most} make a difference.`, {
-      target: name,
-    })
-  return Math.min(Math.max(Number(text), least), most)
 }

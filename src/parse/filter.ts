@@ -8,7 +8,7 @@ import type { Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { arrayText } from '../model/sql.ts'
 import { hintForBracket, hintForForeign } from './foreignParameters.ts'
-import { findMember } from './names.ts'
+import { findMember, listed } from './names.ts'
 import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */
@@ -114,7 +114,10 @@ function unknownParameter(entity: Entity, name: string, others: Others = RESERVE
 function checkFilter(property: Property, operator: Operator, operand: string): Filter {
   if (!operator.serves(property.kind)) {
     const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
-    throw invalid(property, `is ${property.kind.allowed}: it can be compared with ${listed(served)}, not with ${operator.sign}`)
+    throw invalid(
+      property,
+      `is ${property.kind.allowed}: it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`,
+    )
   }
   if (operand === '') {
     if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.sign}`)
@@ -130,9 +133,4 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
 
 function invalid(property: Property, reason: string): ApiError {
   return new ApiError('InvalidFilter', `${property.name} ${reason}.`, { target: property.name })
-}
-
-/** `=, != and []` */
-function listed(signs: readonly string[]): string {
-  return `${signs.slice(0, -1).join(', ')} and ${signs.at(-1)}`
 }

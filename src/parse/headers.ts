@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts'
 import { type Conditions, type EntityTags, readTags } from '../model/entityTag.ts'
+import { weightsOf } from '../model/preferences.ts'
 import { shown } from '../model/shown.ts'
 
 /** Parses the preconditions in a request's headers; null: there are none. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
@@ -41,4 +42,20 @@ export function parseIdempotencyKey({ headers }: Request): string | null {
   const problem = key === null || key === '' ? `; it is ${shown(text)}` : `; it has ${key.length}`
   const message = `Idempotency-Key must be one text of 1 to ${LENGTH_MAX} visible ASCII characters, such as "8e03978e-40d5"${problem}.`
   throw new ApiError('InvalidHeader', message, { target: 'Idempotency-Key' })
+}
+
+/** In what form a list is answered: pages as JSON, or all rows as a stream. */
+export type Form = 'json' | StreamForm
+export type StreamForm = 'csv' | 'ndjson'
+
+/** Clients that ask for no form in particular, browsers among them, get pages. RFC 9110, 12.5.1. D55 */
+export function formOf(accept: string | null): Form {
+  // Most requests end here, without a look at weights.
+  if (accept === null || !/csv|ndjson/i.test(accept)) return 'json'
+  const weightOf = weightsOf(accept)
+  const [csv, ndjson, json] = [weightOf('text/csv'), weightOf('application/x-ndjson'), weightOf('application/json')]
+  const [form, weight] = ndjson > csv ? (['ndjson', ndjson] as const) : (['csv', csv] as const)
+  // What is named by itself goes before what a wildcard takes along.
+  const other = json > 0 ? json : weightOf('application/*', '*/*')
+  return weight > 0 && (json > 0 ? weight > json : weight >= other) ? form : 'json'
 }

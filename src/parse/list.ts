@@ -3,24 +3,17 @@ import type { Choice } from '../model/choice.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
-import type { Filter, ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
-import { type CsvParameters, csvFormOf, once, readCsvParameter, refuseCsvOnly, refusePaging } from './csvForm.ts'
-import { parseFields } from './fields.ts'
+import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import { addFilter, parseFilter } from './filter.ts'
-import type { StreamForm } from './form.ts'
+import type { StreamForm } from './headers.ts'
 import { Names } from './names.ts'
-import { PAGE_SIZE_DEFAULT, parsePage, parsePageSize } from './page.ts'
+import { parseFields } from './ownParameters.ts'
+import { csvFormOf, LIST_PAGES, PAGE_SIZE_DEFAULT, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
 import { parseSort } from './sort.ts'
 
-/** The parameters of a collection, each checked by itself; undefined: it is not there. */
-interface Parameters extends CsvParameters {
-  readonly filters: Filter[]
+interface Parameters extends SharedParameters {
   readonly sorts: Sort[]
-  kept: string
-  pageSize?: number
-  page?: number
-  cursor?: string
   /** Values of all parameters of this name, with commas between. */
   fields?: string
 }
@@ -31,7 +24,7 @@ interface Parameters extends CsvParameters {
  */
 export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
   const read = readParameters(entity, query)
-  refuseCsvOnly(read, 'a page is')
+  refuseForeign(read, 'json')
   const { filters, sorts, pageSize, page, cursor, fields, kept } = read
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
@@ -43,8 +36,7 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
 /** Parses the query of a stream of all rows that match, without pages. D55 @throws ApiError for the first fault */
 export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
   const read = readParameters(entity, query)
-  refusePaging(read)
-  if (form !== 'csv') refuseCsvOnly(read, 'NDJSON is')
+  refuseForeign(read, form)
   const { filters, sorts, fields } = read
   return { filters, sorts, choice: choiceOf(entity, fields), ...csvFormOf(read) }
 }
@@ -56,22 +48,12 @@ function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
 function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], kept: '' }
   for (const parameter of parseQueryString(query)) {
-    const { name, value, raw } = parameter
+    const { name, value } = parameter
     const purpose = purposeOf(entity, name)
-    if (purpose === 'page') {
-      read.page = once('InvalidPage', 'page', read.page, parsePage(value))
-      continue
-    }
-    if (purpose === 'cursor') {
-      read.cursor = once('InvalidCursor', 'cursor', read.cursor, value)
-      continue
-    }
-    read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+    if (readShared(read, purpose, parameter, LIST_PAGES)) continue
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
-    else if (purpose === 'PageSize') read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
     else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
-    else if (purpose === 'filter') addFilter(read.filters, parseFilter(entity, parameter))
-    else readCsvParameter(read, purpose, value)
+    else addFilter(read.filters, parseFilter(entity, parameter))
   }
   return read
 }

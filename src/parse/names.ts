@@ -1,4 +1,6 @@
 import type { Entity, Group, Property } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
+import { shown } from '../model/shown.ts'
 
 /** Things by their names, in any case. */
 export class Names<Named> {
@@ -25,4 +27,21 @@ export function findMember(entity: Entity, name: string): Property | Group | und
     members.set(entity, (names = new Names(all.map((member) => [member.name, member]))))
   }
   return names.find(name)
+}
+
+/** Message about a name that `parameter` does not take among its names of `known`. */
+export function faultOfName(
+  { plural, properties }: Entity,
+  name: string,
+  parameter: string,
+  known: readonly { readonly name: string }[] = properties,
+): string {
+  if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
+  const names = known.map((one) => one.name)
+  return `${plural} have no property "${shown(name)}".${suggest(name, names)}`
+}
+
+/** `=, != and []`, or with another word in front of the last. */
+export function listed(names: readonly string[], word: 'and' | 'or'): string {
+  return names.length === 1 ? (names[0] as string) : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 }

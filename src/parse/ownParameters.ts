@@ -1,11 +1,19 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
-import type { Choice } from '../model/choice.ts'
-import type { Entity } from '../model/entity.ts'
+import { type Choice, choose } from '../model/choice.ts'
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'
-import { parseFields } from './fields.ts'
+import { faultOfName, findMember } from './names.ts'
+import { parseSwitch } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
 
-// The query strings of addresses that are no lists: of a row, and of a create.
+// Addresses that are no lists: of a row, and of a create.
+
+const ID = /^[1-9]\d{0,15}$/
+
+/** The id in a path, 1 to 2^53-1, as text for PostgreSQL; null: no row can have it. */
+export function parseId(segment: string): string | null {
+  return ID.test(segment) && Number(segment) <= Number.MAX_SAFE_INTEGER ? segment : null
+}
 
 /** For addresses that take no query parameters: one that is there was meant to do something. @throws ApiError UnknownParameter */
 export function parseNoParameters(query: string): void {
@@ -14,36 +22,48 @@ export function parseNoParameters(query: string): void {
 
 /** Parses `dryRun=1`: rows that are sent are only checked. No other parameter is accepted. D59 @throws ApiError */
 export function parseDryRun(query: string): boolean {
-  const parameter = { name: 'dryRun', code: 'InvalidDryRun' } as const
-  const text = read(query, parameter, 'To create takes no query parameter but dryRun.') ?? '0'
-  if (text !== '1' && text !== '0') throw new ApiError(parameter.code, 'dryRun is 1 or 0.', { target: parameter.name })
-  return text === '1'
+  const text = read(query, { name: 'dryRun', code: 'InvalidDryRun' }, 'To create takes no query parameter but dryRun.')
+  return text !== null && parseSwitch('InvalidDryRun', 'dryRun', text)
 }
 
 /** The query string of one row's address: what `fields` chooses; null: everything. @throws ApiError */
 export function parseRowFields(entity: Entity, query: string): Choice | null {
-  const parameter = { name: 'fields', code: 'InvalidFields', isList: true } as const
-  const text = read(query, parameter, 'The address of a row takes no query parameter but fields.')
+  const text = read(query, { name: 'fields', code: null }, 'The address of a row takes no query parameter but fields.')
   return text === null ? null : parseFields(entity, text)
 }
 
+/** The parameter that an address takes. `code`: the error if it is repeated; null: it may be, as values with commas between. */
 interface Allowed {
   readonly name: string
-  readonly code: ErrorCode
-  /** True if it may be repeated, as its values with commas between. */
-  readonly isList?: boolean
+  readonly code: ErrorCode | null
 }
 
 /** The value of the one parameter that an address takes; null: it is not there. `others`: the message about any other one. */
 function read(query: string, allowed: Allowed | null, others: string): string | null {
-  if (query === '') return null
   let found: string | null = null
   for (const { name, value } of parseQueryString(query)) {
     if (allowed === null || name.toLowerCase() !== allowed.name.toLowerCase())
       throw new ApiError('UnknownParameter', others, { target: shown(name) })
-    if (found !== null && !allowed.isList)
+    if (found !== null && allowed.code !== null)
       throw new ApiError(allowed.code, `${allowed.name} is given twice.`, { target: allowed.name })
     found = found === null ? value : `${found},${value}`
   }
   return found
+}
+
+/**
+ * Parses `fields`, decoded: `Id,Name,Period.Days`, in one parameter or several; an object's name stands for all its parts. D56
+ * @throws ApiError InvalidFields
+ */
+export function parseFields(entity: Entity, text: string): Choice {
+  const chosen = new Set<Property>()
+  for (const name of text.split(',')) {
+    const member = findMember(entity, name)
+    if (!member) {
+      const message = faultOfName(entity, name, 'fields', [...entity.members, ...entity.properties])
+      throw new ApiError('InvalidFields', message, { target: 'fields' })
+    }
+    for (const property of isGroup(member) ? member.properties : [member]) chosen.add(property)
+  }
+  return choose(entity, chosen)
 }

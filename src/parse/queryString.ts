@@ -36,35 +36,11 @@ function indexOrEnd(text: string, character: string, start: number): number {
   return index === -1 ? text.length : index
 }
 
-/** Decodes a text of which each escape is one of ASCII, as those of operators are, and well formed; else null. */
-function decodeAscii(text: string): string | null {
-  let decoded = ''
-  let from = 0
-  for (let at = text.indexOf('%'); at !== -1; at = text.indexOf('%', from)) {
-    const [high, low] = [hexDigit(text.charCodeAt(at + 1)), hexDigit(text.charCodeAt(at + 2))]
-    if (!(high < 8 && low < 16)) return null
-    decoded += text.slice(from, at) + (ASCII[16 * high + low] as string)
-    from = at + 3
-  }
-  return decoded + text.slice(from)
-}
-
-const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
-
-/** NaN: it is none. */
-function hexDigit(code: number): number {
-  if (code >= 48 && code <= 57) return code - 48
-  const lower = code | 32
-  return lower >= 97 && lower <= 102 ? lower - 87 : Number.NaN
-}
-
 const verbatim = (text: string) => text
 
 function decode(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   if (!spaced.includes('%')) return spaced
-  const plain = decodeAscii(spaced)
-  if (plain !== null) return plain
   try {
     // Strict in both respects: bad escapes and bytes that are not UTF-8 throw.
     return decodeURIComponent(spaced)

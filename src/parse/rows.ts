@@ -3,7 +3,81 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { takeTurns } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
-import { faultOf, isObject, parseJson } from './json.ts'
+import {
+  BODY_BYTES_MAX,
+  EXCESSIVE,
+  elementEnd,
+  faultOf,
+  invalidJson,
+  isExcessive,
+  isObject,
+  NO_END,
+  parseJson,
+  type RowsText,
+} from './body.ts'
+
+/** Rows of one body; messages say so, too. */
+const ROWS_MAX = 1_000
+
+/**
+ * Splits a body into 1 to 1,000 rows. It looks only for where rows end, so that a body can be charged by its rows before they
+ * are parsed: a row may not be JSON. Other requests have turns between two rows. @throws ApiError InvalidJson, InvalidRows,
+ * PayloadTooLarge
+ */
+export async function findRows({ text, form }: RowsText): Promise<readonly string[]> {
+  const turn = takeTurns()
+  const rows: string[] = []
+  for (const row of form === 'lines' ? linesOf(text) : elementsOf(text)) {
+    if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
+    const target = `[${rows.length}]`
+    if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
+    rows.push(row)
+    const others = turn()
+    if (others !== null) await others
+  }
+  if (rows.length === 0) throw invalidRows('The body has no rows; it may have 1 to 1,000.')
+  return rows
+}
+
+/** Lines without the spaces before them; blank lines are left out. */
+function* linesOf(text: string): Generator<string> {
+  let index = 0
+  for (const [line] of text.matchAll(/[^ \t\r\n][^\n]*/g)) {
+    if (isExcessive(line)) throw excessive(index)
+    index++
+    yield line
+  }
+}
+
+/** The elements of an array. */
+function* elementsOf(text: string): Generator<string> {
+  let start = text.indexOf('[') + 1
+  for (let index = 0; ; index++) {
+    const end = elementEnd(text, start)
+    if (end === EXCESSIVE) throw excessive(index)
+    if (end === NO_END || text[end] === '}') break
+    const element = text.slice(start, end)
+    if (text[end] === ']') {
+      if (!BLANK.test(text.slice(end + 1))) break
+      if (index > 0 || !BLANK.test(element)) yield element
+      return
+    }
+    yield element
+    start = end + 1
+  }
+  throw invalidJson('The body is not JSON: the array does not end where the body does.')
+}
+
+const BLANK = /^[ \t\r\n]*$/
+
+function excessive(index: number): ApiError {
+  const target = `[${index}]`
+  return invalidJson(`${target} has more values or escapes, or is nested more deeply, than any entity.`, target)
+}
+
+function invalidRows(message: string): ApiError {
+  return new ApiError('InvalidRows', message, { target: 'Body' })
+}
 
 /**
  * Parses the rows of a body. Faults name their row by its index, from 0: `[3].Title`. D59 @throws ApiError that lists the
@@ -30,7 +104,7 @@ function parseRow(entity: Entity, text: string, index: number, faults: Fault[]):
   try {
     value = parseJson(text)
   } catch (error) {
-    throw new ApiError('InvalidJson', `${target} is not JSON: ${faultOf(error)}.`, { target })
+    throw invalidJson(`${target} is not JSON: ${faultOf(error)}.`, target)
   }
   if (!isObject(value)) {
     faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })

@@ -16,11 +16,10 @@ import {
   PERIODS,
   type SummaryQuery,
 } from '../model/summary.ts'
-import { type CsvParameters, csvFormOf, once, readCsvParameter, refuseCsvOnly, refusePaging } from './csvForm.ts'
 import { addFilter, parseFilter } from './filter.ts'
-import type { Form } from './form.ts'
-import { findMember, Names } from './names.ts'
-import { parsePage, parsePageSize, SUMMARY_PAGES } from './page.ts'
+import type { Form } from './headers.ts'
+import { faultOfName, findMember, listed, Names } from './names.ts'
+import { csvFormOf, readShared, refuseForeign, type SharedParameters, SUMMARY_PAGES } from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
 export const KEYS_MAX = 3
@@ -37,22 +36,17 @@ const MEANT: Readonly<Record<string, string>> = { avg: 'average', mean: 'average
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
 const EXPRESSION = /^(\w+)\((.*)\)$/
 
-interface Parameters extends CsvParameters {
-  readonly filters: Filter[]
+interface Parameters extends SharedParameters {
   readonly keys: GroupKey[]
   readonly measures: Measure[]
   /** Values of all parameters of this name. */
   readonly sorts: string[]
-  kept: string
-  pageSize?: number
-  page?: number
 }
 
 /** The query string of a summary, without `?`, as a typed query. D76 @throws ApiError for the first fault */
 export function parseSummary(entity: Entity, query: string, form: Form): SummaryQuery {
   const read = readParameters(entity, query)
-  if (form !== 'json') refusePaging(read)
-  if (form !== 'csv') refuseCsvOnly(read, form === 'json' ? 'a page is' : 'NDJSON is')
+  refuseForeign(read, form)
   const { filters, keys, measures, kept } = read
   const figures = figuresOf(measures)
   const sorts: GroupSort[] = []
@@ -65,19 +59,12 @@ export function parseSummary(entity: Entity, query: string, form: Form): Summary
 function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], kept: '' }
   for (const parameter of parseQueryString(query)) {
-    const { name, value, raw } = parameter
+    const { name, value } = parameter
     const purpose = purposes.find(name)
-    if (purpose === 'page') {
-      read.page = once('InvalidPage', 'page', read.page, parsePage(value))
-      continue
-    }
-    read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+    if (readShared(read, purpose, parameter, SUMMARY_PAGES)) continue
     if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
     else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, entity, text)
     else if (purpose === 'sort') read.sorts.push(value)
-    else if (purpose === 'PageSize')
-      read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value, SUMMARY_PAGES))
-    else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale') readCsvParameter(read, purpose, value)
     else for (const text of value.split(',')) addMeasure(read.measures, entity, purpose, text)
   }
   return read
@@ -110,7 +97,7 @@ function keyOf(entity: Entity, text: string): GroupKey {
   const [, word, name] = EXPRESSION.exec(text) ?? []
   if (word === undefined || name === undefined) return { property: propertyOf(entity, text, 'groupBy'), period: null }
   const period = PERIODS.find((one) => one === word.toLowerCase())
-  if (!period) throw invalidKey(`There is no "${shown(word)}" of a date: ${listed(PERIODS)}.${suggest(word, PERIODS)}`)
+  if (!period) throw invalidKey(`There is no "${shown(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
   const property = propertyOf(entity, name, 'groupBy')
   if (takesPeriods(property)) return { property, period }
   throw invalidKey(`${property.name} is ${property.kind.allowed}: ${period}() takes a date or a date-time.`)
@@ -146,17 +133,10 @@ function isOfNumbers(aggregate: Aggregate): boolean {
 function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate): Property {
   const code = target === 'groupBy' ? 'InvalidGroupBy' : 'InvalidAggregate'
   const member = findMember(entity, name)
-  if (member && !isGroup(member)) return member
-  throw new ApiError(code, propertyFault(entity, name, target), { target })
-}
-
-function propertyFault(entity: Entity, name: string, target: string): string {
-  const member = findMember(entity, name)
-  if (name === '') return `${target} is names of properties with commas between; one of them is empty.`
-  if (member && isGroup(member))
-    return `${member.name} is an object: give one of ${listed(member.properties.map((part) => part.name))}.`
-  const known = entity.properties.map((property) => property.name)
-  return `${entity.plural} have no property "${shown(name)}".${suggest(name, known)}`
+  if (!member) throw new ApiError(code, faultOfName(entity, name, target), { target })
+  if (!isGroup(member)) return member
+  const parts = member.properties.map((part) => part.name)
+  throw new ApiError(code, `${member.name} is an object: give one of ${listed(parts, 'or')}.`, { target })
 }
 
 type Columns = { readonly entity: Entity } & Pick<SummaryQuery, 'keys' | 'figures'>
@@ -187,15 +167,10 @@ function sortColumn(text: string, { entity, keys, figures }: Columns): number {
   if (sum >= 0) return keys.length + 1 + sum
   const sums = figures.flatMap((figure) => (figure.name === 'sum' ? [`sum(${figure.property.name})`] : []))
   const known = [...keys.map(groupName), 'count', ...sums]
-  const message = `These groups are sorted by ${listed(known)}, not by "${shown(text)}".${suggest(text, known)}`
+  const message = `These groups are sorted by ${listed(known, 'or')}, not by "${shown(text)}".${suggest(text, known)}`
   throw new ApiError('InvalidSort', message, { target: 'sort' })
 }
 
 function invalidKey(message: string): ApiError {
   return new ApiError('InvalidGroupBy', message, { target: 'groupBy' })
-}
-
-/** `year, month or day` */
-function listed(names: readonly string[]): string {
-  return names.length === 1 ? (names[0] as string) : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import { readBody } from '../../src/parse/body.ts'
-import { BODY_BYTES_MAX } from '../../src/parse/bodyBytes.ts'
+import { BODY_BYTES_MAX, readBody } from '../../src/parse/body.ts'
 
 function request(body: string | ReadableStream) {
   const headers = { 'content-type': 'application/json' }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
-import { parseFields } from '../../src/parse/fields.ts'
+import { parseFields } from '../../src/parse/ownParameters.ts'
 
 const chosen = (text: string) => parseFields(absence, text).properties.map(({ name }) => name)
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { isExcessive } from '../../src/parse/json.ts'
+import { isExcessive } from '../../src/parse/body.ts'
 
 const MIB = 1024 * 1024
 /** Longer than what is not looked at. */

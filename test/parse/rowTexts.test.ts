@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { findRows, RowsText } from '../../src/parse/rowTexts.ts'
+import { RowsText } from '../../src/parse/body.ts'
+import { findRows } from '../../src/parse/rows.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 

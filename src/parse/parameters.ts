@@ -1,0 +1,137 @@
+import { ApiError, type ErrorCode } from '../errors.ts'
+import type { CsvForm, Filter } from '../model/query.ts'
+import type { Parameter } from './queryString.ts'
+
+// Parameters that lists and summaries have alike: pages, and the style of a CSV.
+
+export const PAGE_SIZE_MIN = 5
+export const PAGE_SIZE_MAX = 50
+export const PAGE_SIZE_DEFAULT = 20
+
+/** Bounds of an integer, and its value in a request that names none. */
+interface Bounds {
+  readonly min: number
+  readonly max: number
+  readonly normal: number
+}
+
+/** Rows of a list's page. */
+export const LIST_PAGES: Bounds = { min: PAGE_SIZE_MIN, max: PAGE_SIZE_MAX, normal: PAGE_SIZE_DEFAULT }
+/** Groups of a summary's page. D76 */
+export const SUMMARY_PAGES: Bounds = { min: 5, max: 1_000, normal: 100 }
+
+/** No table has that many pages, and a page's offset stays a safe integer. */
+const PAGE_MAX = 1e12
+const INTEGER = /^-?\d+$/
+
+/** The parameters that lists and summaries share, each checked by itself; undefined: it is not there. */
+export interface SharedParameters {
+  readonly filters: Filter[]
+  /** The query string as the client wrote it, without `page` and `cursor`. */
+  kept: string
+  pageSize?: number
+  page?: number
+  cursor?: string
+  bom?: boolean
+  excel?: boolean
+  /** True if the language has decimal commas. */
+  locale?: boolean
+}
+
+/** Reads a shared parameter into `read`; false: `purpose` is that of another one. @throws ApiError that names the parameter */
+export function readShared(
+  read: SharedParameters,
+  purpose: string | undefined,
+  { value, raw }: Parameter,
+  sizes: Bounds,
+): purpose is 'page' | 'cursor' | 'PageSize' | 'bom' | 'excel' | 'locale' {
+  if (purpose === 'page') {
+    read.page = once('InvalidPage', 'page', read.page, parsePage(value))
+    return true
+  }
+  if (purpose === 'cursor') {
+    read.cursor = once('InvalidCursor', 'cursor', read.cursor, value)
+    return true
+  }
+  read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+  if (purpose === 'PageSize')
+    read.pageSize = once('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))
+  else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale')
+    read[purpose] = once(
+      'InvalidForm',
+      purpose,
+      read[purpose],
+      purpose === 'locale' ? parseLocale(value) : parseSwitch('InvalidForm', purpose, value),
+    )
+  else return false
+  return true
+}
+
+/** Parses an integer, set to the nearest boundary without a word. Spec 4.2, Paging 2. @throws ApiError with this code */
+export function parseInteger(code: ErrorCode, target: string, text: string | undefined, { min, max, normal }: Bounds): number {
+  if (text === undefined) return normal
+  if (INTEGER.test(text)) return Math.min(Math.max(Number(text), min), max)
+  throw new ApiError(code, `${target} must be an integer; ${min} to ${max} make a difference.`, { target })
+}
+
+/** The page's number, 1 upwards; however large, it is only past the end. @throws ApiError InvalidPage */
+function parsePage(text: string): number {
+  const page = INTEGER.test(text) ? Number(text) : 0
+  if (page < 1) throw new ApiError('InvalidPage', 'page must be an integer of 1 or more.', { target: 'page' })
+  return Math.min(page, PAGE_MAX)
+}
+
+/** The value of a parameter that may be given once. @throws ApiError with this code where it was given before */
+export function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
+  if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
+  return value
+}
+
+/** Parses `1` or `0`. @throws ApiError with this code */
+export function parseSwitch(code: ErrorCode, target: string, text: string): boolean {
+  if (text !== '0' && text !== '1') throw new ApiError(code, `${target} is 1 or 0.`, { target })
+  return text === '1'
+}
+
+/** Returns whether a language has decimal commas. @throws ApiError for none, or one with another mark */
+function parseLocale(text: string): boolean {
+  try {
+    const [language] = Intl.NumberFormat.supportedLocalesOf(text)
+    const mark = language && new Intl.NumberFormat(language).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value
+    if (mark === ',' || mark === '.') return mark === ','
+  } catch {
+    // Not a tag of a language.
+  }
+  const message = 'locale is a language with decimal points or commas, such as de, fr-CA or en.'
+  throw new ApiError('InvalidForm', message, { target: 'locale' })
+}
+
+/** The style of a CSV with these parameters. */
+export function csvFormOf({ bom = false, excel = false, locale = false }: SharedParameters): CsvForm {
+  return { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
+}
+
+/**
+ * Refuses parameters that would have no effect, because they were meant for another form: those of pages in a stream, and those
+ * of CSV elsewhere. @throws ApiError
+ */
+export function refuseForeign(read: SharedParameters, form: 'json' | 'csv' | 'ndjson'): void {
+  if (form !== 'json')
+    for (const [name, key, code] of PAGING)
+      if (read[key] !== undefined) {
+        const message = `A stream has every row, and no pages: leave ${name} out, or ask for application/json.`
+        throw new ApiError(code, message, { target: name })
+      }
+  const { bom, excel, locale } = read
+  const target = bom ? 'bom' : excel ? 'excel' : locale !== undefined ? 'locale' : null
+  if (form === 'csv' || target === null) return
+  const what = form === 'json' ? 'a page' : 'NDJSON'
+  const message = `${target} belongs to Accept: text/csv, which ${what} is not: send that, or leave ${target} out.`
+  throw new ApiError('InvalidForm', message, { target })
+}
+
+const PAGING = [
+  ['page', 'page', 'InvalidPage'],
+  ['PageSize', 'pageSize', 'InvalidPageSize'],
+  ['cursor', 'cursor', 'InvalidCursor'],
+] as const
