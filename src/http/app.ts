@@ -11,6 +11,7 @@ import { fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import {
   bearerKey,
+  type bearerTextOf,
   databaseIsAway,
   hasLeft,
   keyChecks,
@@ -24,8 +25,7 @@ import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
-import type { Router } from './router.ts'
-import { type Route, routesOf } from './routes.ts'
+import { type Location, type Router, routesOf } from './router.ts'
 import { inPieces, streamBody } from './streamBody.ts'
 import { readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
@@ -44,10 +44,7 @@ const IDLE_SECONDS = 30
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
 export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
-  const router = createRouter({
-    ...parts,
-    ...keyChecks(admission),
-  })
+  const router = createRouter({ ...parts, ...keyChecks(admission) })
   const app = new Elysia({
     name: 'roster',
     handler: { standardHostname: false },
@@ -68,51 +65,39 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
       return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
     })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
-  const serve = (request: Request, text: string | undefined, route: Route<ResourceRequest> | null) =>
-    respond(parts, router, app.server, request, text, route)
-  for (const route of routesOf(router.added, parts.entities)) {
-    const { method, path, detail } = route
-    app.route(method, path, ({ request, keyTextOf }) => serve(request, keyTextOf(request), route), {
-      parse: 'none',
-      detail,
-    })
-  }
+  const serve =
+    (own: Location | null) =>
+    ({ request, keyTextOf }: { request: Request; keyTextOf: typeof bearerTextOf }) =>
+      respond(parts, router, app.server, request, keyTextOf(request), own)
+  for (const { method, path, detail } of routesOf(router, parts.entities))
+    app.route(method, path, serve(null), { parse: 'none', detail })
   const inner = (call: ResourceRequest, request: Request) => answerInner(parts, router, call.exchange as Call, request)
-  requireFree(
-    ownRoutes,
-    app.routes.map(({ method, path }) => `${method} ${path}`),
-  )
-  for (const own of ownRoutes) {
-    const location = { endpoint: ownEndpoint(own, inner), id: '' }
-    const route = { method: own.method, path: own.path, detail: { hide: true }, locate: () => location }
-    for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method])
-      app.route(method, own.path, ({ request, keyTextOf }) => serve(request, keyTextOf(request), route), {
-        parse: 'none',
-        detail: route.detail,
-      })
-  }
-  return app.all('/*', ({ request, keyTextOf }) => serve(request, keyTextOf(request), null), {
-    parse: 'none',
-    detail: { hide: true },
-  })
+  const taken = app.routes.map(({ method, path }) => `${method} ${path}`)
+  requireFree(ownRoutes, taken)
+  for (const own of ownRoutes)
+    for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method]) {
+      const location = { endpoint: ownEndpoint(own, inner), id: '' }
+      app.route(method, own.path, serve(location), { parse: 'none', detail: { hide: true } })
+    }
+  return app.all('/*', serve(null), { parse: 'none', detail: { hide: true } })
 }
 
 const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
 
-/** Answers a request. `route`: what the framework has found; null: a path in another spelling, or none. */
+/** Answers a request. `own`: the project's own route that the framework has found; null: the router has to look. */
 async function respond(
   parts: Parts,
-  router: Router<ResourceRequest>,
+  router: Router,
   server: Exchange['server'],
   request: Request,
   text: string | undefined,
-  route: Route<ResourceRequest> | null,
+  own: Location | null,
 ): Promise<Response> {
   const startMs = performance.now()
   const requestId = requestIdOf(request)
   const address = parts.admission.addressOf(request, server)
   const target = readTarget(request)
-  const location = route?.locate(target.path) ?? router.find(target.path)
+  const location = own ?? router.find(target.path)
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
@@ -136,7 +121,7 @@ interface Call extends Exchange {
   readonly isConfirmed: boolean
 }
 
-function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Promise<Reply> | Reply {
+function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
   const { request, server, target, location, key, isConfirmed, rateLimit } = call
   const { method } = request
   if (server !== null && call.address === '') throw hasLeft()
@@ -175,7 +160,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
 }
 
 /** Answers a request that a route of a project's own makes for its client: by its key, and charged with it. */
-async function answerInner(parts: Parts, router: Router<ResourceRequest>, outer: Call, request: Request): Promise<Reply> {
+async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
   const call = { ...outer, request, target, location: router.find(target.path) }
   try {

@@ -5,6 +5,7 @@ import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
+import { retryLater } from '../execute/outcomes.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
 
@@ -31,7 +32,7 @@ const derive = plugin.event.transform?.[0]?.fn as Derive
 export const bearerKey = new Elysia({ name: 'roster.bearer' }).decorate('keyTextOf', bearerTextOf)
 
 /** The text of the request's key; undefined: it has none, or one that is not well formed. */
-function bearerTextOf({ headers }: Request): string | undefined {
+export function bearerTextOf({ headers }: Request): string | undefined {
   const header = headers.get('authorization')
   if (header === null) return undefined
   const authorization = canonicalAuthorization(header)
@@ -49,17 +50,15 @@ const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
  */
 function hintForKey({ headers }: Request): string {
   const header = headers.get('authorization')
-  if (header === null || header === '') return hintForHeader(headers)
+  if (header === null || header === '') {
+    const name = OTHER_HEADERS.find((other) => headers.has(other))
+    return name === undefined ? '' : ` A key in the header ${name} is not read.`
+  }
   const [first = '', ...rest] = header.split(' ')
   if (/^ApiKey$/i.test(first)) return ''
   const scheme = OTHER_SCHEMES.find((other) => other.toLowerCase() === first.toLowerCase())
   if (scheme !== undefined) return ` The scheme is ApiKey, not ${scheme}.`
   return rest.length === 0 ? ' ApiKey and a space stand in front of the key.' : ''
-}
-
-function hintForHeader(headers: Headers): string {
-  const name = OTHER_HEADERS.find((other) => headers.has(other))
-  return name === undefined ? '' : ` A key in the header ${name} is not read.`
 }
 
 /** Before anything is read, so that a key learns nothing of what it has no right to. @throws ApiError Forbidden */
@@ -77,8 +76,7 @@ export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus):
 
 /** 503, until the database was reached for the first time. */
 export function databaseIsAway(): ApiError {
-  const message = 'The database is not there yet; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+  return retryLater('The database is not there yet; retry after the seconds in Retry-After.')
 }
 
 /** 401, for a request without a valid key; the message says where its form is not ours. */
@@ -89,8 +87,7 @@ export function unauthorized(request: Request): ApiError {
 
 /** 503, while it is not known whether the key is still valid. */
 export function unconfirmed(): ApiError {
-  const message = 'The key cannot be checked at the moment; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+  return retryLater('The key cannot be checked at the moment; retry after the seconds in Retry-After.')
 }
 
 /** 408, for a request whose client left before it was begun: nothing is done for it. */
@@ -124,28 +121,19 @@ export function keyChecks(admission: Admission) {
       of: (request: Request) => admission.keyOf(bearerTextOf(request)),
       rightsOf: async (request: Request) => (await confirm(request)).rights,
       charge: async (request: Request) => (await charge(request)).rights,
-      serial: () => admission.keysSerial,
     },
-    chargeMore: (exchange: unknown, count: number) => chargeMore(admission, exchange as Charged, count),
+    /** Charges a request that is as much work as several more, `count` times together, which its answer says. D59 */
+    chargeMore: async (exchange: unknown, count: number): Promise<void> => {
+      const charged = exchange as { readonly key: Key | null; rateLimit: RateLimitStatus | null }
+      if (charged.key === null) return
+      const { limit, period } = admission.mostTogether(charged.key)
+      if (count >= limit) {
+        const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
+        throw new ApiError('InvalidRows', message, { target: 'Body' })
+      }
+      const rateLimit = await admission.chargeMore(charged.key, count)
+      charged.rateLimit = rateLimit
+      if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+    },
   }
-}
-
-/** A request that was charged once. */
-interface Charged {
-  readonly key: Key | null
-  rateLimit: RateLimitStatus | null
-}
-
-/** Charges a request that is as much work as several more, `count` times together, which its answer says. D59 @throws ApiError */
-async function chargeMore(admission: Admission, exchange: Charged, count: number): Promise<void> {
-  const { key } = exchange
-  if (key === null) return
-  const { limit, period } = admission.mostTogether(key)
-  if (count >= limit) {
-    const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
-    throw new ApiError('InvalidRows', message, { target: 'Body' })
-  }
-  const rateLimit = await admission.chargeMore(key, count)
-  exchange.rateLimit = rateLimit
-  if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
 }

@@ -17,7 +17,7 @@ export interface Exchange {
   readonly startMs: number
   /** Address of the client, as of the request's arrival. */
   readonly address: string
-  readonly location: Location<ResourceRequest> | null
+  readonly location: Location | null
   readonly key: Key | null
   /** Null: nothing is charged here. As of the last request that it was charged. */
   rateLimit: RateLimitStatus | null
@@ -44,7 +44,7 @@ export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answ
   if (log.isEnabled('info')) logRequest(log, call, answered, ms)
 }
 
-function kindOf({ endpoint, id }: Location<ResourceRequest>, method: string, isStream: boolean): KindOfRequest {
+function kindOf({ endpoint, id }: Location, method: string, isStream: boolean): KindOfRequest {
   const { plural, route } = endpoint
   if (plural === null) return route === '/Changes' ? 'changes' : 'other'
   if (method !== 'GET' && method !== 'HEAD') return method === 'OPTIONS' ? 'other' : 'write'
@@ -67,22 +67,14 @@ function logRequest(log: Log, call: Exchange, to: Answered, ms: number) {
   log.info(`${request.method} ${pathOf(request.url)} ${to.status}`, fields)
 }
 
-/** A request's place in a trace of several programs. */
-export interface TraceContext {
-  readonly traceId: string
-  /** Span of the client. */
-  readonly spanId: string
-}
-
 const PATTERN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
-const FIRST_VERSION = '00'
 
-/** Parses the header `traceparent`; null if there is none, or one that is to be ignored. Trace Context, 2.2.2 */
-export function readTraceParent({ headers }: Request): TraceContext | null {
+/** Parses `traceparent`: the trace and the client's span; null: there is none, or it is to be ignored. Trace Context, 2.2.2 */
+export function readTraceParent({ headers }: Request): { readonly traceId: string; readonly spanId: string } | null {
   const text = headers.get('traceparent')
   if (text === null) return null
   const [, traceId, spanId, more] = PATTERN.exec(text) ?? []
   if (traceId === undefined || spanId === undefined) return null
   // Later versions may say more.
-  return more !== undefined && text.startsWith(FIRST_VERSION) ? null : { traceId, spanId }
+  return more !== undefined && text.startsWith('00') ? null : { traceId, spanId }
 }

@@ -35,14 +35,14 @@ const askers = new WeakMap<Request, Answer>()
 export function ownEndpoint(
   { method, path, isOpen, handle }: OwnRoute,
   answer: (call: ResourceRequest, inner: Request) => Promise<Reply> | Reply,
-): Endpoint<ResourceRequest> {
+): Endpoint {
   const route = path.replace(/:(\w+)\??/g, '{$1}')
   const respond = async (call: ResourceRequest) => {
     const request = await bounded(call.request)
     askers.set(request, (inner) => answer(call, inner))
     return replyOf(await handle(request))
   }
-  return { ...defineEndpoint<ResourceRequest>({ [method]: respond }, { isOpen, route }), route }
+  return { ...defineEndpoint({ [method]: respond }, { isOpen, route }), route }
 }
 
 /** The request with its body in memory, of which there is no more than of others. */

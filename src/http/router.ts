@@ -1,13 +1,16 @@
+import { type Operation, operationsOf } from '../describe/operations.ts'
+import type { Entity } from '../model/entity.ts'
+import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
-/** Answers a call: a request with what the server has found out about it before. */
-type Handler<Call> = (call: Call) => Promise<Reply> | Reply
+/** Answers a request with what the server has found out about it before. */
+type Handler = (call: ResourceRequest) => Promise<Reply> | Reply
 
 /** The methods of one path. */
-export interface Endpoint<Call> {
+export interface Endpoint {
   /** The pattern of its path, for the log: `/Absences/{id}`. Without one the router makes it of the path. */
   readonly route: string
-  readonly methods: Readonly<Record<string, Handler<Call>>>
+  readonly methods: Readonly<Record<string, Handler>>
   /** For `Allow`: the methods, and HEAD and OPTIONS, which every path has. */
   readonly allow: string
   /** Answers without a key. */
@@ -19,76 +22,75 @@ export interface Endpoint<Call> {
 }
 
 /** Result of routing a path. */
-export interface Location<Call> {
-  readonly endpoint: Endpoint<Call>
+export interface Location {
+  readonly endpoint: Endpoint
   /** The path's second segment, decoded; '' where the endpoint takes none. */
   readonly id: string
 }
 
-/** An endpoint with these methods. */
-export function defineEndpoint<Call>(
-  methods: Record<string, Handler<Call>>,
-  { isOpen = false, isUnlimited = false, plural = null, route = '' }: Partial<Endpoint<Call>> = {},
-): Endpoint<Call> {
+/** An endpoint with these methods; wherever there is GET there is HEAD. D19 */
+export function defineEndpoint(
+  methods: Record<string, Handler>,
+  { isOpen = false, isUnlimited = false, plural = null, route = '' }: Partial<Endpoint> = {},
+): Endpoint {
   const names = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural, route }
 }
 
 /**
  * Finds the endpoint of a path: case does not count, nor does one slash at the end. The framework's router cannot do that,
- * and takes a wrong method for an unknown path. It finds the documented paths, and hands all others to this one.
+ * decodes ids, and takes a wrong method for an unknown path.
  */
-export class Router<Call> {
+export class Router {
   /** By the path without `*`: one segment, or two. */
-  private readonly fixed = new Map<string, Endpoint<Call>>()
+  private readonly fixed = new Map<string, Endpoint>()
   /** By the path's first segment; the second is the id. */
-  private readonly items = new Map<string, Endpoint<Call>>()
+  private readonly items = new Map<string, Endpoint>()
   /** By the path's first segment and its third, with a slash between; the second is the id. */
-  private readonly parts = new Map<string, Endpoint<Call>>()
+  private readonly parts = new Map<string, Endpoint>()
   /** Every path in the spelling with which it was added. */
-  readonly added: [path: string, endpoint: Endpoint<Call>][] = []
+  readonly added: [path: string, endpoint: Endpoint][] = []
 
   /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
-  add(path: string, endpoint: Endpoint<Call>): void {
-    const lower = path.toLowerCase()
-    const [endpoints, name] = lower.endsWith('/*')
-      ? [this.items, lower.slice(0, -2)]
-      : lower.includes('/*/')
-        ? [this.parts, lower.replace('/*/', '/')]
-        : [this.fixed, lower]
-    if (endpoints.has(name)) throw new Error(`two entities or pages claim /${name}`)
+  add(path: string, endpoint: Endpoint): void {
+    const [endpoints, name] = path.endsWith('/*')
+      ? [this.items, path.slice(0, -2)]
+      : path.includes('/*/')
+        ? [this.parts, path.replace('/*/', '/')]
+        : [this.fixed, path]
+    const lower = name.toLowerCase()
+    if (endpoints.has(lower)) throw new Error(`two entities or pages claim /${lower}`)
     const located = { ...endpoint, route: endpoint.route || `/${path.replace('/*', '/{id}')}` }
-    endpoints.set(name, located)
+    endpoints.set(lower, located).set(name, located)
     this.added.push([path, located])
   }
 
   /** `path` begins with a slash. Null: there is nothing there. */
-  find(path: string): Location<Call> | null {
+  find(path: string): Location | null {
+    if (path === '//') return null // its one slash at the end is the root's own
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
     const slash = path.indexOf('/', 1)
-    if (slash === -1 || slash >= end) {
-      if (path === '//') return null // its one slash at the end is the root's own
-      const endpoint = this.fixed.get(normalize(path.slice(1, end)))
-      return endpoint ? { endpoint, id: '' } : null
-    }
-    const idEnd = path.indexOf('/', slash + 1)
+    const hasId = slash !== -1 && slash < end
+    const idEnd = hasId ? path.indexOf('/', slash + 1) : -1
     const isItem = idEnd === -1 || idEnd >= end
-    const id = path.slice(slash + 1, isItem ? end : idEnd)
-    const name = normalize(path.slice(1, slash))
-    const fixed = isItem ? this.fixed.get(`${name}/${normalize(id)}`) : undefined
+    const fixed = isItem ? named(this.fixed, path.slice(1, end)) : undefined
     if (fixed) return { endpoint: fixed, id: '' }
-    const endpoint = isItem ? this.items.get(name) : this.parts.get(`${name}/${normalize(path.slice(idEnd + 1, end))}`)
+    if (!hasId) return null
+    const id = path.slice(slash + 1, isItem ? end : idEnd)
+    const name = path.slice(1, slash)
+    const endpoint = isItem ? named(this.items, name) : named(this.parts, `${name}${path.slice(idEnd, end)}`)
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
   /** The first segments there are, for a hint. */
   get names(): string[] {
-    return [...this.fixed.keys()].filter((name) => name !== '' && !name.includes('/'))
+    return this.added.flatMap(([path]) => (path === '' || path.includes('/') ? [] : [path.toLowerCase()]))
   }
 }
 
-function normalize(segment: string): string {
-  return decode(segment).toLowerCase()
+/** As it was added a path is found at once. */
+function named(endpoints: ReadonlyMap<string, Endpoint>, path: string): Endpoint | undefined {
+  return endpoints.get(path) ?? endpoints.get(decode(path).toLowerCase())
 }
 
 /** A segment that cannot be decoded matches nothing as it stands. */
@@ -99,4 +101,30 @@ function decode(segment: string): string {
   } catch {
     return segment
   }
+}
+
+/** Routes of the framework for every method of every endpoint; `detail`: what the OpenAPI document says of it, for `app.routes`. */
+export function routesOf({ added }: Router, entities: readonly Entity[]) {
+  const operations = new Map(
+    operationsOf(entities).map((operation) => [
+      `${operation.method} ${operation.path.slice(1).replace(/\{\w+\}/g, '*')}`,
+      operation,
+    ]),
+  )
+  return added.flatMap(([path, { allow }]) =>
+    allow
+      .split(', ')
+      .slice(0, -1)
+      .map((method) => ({
+        method,
+        path: `/${path.replace('*', ':id')}`,
+        detail: detailOf(operations.get(`${method} ${path}`)),
+      })),
+  )
+}
+
+function detailOf(operation: Operation | undefined) {
+  if (!operation) return { hide: true }
+  const { operationId, summary, description, entity, success } = operation
+  return { operationId, summary, description, tags: [entity?.plural ?? (success === 'changes' ? 'Changes' : 'Server')] }
 }

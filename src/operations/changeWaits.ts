@@ -23,8 +23,6 @@ interface Waiter extends Wait {
 
 interface Options {
   isDraining(): boolean
-  /** Another number once keys have come, gone or changed; null, or not there: they never do. */
-  readonly keysSerial?: (() => number) | null
   waitersMax?: number
   waitersOfKeyMax?: number
 }
@@ -42,7 +40,6 @@ export class ChangeWaits {
   /** By key, how many there are. */
   private readonly ofKeys = new Map<string, number>()
   private timer: Timer | null = null
-  private keysSeen = 0
   private isLooking = false
 
   constructor(
@@ -73,7 +70,6 @@ export class ChangeWaits {
       this.waiters.add(waiter)
       this.ofKeys.set(wait.key, (this.ofKeys.get(wait.key) ?? 0) + 1)
       if (this.timer !== null) return
-      this.keysSeen = this.options.keysSerial?.() ?? 0
       this.timer = setInterval(() => this.tick(), LOOK_MS)
     })
   }
@@ -97,21 +93,14 @@ export class ChangeWaits {
 
   private tick() {
     const nowMs = performance.now()
-    for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
-    this.lookAtKeys()
+    for (const waiter of this.waiters)
+      if (nowMs >= waiter.untilMs || this.options.isDraining() || waiter.isAdmitted?.() === false) waiter.end(false)
     if (this.waiters.size === 0) {
       clearInterval(this.timer ?? undefined)
       this.timer = null
       return
     }
     if (!this.isLooking) this.look()
-  }
-
-  private lookAtKeys() {
-    const serial = this.options.keysSerial?.() ?? 0
-    if (serial === this.keysSeen) return
-    this.keysSeen = serial
-    for (const waiter of this.waiters) if (waiter.isAdmitted?.() === false) waiter.end(false)
   }
 
   private async look() {

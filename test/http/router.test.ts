@@ -7,7 +7,6 @@ import { defineEndpoint, Router } from '../../src/http/router.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
 import { Resource } from '../../src/operations/resource.ts'
-import type { ResourceRequest } from '../../src/operations/resourceRequest.ts'
 import { respondEmpty } from '../../src/respond/reply.ts'
 
 const handler = () => respondEmpty()
@@ -19,7 +18,7 @@ const database = new Database({ url: 'postgres://nobody@127.0.0.1:9/none', poolS
 const listReads = new ListReads({ quick: database, own: database, places: 1, mayCancel: true })
 const parts = { database, listReads, longWrites: null, cursors: new Cursors('secret'), memory: null }
 
-let router: Router<ResourceRequest>
+let router: Router
 beforeEach(() => {
   router = new Router()
   router.add('', home)
