@@ -18,7 +18,7 @@ import { defineEndpoint, Router } from './router.ts'
 export interface EndpointParts extends ResourceParts {
   readonly entities: readonly Entity[]
   readonly migrationFiles: readonly string[]
-  /** The limits that the OpenAPI document names. */
+  /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
   /** Base of links, without a slash at the end. */
   baseUrl(): string
@@ -55,20 +55,20 @@ export function createRouter(parts: EndpointParts): Router {
   }
   open('readyz', readiness, { isUnlimited: true })
   // Made when it is first asked for, since the address that it names is known only once the server listens.
-  let document: StoredBody | null = null
+  let described: StoredBody | null = null
   open('openapi.json', ({ request: { headers } }) => {
-    document ??= describe(parts)
-    return document.reply(headers)
+    described ??= describe(parts)
+    return described.reply(headers)
   })
   addEntities(router, parts)
   return router
 }
 
-/** The OpenAPI document. Its ETag saves sending it again, and a client that keeps it asks each time. */
+/** The OpenAPI description. Its ETag saves sending it again, and a client that keeps it asks each time. */
 function describe({ entities, limits, baseUrl }: EndpointParts): StoredBody {
   const facts = { baseUrl: baseUrl(), limits: limits.ofKeys, anonymousLimits: limits.anonymous }
-  const document = JSON.stringify(describeApi(entities, facts))
-  return new StoredBody(document, { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' })
+  const text = JSON.stringify(describeApi(entities, facts))
+  return new StoredBody(text, { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' })
 }
 
 /** Adds the paths of all entities, the change feed of all rows, and the history of each. */

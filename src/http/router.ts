@@ -73,7 +73,9 @@ export class Router {
     const hasId = slash !== -1 && slash < end
     const idEnd = hasId ? path.indexOf('/', slash + 1) : -1
     const isItem = idEnd === -1 || idEnd >= end
-    const fixed = isItem ? named(this.fixed, path.slice(1, end)) : undefined
+    // Ids begin with a digit, and no other second segment does.
+    const mayBeFixed = isItem && !(hasId && isDigit(path.charCodeAt(slash + 1)))
+    const fixed = mayBeFixed ? named(this.fixed, path.slice(1, end)) : undefined
     if (fixed) return { endpoint: fixed, id: '' }
     if (!hasId) return null
     const id = path.slice(slash + 1, isItem ? end : idEnd)
@@ -86,6 +88,10 @@ export class Router {
   get names(): string[] {
     return this.added.flatMap(([path]) => (path === '' || path.includes('/') ? [] : [path.toLowerCase()]))
   }
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 48 && unit <= 57
 }
 
 /** As it was added a path is found at once. */
@@ -103,7 +109,7 @@ function decode(segment: string): string {
   }
 }
 
-/** Routes of the framework for every method of every endpoint; `detail`: what the OpenAPI document says of it, for `app.routes`. */
+/** Routes of the framework, for every method of every endpoint. `detail`: what the OpenAPI document says of it. */
 export function routesOf({ added }: Router, entities: readonly Entity[]) {
   const operations = new Map(
     operationsOf(entities).map((operation) => [

@@ -9,6 +9,7 @@ import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import type { Asker } from '../model/key.ts'
 import type { ListQuery } from '../model/query.ts'
+import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
 import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
@@ -105,8 +106,10 @@ export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Cond
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag, 'X-Total-Count': total }, body: null }
 }
 
-/** For a create, which asks the list that it adds to: there always is one. @throws ApiError PreconditionFailed */
-export function requireList(conditions: Conditions): void {
+/** For a create, which asks the list that it adds to: there always is one. @throws ApiError InvalidHeader, PreconditionFailed */
+export function requireList(headers: Headers): void {
+  const conditions = parseConditions(headers)
+  if (conditions === null) return
   requireAnyVersion(conditions)
   if (conditions.ifNoneMatch !== '*') return
   const message = 'If-None-Match: * rules out that there is a list to add to; POST never overwrites a row, so leave it out.'

@@ -17,8 +17,16 @@ interface Asked {
   readonly keyName: string
 }
 
-/** The answer to a write that has returned this row, or these. */
-type Answer<Written> = (written: Written) => Promise<Reply> | Reply
+/** Reasons for which a write of certain rows is refused. */
+export interface Refusal {
+  /** Resolves if nothing speaks against the write any more. @throws ApiError that says why it was refused */
+  reason(): Promise<void>
+  /** The error for a write that a constraint has refused, because others have written in the meantime. */
+  explain(violation: ConstraintViolation): Promise<Error>
+}
+
+/** A write may be refused each time for what is no longer so. */
+const ATTEMPTS_MAX = 3
 
 /**
  * Thrown to leave a write with the stored answer of the first one under its key: the row as it returned it, empty if it was
@@ -28,7 +36,7 @@ class AnsweredBefore {
   constructor(readonly written: Row | readonly Row[]) {}
 }
 
-/** Does writes once under a key of the client's, and answers later ones as the first. D43 */
+/** Runs writes; does them once under a key of the client's, and answers later ones as the first. D43 */
 export class Repeats {
   /** Keys of writes that this process is at: it answers the others without asking the database. */
   private readonly underWay = new Set<string>()
@@ -41,7 +49,14 @@ export class Repeats {
   /** Under what the request is to be done once; null: it names no key. `values`: null for a deletion. @throws ApiError 400 */
   begin({ request, keyName: asker }: Asked, id: string, values: Assignments | null): Once | null {
     const key = parseIdempotencyKey(request)
-    return key === null ? null : { key: digest([asker, key]), request: this.digestOf(request.method, id, values) }
+    if (key === null) return null
+    // By the values that are written, so that the same body in another notation is the same.
+    const parts: (string | null)[] = [request.method, this.entity.plural, id]
+    for (const property of values === null ? [] : this.entity.properties) {
+      const value = values?.get(property)
+      if (value !== undefined) parts.push(property.column, value)
+    }
+    return { key: digest([asker, key]), request: digest(parts) }
   }
 
   /** Begins a creation of several rows under a key. Each row sets all that clients write. @throws ApiError 400 */
@@ -66,55 +81,69 @@ export class Repeats {
   async answer<Written extends Row | readonly Row[]>(
     once: Once | null,
     write: () => Promise<Written>,
-    reply: Answer<Written>,
+    reply: (written: Written) => Promise<Reply> | Reply,
   ): Promise<Reply> {
-    const done = async () => reply(await write())
-    if (once === null) return done()
+    if (once === null) return reply(await write())
     if (this.underWay.has(once.key)) throw inProgress()
     this.underWay.add(once.key)
     try {
-      return await done()
+      return await reply(await write())
     } catch (error) {
       if (!(error instanceof AnsweredBefore)) throw error
-      const { status, headers, body } = await reply(error.written as Written)
-      return { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body }
+      const answered = await reply(error.written as Written)
+      answered.headers['Idempotency-Replayed'] = 'true'
+      return answered
     } finally {
       this.underWay.delete(once.key)
     }
   }
 
-  /** Runs a statement; where it has done nothing, looks whether its key was used before. @throws as `write`, `look` */
-  run(writes: Pick<Database, 'write'>, statement: Batchable): Promise<Row[]> {
-    const written = writes.write(statement)
-    return statement.once ? this.orLook(written, statement.once) : written
+  /** Runs a write; again if it was refused for something that others have changed since. @throws as `attempt`, `refuse` */
+  async write(statement: Batchable, refusal: Refusal, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const rows = await this.attempt(statement, refusal, writes)
+      if (rows.length > 0) return rows
+      await this.refuse(refusal, statement.once)
+    }
+    throw statement.once ? inProgress() : conflict()
   }
 
-  private async orLook(written: Promise<Row[]>, once: Once): Promise<Row[]> {
-    const rows = await written.catch((error) => {
+  /**
+   * Runs a write once; no rows if it was refused. A refusal that only a constraint has seen becomes the error that explains it.
+   * @throws ApiError; as `look`
+   */
+  async attempt(statement: Batchable, refusal: Refusal, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
+    const { once } = statement
+    try {
+      const rows = await writes.write(statement)
+      if (rows.length > 0) return rows
+    } catch (error) {
+      if (!(error instanceof ConstraintViolation)) throw error
       // Another has begun after this one had looked, and ended before it: this one was undone.
-      if (error instanceof ConstraintViolation && error.constraint === ONCE_CONSTRAINT) return []
+      if (!once || error.constraint !== ONCE_CONSTRAINT) throw await refusal.explain(error)
+    }
+    if (once) await this.look(once)
+    return []
+  }
+
+  /** @throws ApiError that says why a write was refused, if that still holds; as `look` */
+  async refuse(refusal: Refusal, once: Once | null | undefined): Promise<void> {
+    try {
+      await refusal.reason()
+    } catch (error) {
+      // A write under the same key may have ended a moment ago, and be the reason.
+      if (once) await this.look(once)
       throw error
-    })
-    if (rows.length === 0) await this.look(once)
-    return rows
+    }
   }
 
   /** Ends the write where its key was used before. @throws ApiError IdempotencyMismatch; AnsweredBefore */
   async look(once: Once): Promise<void> {
     const [found] = await this.database.read(compileLook(once))
     if (!found) return
-    if (found[0] !== 't') throw mismatch()
-    throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
-  }
-
-  /** Digest of the written values, so that the same body in another notation is the same. */
-  private digestOf(method: string, id: string, values: Assignments | null): string {
-    const parts: (string | null)[] = [method, this.entity.plural, id]
-    for (const property of values === null ? [] : this.entity.properties) {
-      const value = values?.get(property)
-      if (value !== undefined) parts.push(property.column, value)
-    }
-    return digest(parts)
+    if (found[0] === 't') throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
+    const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
+    throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
   }
 }
 
@@ -126,13 +155,13 @@ function halfOf(hash: Bun.CryptoHasher): string {
   return hash.digest('hex').slice(0, 32)
 }
 
-function mismatch(): ApiError {
-  const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
-  return new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
-}
-
 /** Nothing else speaks against the write: the one that has its key has not ended. */
-export function inProgress(): ApiError {
+function inProgress(): ApiError {
   const message = 'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.'
   return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })
+}
+
+/** Others keep changing what the write depends on. */
+export function conflict(cause?: ConstraintViolation): ApiError {
+  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }

@@ -2,16 +2,43 @@ import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
+import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../model/entityTag.ts'
 import { shown } from '../model/shown.ts'
 import type { Row } from '../model/sql.ts'
+import { parseConditions } from '../parse/headers.ts'
 import { parseId } from '../parse/ownParameters.ts'
 
-/** One entity's rows by their ids. */
+/** A row has the number of its transaction, which is counted from the cluster's beginning, modulo this. */
+const TRANSACTIONS = 2 ** 32
+/** As PostgreSQL writes such a number. */
+const VERSION = /^\d{1,10}$/
+
+/** Which version of a row a write asks for. */
+export interface VersionAsked {
+  /** Versions that it may find, an array as PostgreSQL writes it; null: any. */
+  readonly versions: string | null
+  /** The row, as `RowReads` finds it. @throws ApiError NotFound; PreconditionFailed where it has another version by now */
+  find(id: string): Promise<Row>
+}
+
+/**
+ * One entity's rows by their ids, and the tags that name their versions. A row's version is the transaction that wrote it, as
+ * the row itself has it (`xmin`): every write of it makes another one, by whichever program. D41
+ */
 export class RowReads {
+  /** Other properties make other answers of the same row. */
+  private readonly shape: string
+  /** How many columns a row has. */
+  private readonly width: number
+
   constructor(
     private readonly entity: Entity,
     private readonly database: Database,
-  ) {}
+  ) {
+    const properties = entity.properties.map(({ path, kind }) => `${path.join('.')} ${kind.name}`)
+    this.width = properties.length
+    this.shape = `${Bun.hash(properties.join()).toString(36).slice(0, 4)}-`
+  }
 
   /** The id in a path. @throws ApiError NotFound for what can be none */
   parseId(segment: string): string {
@@ -30,5 +57,57 @@ export class RowReads {
   /** The error for a row that is not there. */
   notFound(id: string): ApiError {
     return new ApiError('NotFound', `There is no ${this.entity.name} with id ${id}.`)
+  }
+
+  /** Returns the tag of a row, without its quotes; behind its columns is its transaction, whose number may be whole. */
+  tagOf(row: Row): string {
+    return this.shape + (Number(row[this.width]) % TRANSACTIONS)
+  }
+
+  /**
+   * Returns the versions that a write of row `id` asks for; null: none. The statement checks them, except versions that it must
+   * not find: a row has none of its versions twice, so if it has none of these now, it will not have one later. @throws
+   * ApiError InvalidHeader, NotFound, PreconditionFailed
+   */
+  async asked(headers: Headers, id: string): Promise<VersionAsked | null> {
+    const conditions = parseConditions(headers)
+    if (conditions === null) return null
+    const { ifMatch, ifNoneMatch } = conditions
+    const find = async () => {
+      const row = await this.find(id)
+      const opaque = this.tagOf(row)
+      if (this.isHeld(conditions, id, opaque)) throw this.failed('If-None-Match', ifNoneMatch ?? '*', id, opaque)
+      return row
+    }
+    if (ifNoneMatch !== null) await find()
+    return { versions: this.versionsIn(ifMatch ?? '*'), find }
+  }
+
+  /**
+   * Returns whether a client that reads has this state already. `opaque`: its tag. @throws ApiError PreconditionFailed if it
+   * asks for another one
+   */
+  isHeld({ ifMatch, ifNoneMatch }: Conditions, id: string, opaque: string): boolean {
+    if (ifMatch !== null && !hasStrongly(ifMatch, opaque)) throw this.failed('If-Match', ifMatch, id, opaque)
+    return ifNoneMatch !== null && hasWeakly(ifNoneMatch, opaque)
+  }
+
+  private versionsIn(tags: EntityTags): string | null {
+    if (tags === '*') return null
+    const versions = tags.flatMap(({ isWeak, opaque }) => {
+      const version = opaque.slice(this.shape.length)
+      return !isWeak && opaque.startsWith(this.shape) && VERSION.test(version) ? [version] : []
+    })
+    return `{${versions.join()}}`
+  }
+
+  private failed(target: 'If-Match' | 'If-None-Match', tags: EntityTags, id: string, opaque: string): ApiError {
+    const tag = `"${opaque}"`
+    const why =
+      target === 'If-None-Match'
+        ? `which If-None-Match ${tags === '*' ? '* rules out, as any other' : 'rules out'}`
+        : `which If-Match does not name${hasWeakly(tags, opaque) ? ' but as a weak tag, behind W/, that never matches' : ''}`
+    const message = `${this.entity.name} ${id} now has the version ${tag}, ${why}; nothing was written.`
+    return new ApiError('PreconditionFailed', message, { target, headers: { ETag: tag } })
   }
 }

@@ -1,123 +1,165 @@
+import { compileCreate, compileUpdate } from '../compile/entity.ts'
 import { compileRefusals } from '../compile/refusals.ts'
 import { compileKept, compileRemove } from '../compile/remove.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
-import { ConstraintViolation } from '../execute/sqlstate.ts'
-import type { Batchable, Once } from '../model/batch.ts'
-import type { ReferringColumn } from '../model/copies.ts'
-import type { Entity, Rule } from '../model/entity.ts'
+import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
+import type { Once } from '../model/batch.ts'
+import { copiedProperties, copyingColumns, ownCopiesOf, type ReferringColumn, referringColumns } from '../model/copies.ts'
+import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { WritePlan } from '../model/writePlan.ts'
-import { inProgress, type Repeats } from './repeats.ts'
-import type { VersionAsked } from './rowVersions.ts'
+import { conflict, type Refusal, type Repeats } from './repeats.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
+import type { RowReads, VersionAsked } from './rowReads.ts'
 
-/** A write may be refused each time for what is no longer so. */
-export const ATTEMPTS_MAX = 3
-
-/** A plan with the versions that its request asks for. */
-export interface CheckedPlan extends WritePlan {
-  readonly asked: VersionAsked | null
-}
+const NOTHING: Assignments = new Map()
 
 /** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
 export class RowWrites {
-  /** `notFound`: the error for a row that is not there. */
+  private readonly database: Database
+  private readonly longWrites: LongWrites | null
+  /** Columns of any entity that refer to this one's rows. */
+  private readonly referring: readonly ReferringColumn[]
+  /** Properties that rows of any entity copy from this one's rows, and the columns that refer to those. */
+  private readonly copied: readonly Property[]
+  private readonly copying: readonly ReferringColumn[]
+  /** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */
+  private readonly own: ReturnType<typeof ownCopiesOf>
+  /**
+   * True if renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row of
+   * the batch gets a copy of another one, behind the statement that has returned it with its version.
+   */
+  private readonly areBatched: boolean
+
   constructor(
     private readonly entity: Entity,
-    private readonly database: Database,
+    entities: readonly Entity[],
+    private readonly reads: RowReads,
     private readonly repeats: Repeats,
-    private readonly notFound: (id: string) => ApiError,
-  ) {}
+    { database, longWrites }: ResourceParts,
+  ) {
+    this.database = database
+    this.longWrites = longWrites
+    this.referring = referringColumns(entity, entities)
+    this.copied = copiedProperties(entity, entities)
+    this.copying = copyingColumns(entity, entities)
+    this.own = ownCopiesOf(entity)
+    this.areBatched = this.own.length === 0 && this.copied.every(({ writable }) => writable)
+  }
 
-  /** Runs a write; again if it was refused for something that others have changed since. @throws ApiError */
-  async write(plan: CheckedPlan, statement: Batchable, writes: Pick<Database, 'write'> = this.database): Promise<Row> {
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const [row] = await this.attempt(plan, statement, writes)
-      if (row) return row
-      await this.refuse(plan)
+  /** Creates a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
+  async create({ key }: ResourceRequest, values: Assignments, once: Once | null): Promise<Row> {
+    const plan = { id: '', values, versions: null, once, asker: key }
+    const [row] = await this.repeats.write(compileCreate(this.entity, plan), this.refusalOf(plan, null))
+    return row as Row
+  }
+
+  /** Changes a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
+  async update(call: ResourceRequest, id: string, values: Assignments, once: Once | null): Promise<Row> {
+    const asked = await this.asked(call, id, once)
+    if (values.size === 0) {
+      if (once !== null) await this.repeats.look(once)
+      return (asked ?? this.reads).find(id)
     }
-    throw plan.once ? inProgress() : conflict()
+    const plan = { id, values, versions: asked?.versions ?? null, once, asker: call.key }
+    const refusal = this.refusalOf(plan, asked)
+    const isRename = this.longWrites !== null && this.reachesCopies(values)
+    const [row] = isRename
+      ? await this.rename(call, plan, refusal, this.longWrites)
+      : await this.repeats.write(compileUpdate(this.entity, plan), refusal)
+    return this.withOwnCopies(row as Row)
+  }
+
+  /** Deletes a row; returns it as it was. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.write` */
+  async remove(call: ResourceRequest, id: string, once: Once | null): Promise<Row> {
+    const asked = await this.asked(call, id, once)
+    const plan = { id, values: NOTHING, versions: asked?.versions ?? null, once, asker: call.key }
+    const stillReferenced = () =>
+      new ApiError('StillReferenced', `${this.entity.name} ${id} was not deleted: other rows refer to it.`)
+    const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), {
+      reason: async () => {
+        await asked?.find(id)
+        const [found] = await this.database.read(compileKept(this.entity, id, this.referring))
+        if (!found) throw this.reads.notFound(id)
+        if (!once || found[0] === 't') throw stillReferenced()
+      },
+      explain: async (violation) => (violation.kind === 'foreignKey' ? stillReferenced() : violation),
+    })
+    return row as Row
+  }
+
+  /** A repeated request asks for a version that its first one has replaced. */
+  private async asked({ request }: ResourceRequest, id: string, once: Once | null): Promise<VersionAsked | null> {
+    if (once !== null && request.headers.has('if-none-match')) await this.repeats.look(once)
+    return this.reads.asked(request.headers, id)
+  }
+
+  /** Returns whether the values may reach rows that copy from this one. */
+  private reachesCopies(values: Assignments): boolean {
+    const isChanged = (column: string) => [...values.keys()].some((property) => property.column === column)
+    return this.copied.some((property) => (property.writable ? values.has(property) : property.computedFrom.some(isChanged)))
+  }
+
+  /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
+  private withOwnCopies(row: Row): Row {
+    let whole = row
+    for (const { reference, copy, source } of this.own)
+      if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
+    return whole
   }
 
   /**
-   * Runs a write once; no row if it was refused. A refusal that only a constraint has seen becomes the error that explains it.
+   * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
+   * many, one such rename at a time. Each is tried first as if there were no more.
    */
-  attempt({ values }: WritePlan, statement: Batchable, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
-    return this.repeats.run(writes, statement).catch(async (error) => {
-      throw error instanceof ConstraintViolation ? await this.explain(error, values) : error
-    })
+  private async rename(call: ResourceRequest, plan: WritePlan, refusal: Refusal, longWrites: LongWrites): Promise<Row[]> {
+    const few = compileUpdate(this.entity, plan, this.copying)
+    const alone = { ...few, batch: null }
+    // A computed text may or may not change, and a batch would be given up for one with many copies.
+    for (const statement of this.areBatched ? [few, alone] : [alone]) {
+      const rows = await this.repeats.attempt(statement, refusal)
+      if (rows.length > 0) return rows
+      await this.repeats.refuse(refusal, plan.once)
+    }
+    call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
+    return this.repeats.write(compileUpdate(this.entity, plan), refusal, longWrites)
   }
 
-  /** Deletes a row. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.look`, InProgress */
-  async remove(plan: CheckedPlan, referring: readonly ReferringColumn[]): Promise<Row> {
-    const { id, asked, once } = plan
-    const statement = compileRemove(this.entity, plan, referring)
-    const [row] = await this.repeats.run(this.database, statement).catch((error) => {
-      throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
-    })
-    if (row) return row
-    const error = await this.reason(async () => {
-      await asked?.find(id)
-      const [found] = await this.database.read(compileKept(this.entity, id, referring))
-      if (!found) return this.notFound(id)
-      return once && found[0] !== 't' ? null : this.stillReferenced(id)
-    }, once)
-    throw error ?? inProgress()
+  private refusalOf({ id, values }: WritePlan, asked: VersionAsked | null): Refusal {
+    return {
+      reason: async () => {
+        await asked?.find(id)
+        const error = await this.find(id, values)
+        if (error) throw error
+      },
+      explain: async (violation) => {
+        const rule = this.ruleOf(violation.constraint)
+        if (rule) return brokenRule(rule)
+        const taken = takenValue(this.entity, violation.constraint)
+        return taken ? faultsError([taken]) : ((await this.find('', values)) ?? conflict(violation))
+      },
+    }
   }
 
-  /** @throws ApiError that says why a write was refused, if that still holds */
-  async refuse({ id, values, asked, once }: CheckedPlan): Promise<void> {
-    const error = await this.reason(async () => {
-      await asked?.find(id)
-      return this.find(id, values)
-    }, once)
-    if (error) throw error
-  }
-
-  /** Returns or throws what `find` does. A write under the same key may have ended a moment ago, and be the reason. */
-  private async reason(find: () => Promise<ApiError | null>, once?: Once | null): Promise<ApiError | null> {
-    const error = await find().catch((thrown: ApiError) => thrown)
-    if (error && once) await this.repeats.look(once)
-    return error
-  }
-
-  private async find(id: string, assignments: Assignments): Promise<ApiError | null> {
-    const statement = compileRefusals(this.entity, id === '' ? null : id, assignments)
+  private async find(id: string, values: Assignments): Promise<ApiError | null> {
+    const statement = compileRefusals(this.entity, id === '' ? null : id, values)
     const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
-    if (id !== '' && causes.includes('id')) return this.notFound(id)
+    if (id !== '' && causes.includes('id')) return this.reads.notFound(id)
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
     // As PostgreSQL, which holds a row against constraints by their names.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
-    const faults = [...references.map((column) => missingReference(column, assignments)), ...taken]
+    const faults = [...references.map((column) => missingReference(column, values)), ...taken]
     return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
-  }
-
-  /** Error for a write that a constraint has refused, because others have written in the meantime. */
-  private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
-    const rule = this.ruleOf(violation.constraint)
-    if (rule) return brokenRule(rule)
-    const taken = takenValue(this.entity, violation.constraint)
-    if (taken) return faultsError([taken])
-    return (await this.find('', assignments)) ?? conflict(violation)
-  }
-
-  private stillReferenced(id: string): ApiError {
-    const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
-    return new ApiError('StillReferenced', message)
   }
 
   private ruleOf(name: string): Rule | undefined {
     return this.entity.rules.find(({ constraint }) => constraint === name)
   }
-}
-
-/** Others keep changing what the write depends on. */
-export function conflict(cause?: ConstraintViolation): ApiError {
-  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }
 
 function brokenRule({ later, earlier }: Rule): ApiError {

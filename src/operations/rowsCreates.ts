@@ -1,23 +1,21 @@
 import { compileCreateRows, writableOf } from '../compile/createRows.ts'
 import { compileRowRefusals } from '../compile/refusals.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
-import { ConstraintViolation } from '../execute/sqlstate.ts'
-import type { Batchable } from '../model/batch.ts'
+import type { ConstraintViolation } from '../execute/sqlstate.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'
 import { takeTurns } from '../os/time.ts'
 import type { RowsText } from '../parse/body.ts'
-import { formOf, parseConditions, parseIdempotencyKey } from '../parse/headers.ts'
+import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
 import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { requireList } from './lists.ts'
 import type { Places } from './places.ts'
-import { inProgress, type Repeats } from './repeats.ts'
+import { conflict, type Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import { ATTEMPTS_MAX, conflict, missingReference, takenValue } from './rowWrites.ts'
+import { missingReference, takenValue } from './rowWrites.ts'
 
 /**
  * A request is charged for each 100 rows or 200 KiB begun; the bytes, since a body that is refused for its first row was read
@@ -32,12 +30,10 @@ const STEP_ROWS = 50
 type FaultOf = (index: number, fault: Fault) => Fault
 
 /** Dependencies of creating several rows. */
-interface Parts {
+interface Parts extends Pick<ResourceParts, 'database' | 'chargeMore'> {
   readonly entity: Entity
-  readonly database: Database
   readonly repeats: Repeats
   readonly bodyPlaces: Places
-  readonly chargeMore?: ResourceParts['chargeMore']
 }
 
 /** Creates several rows of one entity, all or none, as visible steps. D59 */
@@ -69,16 +65,19 @@ export class RowsCreates {
     if (byRows > byBytes) await chargeMore?.(call.exchange, byRows - byBytes)
     const rows = await parseRows(entity, texts)
     requireDistinct(entity, rows)
-    const conditions = parseConditions(call.request.headers)
-    if (conditions !== null) requireList(conditions)
+    requireList(call.request.headers)
     if (isDry) return this.check(call, rows, faultOfRow)
     const once = await repeats.beginRows(call, rows)
     const statement = compileCreateRows(entity, await this.arraysOf(rows), once, call.key)
-    return repeats.answer(
-      once,
-      () => this.write(statement, rows),
-      (written) => this.created(written, call),
-    )
+    const refusal = {
+      reason: () => this.refuse(rows),
+      explain: async (violation: ConstraintViolation) => {
+        await this.refuse(rows)
+        return conflict(violation)
+      },
+    }
+    const create = () => repeats.write(statement, refusal)
+    return repeats.answer(once, create, (written) => this.created(written, call))
   }
 
   /**
@@ -89,24 +88,6 @@ export class RowsCreates {
     parseIdempotencyKey(request)
     await this.refuse(rows, faultOf)
     return respondJson(200, `{"rows":${rows.length}}`)
-  }
-
-  /** Again where it was refused for what others have changed since. @throws ApiError */
-  private async write(statement: Batchable, rows: readonly Assignments[]): Promise<Row[]> {
-    const { database, repeats } = this.parts
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const written = await repeats.run(database, statement).catch(async (error) => {
-        if (!(error instanceof ConstraintViolation)) throw error
-        await this.refuse(rows)
-        throw conflict(error)
-      })
-      if (written.length > 0) return written
-      const error = await this.refuse(rows).catch((thrown) => thrown)
-      // Another under the same key may have ended a moment ago, and be the reason.
-      if (error && statement.once) await repeats.look(statement.once)
-      if (error) throw error
-    }
-    throw statement.once ? inProgress() : conflict()
   }
 
   /** @throws ApiError that names each reference to no row, and each unique value that another row has, if there is one */
