@@ -135,7 +135,7 @@ export class HookSender {
     const { entities, options } = this
     const { log, allowed, backOff = BACK_OFF, nowMs = Date.now, random = Math.random } = options
     const waits = new ChangeWaits(entities, session, { isDraining: () => session.lost.aborted })
-    const changes = new Changes(entities, session, { hasValues: false }, waits, null)
+    const changes = new Changes(entities, session)
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {
       ...{ entities, changes, waits, session, log, backOff, nowMs, random },

@@ -27,7 +27,7 @@ import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
 import { type Location, type Router, routesOf } from './router.ts'
 import { inPieces, streamBody } from './streamBody.ts'
-import { readTarget, type Target } from './target.ts'
+import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
 /** Dependencies of an app, made by the worker. */
@@ -97,7 +97,7 @@ async function respond(
   const requestId = requestIdOf(request)
   const address = parts.admission.addressOf(request, server)
   const target = readTarget(request)
-  const location = own ?? router.find(target.path)
+  const location = own ?? router.find(target.fault === null ? target.path : pathOf(request.url))
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.

@@ -2,8 +2,7 @@ import { describeApi } from '../describe/openApi.ts'
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
-import { Changes, type KeysInUse } from '../operations/changes.ts'
-import { ChangeWaits } from '../operations/changeWaits.ts'
+import { ChangeFeed, type KeysInUse } from '../operations/changeFeed.ts'
 import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
@@ -73,8 +72,8 @@ function describe({ entities, limits, baseUrl }: EndpointParts): StoredBody {
 
 /** Adds the paths of all entities, the change feed of all rows, and the history of each. */
 function addEntities(router: Router, parts: EndpointParts): void {
-  const { entities, database, changes: kept = null, isDraining, keysInUse = null } = parts
-  const changes = new Changes(entities, database, kept, new ChangeWaits(entities, database, { isDraining }), keysInUse)
+  const { entities } = parts
+  const changes = new ChangeFeed(parts)
   const shared = {
     ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts },
     changesToken: (entity: Entity) => changes.tokenNow(entity),

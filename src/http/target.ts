@@ -20,12 +20,11 @@ const ROOT: Target = { path: '/', query: '', fault: null }
 /** Takes an absolute URL apart. No URL object: it costs more than the rest of the routing. */
 export function readTarget({ url, headers }: Request): Target {
   // The server leaves the URL relative when the Host header is not valid, or missing, which HTTP/1.0 allows.
-  const isRelative = url.startsWith('/')
   const host = headers.get('host')
   // Several Host headers come as one, with commas between; the URL has the first of them.
-  if (host !== null && (isRelative || host.includes(','))) return unreadable('InvalidHost', 'The Host header is not valid.')
-  const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
-  // CONNECT may name a host and a port alone.
+  if (host !== null && (url.startsWith('/') || host.includes(',')))
+    return unreadable('InvalidHost', 'The Host header is not valid.')
+  const start = startOf(url)
   if (start === -1) return ROOT
   if (url.length - start > TARGET_LENGTH_SAFE && isTooLong(url.slice(start)))
     return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
@@ -33,6 +32,11 @@ export function readTarget({ url, headers }: Request): Target {
   return mark === -1
     ? { path: url.slice(start), query: '', fault: null }
     : { path: url.slice(start, mark), query: url.slice(mark + 1), fault: null }
+}
+
+/** Where the path begins; -1: CONNECT may name a host and a port alone. */
+function startOf(url: string): number {
+  return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
 }
 
 /** By the length that links have of it. The page's number at a link's end is not counted: links must lead somewhere. */
@@ -49,9 +53,8 @@ const KEYS = /roster_\w+/gi
 
 /** The path for the log: without the query string, which can hold people's data, without keys, and not longer than a line. */
 export function pathOf(url: string): string {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  const start = startOf(url)
   if (start === -1) return ROOT.path
-  const mark = url.indexOf('?', start)
-  const path = mark === -1 ? url.slice(start) : url.slice(start, mark)
+  const [path = ''] = url.slice(start).split('?', 1)
   return shown(path.replace(KEYS, 'roster_...'), LOGGED_LENGTH_MAX)
 }

@@ -16,7 +16,6 @@ interface Wait {
 }
 
 interface Waiter extends Wait {
-  readonly tables: ReadonlySet<string>
   /** `isWoken`: false where it should be answered as it is. */
   end(isWoken: boolean): void
 }
@@ -53,42 +52,31 @@ export class ChangeWaits {
    * too many already, of all keys or of this one.
    */
   wait(wait: Wait): Promise<boolean> {
-    const { signal, entities } = wait
-    if (!this.hasRoom(wait.key) || this.options.isDraining() || signal.aborted) return Promise.resolve(false)
+    const { signal, key } = wait
+    const { isDraining, waitersMax = WAITERS_MAX, waitersOfKeyMax = WAITERS_OF_KEY_MAX } = this.options
+    const hasRoom = this.waiters.size < waitersMax && (this.ofKeys.get(key) ?? 0) < waitersOfKeyMax
+    if (!hasRoom || isDraining() || signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
       const waiter: Waiter = {
         ...wait,
-        tables: new Set(entities.map(({ table }) => table)),
         end: (isWoken) => {
-          this.forget(waiter)
+          if (this.waiters.delete(waiter)) this.count(key, -1)
           signal.removeEventListener('abort', gone)
           resolve(isWoken)
         },
       }
       signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
-      this.ofKeys.set(wait.key, (this.ofKeys.get(wait.key) ?? 0) + 1)
-      if (this.timer !== null) return
-      this.timer = setInterval(() => this.tick(), LOOK_MS)
+      this.count(key, 1)
+      this.timer ??= setInterval(() => this.tick(), LOOK_MS)
     })
   }
 
-  private hasRoom(key: string): boolean {
-    const { waitersMax = WAITERS_MAX, waitersOfKeyMax = WAITERS_OF_KEY_MAX } = this.options
-    return this.waiters.size < waitersMax && (this.ofKeys.get(key) ?? 0) < waitersOfKeyMax
-  }
-
-  private forget(waiter: Waiter) {
-    if (!this.waiters.delete(waiter)) return
-    const left = (this.ofKeys.get(waiter.key) as number) - 1
-    if (left === 0) this.ofKeys.delete(waiter.key)
-    else this.ofKeys.set(waiter.key, left)
-  }
-
-  /** The server ends: who follows the changes goes to another one. */
-  get isEnding(): boolean {
-    return this.options.isDraining()
+  private count(key: string, more: number) {
+    const count = (this.ofKeys.get(key) ?? 0) + more
+    if (count === 0) this.ofKeys.delete(key)
+    else this.ofKeys.set(key, count)
   }
 
   private tick() {
@@ -98,9 +86,7 @@ export class ChangeWaits {
     if (this.waiters.size === 0) {
       clearInterval(this.timer ?? undefined)
       this.timer = null
-      return
-    }
-    if (!this.isLooking) this.look()
+    } else if (!this.isLooking) this.look()
   }
 
   private async look() {
@@ -109,7 +95,7 @@ export class ChangeWaits {
       for (const [table, position, number] of await this.database.read(compileNewest(this.entities))) {
         const place = { position: position as string, number: number as string }
         for (const waiter of this.waiters)
-          if (waiter.tables.has(table as string) && comparePlaces(place, waiter.after) > 0) waiter.end(true)
+          if (waiter.entities.some((entity) => entity.table === table) && comparePlaces(place, waiter.after) > 0) waiter.end(true)
       }
     } catch {
       // A database that is away has nothing new; those who wait learn of it with their next request.

@@ -1,8 +1,7 @@
 import type { Entity, Property } from '../model/entity.ts'
-import { takesGzip } from '../model/preferences.ts'
 import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
-import { NO_STORE, respondJson, type TextReply } from './reply.ts'
+import { respondJson, type TextReply } from './reply.ts'
 
 /** A line of what has changed, as the database has it. */
 export interface ChangeLine {
@@ -28,22 +27,6 @@ const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d:
 export function respondChanges(lines: readonly ChangeLine[], next: string | null, more: boolean, hasValues: boolean): TextReply {
   const changes = lines.map((line) => lineText(line, hasValues)).join()
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
-}
-
-/** Headers of a change feed that goes on. */
-export function followHeaders(request: Headers): Record<string, string> {
-  const headers: Record<string, string> = {
-    'Content-Type': 'application/x-ndjson; charset=utf-8',
-    'Cache-Control': NO_STORE,
-    Vary: 'Accept, Accept-Encoding',
-  }
-  if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
-  return headers
-}
-
-/** A line that is no change: the token behind all that was read. */
-export function nextText(token: string): string {
-  return `{"next":"${token}"}\n`
 }
 
 /** When it was written, as the line says it. */

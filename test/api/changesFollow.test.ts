@@ -1,5 +1,5 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { followTexts } from '../../src/operations/changesFollow.ts'
+import { followTexts } from '../../src/operations/changeFeed.ts'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { type Json, KEY, makeKey, startServer } from '../support/server.ts'

@@ -1,0 +1,199 @@
+import { compileGet } from '../compile/entity.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { type ChangesPlace, type ChangesToken, writeToken } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+import { allows, type Rights } from '../model/rights.ts'
+import { shown } from '../model/shown.ts'
+import { type ChangesQuery, parseChanges, parseFollow } from '../parse/changes.ts'
+import { formOf } from '../parse/headers.ts'
+import { parseId } from '../parse/ownParameters.ts'
+import { lineText, respondChanges } from '../respond/changes.ts'
+import type { Reply } from '../respond/reply.ts'
+import { streamHeaders } from '../respond/stream.ts'
+import { Changes, type ChangesPage } from './changes.ts'
+import { ChangeWaits } from './changeWaits.ts'
+import { FOLLOWERS, Places } from './places.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+import { replyStreamed } from './streams.ts'
+
+/** How much longer than it waits a connection may be silent. */
+const SPARE_SECONDS = 15
+/** For as many lines begun a request is charged, the first by the one that asks. */
+const CHARGED_LINES = 1_000
+/** Interval of tokens without changes, so that neither the connection nor the client's position grows old. */
+const HEARTBEAT_MS = 15_000
+/** The key is looked at so often, though news of it comes by itself. */
+const LOOK_MS = 1_000
+
+/** The keys of requests that wait. */
+export interface KeysInUse {
+  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
+  of(request: Request): unknown
+  /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
+  rightsOf(request: Request): Promise<Rights>
+  /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
+  charge(request: Request): Promise<Rights>
+}
+
+interface FeedParts {
+  readonly entities: readonly Entity[]
+  readonly database: Pick<Database, 'read'>
+  /** What lines have; null, or not there: none are kept. */
+  readonly changes?: { readonly hasValues: boolean } | null
+  isDraining(): boolean
+  /** Not there: no key ever ends. */
+  readonly keysInUse?: KeysInUse
+}
+
+/** The change feed: pages and streams of what has changed, and the history of each row. D57, D58, D62 */
+export class ChangeFeed {
+  private readonly changes: Changes
+  private readonly waits: ChangeWaits
+  private readonly places = new Places(FOLLOWERS)
+
+  constructor(private readonly parts: FeedParts) {
+    const { entities, database } = parts
+    this.changes = new Changes(entities, database)
+    this.waits = new ChangeWaits(entities, database, { isDraining: () => parts.isDraining() })
+  }
+
+  /** Lines of all entities that the key may read, in their order; waits for one where it is asked to. @throws ApiError */
+  async list(call: ResourceRequest): Promise<Reply> {
+    const { entities: all, keysInUse } = this.parts
+    this.requireKept()
+    if (formOf(call.request.headers.get('accept')) === 'ndjson') return this.follow(call, parseFollow(call.query, all))
+    const query = parseChanges(call.query, all)
+    const untilMs = performance.now() + query.waitMs
+    if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
+    let entities = this.entitiesFor(call.rights, query)
+    for (let after = query.after; ; ) {
+      const page = await this.changes.pageAfter(entities, after, query)
+      if (page.lines.length > 0 || performance.now() >= untilMs) return respond(page)
+      const isWoken = await this.wait(call, entities, page.end, untilMs)
+      // Meanwhile the key may have been revoked, or have lost rights.
+      if (keysInUse) entities = this.entitiesFor(await keysInUse.rightsOf(call.request), query)
+      if (!isWoken) return respond(page)
+      after = page.end
+    }
+  }
+
+  /** The token behind all lines of an entity: what changes from now on lies behind it. Null: no lines are kept. D73 */
+  async tokenNow(entity: Entity): Promise<string | null> {
+    if (!this.parts.changes) return null
+    const { end } = await this.changes.pageAfter([entity], 'now', { pageSize: 1, hasRows: false })
+    return writeToken(end)
+  }
+
+  /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
+  async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
+    const { hasValues } = this.requireKept()
+    const query = parseChanges(call.query, null)
+    const id = parseId(call.id)
+    const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`)
+    if (id === null) throw absent
+    const { lines, more } = await this.changes.historyAfter(entity, id, query.after, query)
+    const isThere =
+      lines.length > 0 || query.after !== null || (await this.parts.database.read(compileGet(entity, id))).length > 0
+    if (!isThere) throw absent
+    const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
+    return respondChanges(lines, next, more, hasValues)
+  }
+
+  private requireKept(): { readonly hasValues: boolean } {
+    if (this.parts.changes) return this.parts.changes
+    throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
+  }
+
+  /** Returns the entities that are asked for, or that the key may read. @throws ApiError Forbidden */
+  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
+    const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
+    const refused = entities?.find((entity) => !mayRead(entity))
+    if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
+    const readable = entities ?? this.parts.entities.filter(mayRead)
+    if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
+    return readable
+  }
+
+  /** True: there is a line. False: time has passed, the client has gone, its key is another, or too many wait. */
+  private wait(call: ResourceRequest, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+    const { request, key } = call
+    const { keysInUse } = this.parts
+    const own = keysInUse?.of(request)
+    const isAdmitted = () => keysInUse?.of(request) === own
+    return this.waits.wait({ entities, after, untilMs, signal: request.signal, key, isAdmitted })
+  }
+
+  /** A stream of what has changed and of what changes, one line each, until its client leaves. @throws ApiError */
+  private async follow(call: ResourceRequest, query: ChangesQuery): Promise<Reply> {
+    const { request } = call
+    const { keysInUse: keys } = this.parts
+    let entities = this.entitiesFor(call.rights, query)
+    const headers = streamHeaders('Changes', 'ndjson', request.headers)
+    return replyStreamed(call, this.places, { headers, form: 'ndjson' }, async () =>
+      followTexts(await this.changes.pageAfter(entities, query.after, query), {
+        readOn: (after) => this.changes.pageAfter(entities, after, query),
+        wait: (after, untilMs) => this.wait(call, entities, after, untilMs),
+        readmit: async (isCharged) => {
+          if (keys) entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+        },
+        isOver: () => request.signal.aborted || this.parts.isDraining(),
+      }),
+    )
+  }
+}
+
+function respond({ lines, more, end }: ChangesPage): Reply {
+  return respondChanges(lines, writeToken(end), more, false)
+}
+
+interface FollowParts {
+  readOn(after: ChangesToken): Promise<ChangesPage>
+  /** True: there is a line. */
+  wait(after: ChangesToken, untilMs: number): Promise<boolean>
+  /** Looks at the key and its rights as they are now. @throws ApiError */
+  readmit(isCharged: boolean): Promise<void>
+  /** The client has gone, or the server ends. */
+  isOver(): boolean
+  readonly heartbeatMs?: number
+}
+
+/**
+ * Yields the change feed line by line, from the first page on; without changes, a line with the token behind all that was read.
+ */
+export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
+  const { heartbeatMs = HEARTBEAT_MS } = parts
+  let paidLines = CHARGED_LINES
+  let isBehind = true
+  for (let page = first; ; ) {
+    const { lines, more, end } = page
+    if (lines.length > paidLines) {
+      await parts.readmit(true)
+      paidLines += CHARGED_LINES
+    }
+    paidLines -= lines.length
+    if (lines.length > 0) yield lines.map((line) => `${lineText(line, false)}\n`).join('')
+    if (!more) {
+      // A line that is no change: the token behind all that was read.
+      if (isBehind || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
+      isBehind = false
+      await untilNews(end, performance.now() + heartbeatMs, parts)
+    }
+    if (parts.isOver()) return
+    await parts.readmit(false)
+    page = await parts.readOn(end)
+  }
+}
+
+async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<void> {
+  while (!parts.isOver() && performance.now() < untilMs) {
+    const lookMs = Math.min(performance.now() + LOOK_MS, untilMs)
+    if ((await parts.wait(after, lookMs)) || parts.isOver()) return
+    await parts.readmit(false)
+    const earlyMs = lookMs - performance.now()
+    if (earlyMs <= 0) continue
+    // The key is another, or too many wait, and then it is read once a second.
+    await Bun.sleep(earlyMs)
+    return
+  }
+}
