@@ -2,7 +2,8 @@
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, Batchable } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
-import { Sending } from './execution.ts'
+import { type Execution, Sending } from './execution.ts'
+import { isUndone } from './outcomes.ts'
 
 interface Run {
   readonly statement: Batchable
@@ -19,13 +20,6 @@ interface Queue {
   waiting: Run[]
   running: number
   isDue: boolean
-}
-
-interface Executor {
-  /** Sends nothing after `untilMs`. @throws the error for its client */
-  alone(statement: Batchable, untilMs: number, sending: Sending | null): Promise<Row[]>
-  /** Null: nothing of it was done, and each run is tried alone. @throws the error for all clients */
-  together(statement: Batchable, untilMs: number, sending: Sending | null): Promise<Row[] | null>
 }
 
 interface Bounds {
@@ -60,7 +54,7 @@ export class Batcher {
   private readonly runsMax = new WeakMap<Batch, number>()
 
   constructor(
-    private readonly executor: Executor,
+    private readonly run: (execution: Execution) => Promise<Row[]>,
     private readonly bounds: Bounds,
   ) {}
 
@@ -117,7 +111,7 @@ export class Batcher {
     const [{ statement, sending, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.executor.alone(statement, (runs.at(-1) as Run).untilMs, sending)
+      const rows = await this.alone({ statement, sending, untilMs: (runs.at(-1) as Run).untilMs })
       for (const { resolve } of runs) resolve(rows)
       return
     }
@@ -130,7 +124,12 @@ export class Batcher {
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
     const { once, asker } = statement
-    const rows = await this.executor.together({ text, values, once, asker }, untilMs, whole)
+    const execution = { statement: { text, values, once, asker }, untilMs, mayWait: false, sending: whole }
+    const rows = await this.run(execution).catch((error) => {
+      // Nothing of it was done, and each run is tried alone.
+      if (isUndone(error)) return null
+      throw error
+    })
     for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
@@ -149,8 +148,12 @@ export class Batcher {
   }
 
   private separate(runs: readonly Run[]) {
-    for (const { statement, sending, untilMs, resolve, reject } of runs)
-      this.executor.alone(statement, untilMs, sending).then(resolve, reject)
+    for (const run of runs) this.alone(run).then(run.resolve, run.reject)
+  }
+
+  /** A batch gives up on locks soon, a write by itself waits for them; reads meet none. */
+  private alone({ statement, sending, untilMs }: Pick<Run, 'statement' | 'sending' | 'untilMs'>): Promise<Row[]> {
+    return this.run({ statement, untilMs, mayWait: sending !== null, sending })
   }
 }
 

@@ -5,8 +5,8 @@ import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
-import { type DriverQuery, type Execution, executionOf, Sending } from './execution.ts'
-import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
+import { type DriverQuery, type Execution, Sending } from './execution.ts'
+import { busyWithWrites, errorFor, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { classify, type Verdict } from './sqlstate.ts'
 import { WriteTurns } from './turns.ts'
@@ -56,8 +56,9 @@ export class Database {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
     this.turns = new WriteTurns(options.poolSize)
-    this.reads = this.batcher(true)
-    this.writes = this.batcher(false)
+    const run = (execution: Execution) => this.run(execution)
+    this.reads = new Batcher(run, { waitMsMax: this.queryMsMax, runningMsMax: READING_MS_MAX })
+    this.writes = new Batcher(run, { waitMsMax: SENT_SHARE * this.queryMsMax, runningMsMax: WRITING_MS_MAX })
     this.pool = openPool(this.options, this.pools++)
   }
 
@@ -69,7 +70,7 @@ export class Database {
   /** As `read`, by itself, sent by `untilMs` or not at all. `onSent` gets what says which backend runs it, null: none yet. */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const follower = { handOver: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
-    return this.admit(() => this.run({ ...executionOf(statement, untilMs, true, null), mayWait: true, follower }))
+    return this.admit(() => this.run({ statement, untilMs, mayWait: true, sending: null, follower }))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
@@ -78,7 +79,7 @@ export class Database {
     const sending = new Sending()
     const ask = statement.batch
       ? () => this.writes.ask(statement, sending)
-      : () => this.run(executionOf(statement, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
+      : () => this.run({ statement, untilMs: performance.now() + SENT_SHARE * this.queryMsMax, mayWait: true, sending })
     return this.admit(ask, sending, Boolean(statement.once))
   }
 
@@ -97,23 +98,6 @@ export class Database {
     await this.pool.closed
   }
 
-  private batcher(repeatable: boolean): Batcher {
-    return new Batcher(
-      {
-        // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
-        alone: (statement, untilMs, sending) => this.run(executionOf(statement, untilMs, true, sending)),
-        together: (statement, untilMs, sending) =>
-          this.run(executionOf(statement, untilMs, false, sending)).catch((error) => {
-            if (isUndone(error)) return null
-            throw error
-          }),
-      },
-      repeatable
-        ? { waitMsMax: this.queryMsMax, runningMsMax: READING_MS_MAX }
-        : { waitMsMax: SENT_SHARE * this.queryMsMax, runningMsMax: WRITING_MS_MAX },
-    )
-  }
-
   /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
   private async admit(ask: () => Promise<Row[]>, sending: Sending | null = null, hasKey = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw missedDeadline(new Error('too many queries wait for the database'))
@@ -127,7 +111,9 @@ export class Database {
   }
 
   private async run(execution: Execution): Promise<Row[]> {
-    const { statement, repeatable, untilMs, sending } = execution
+    const { statement, untilMs, sending } = execution
+    // What may be sent again though it may have been done.
+    const repeatable = sending === null || Boolean(statement.once)
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
       const release = sending ? await this.turns.take(statement.asker ?? '', sending) : null
@@ -169,7 +155,8 @@ export class Database {
     }
   }
 
-  private async attempt({ statement, mayWait, sending, follower }: Execution, pool: Pool, prepare: boolean): Promise<Row[]> {
+  private async attempt(execution: Execution, pool: Pool, prepare: boolean): Promise<Row[]> {
+    const { statement, mayWait, sending, follower = sending } = execution
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const options = (mayWait || sending ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
     const query = pool.sql.unsafe(statement.text, statement.values as string[], options)

@@ -3,23 +3,14 @@ import type { Batchable } from '../model/batch.ts'
 
 export interface Execution {
   readonly statement: Batchable
-  /** It may be sent again though it may have been done. */
-  readonly repeatable: boolean
   /** Time by `performance.now()` after which it is not sent: its client then has a 503 that says nothing was done. */
   readonly untilMs: number
   /** For a lock. */
   readonly mayWait: boolean
   /** Progress of a write; null: the statement changes nothing. */
   readonly sending: Sending | null
-  /** Called each time that the statement is handed to the driver, for one of these connections. */
-  readonly follower: Pick<Sending, 'handOver'> | null
-}
-
-/** A statement's work; without `sending` it changes nothing, and waits for no lock. */
-export function executionOf(statement: Batchable, untilMs: number, mayWait: boolean, sending: Sending | null): Execution {
-  const read = { statement, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
-  if (sending === null) return read
-  return { ...read, repeatable: Boolean(statement.once), mayWait, sending, follower: sending }
+  /** Called each time that the statement is handed to the driver, for one of these connections; not there: `sending`. */
+  readonly follower?: Pick<Sending, 'handOver'>
 }
 
 export interface DriverQuery {

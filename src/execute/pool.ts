@@ -1,5 +1,6 @@
 // Connections to PostgreSQL: how they are opened, closed and ended, and which statements they prepare.
 import type postgres from 'postgres'
+import { LruCache } from '../model/lruCache.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
@@ -88,7 +89,8 @@ const USES_MIN = 3
 /** Decides which statements are prepared, since the driver never drops one. */
 export class PreparedShapes {
   private readonly prepared = new Set<string>()
-  private readonly candidates = new Map<string, number>()
+  /** Uses of texts that are not prepared. */
+  private readonly candidates = new LruCache<number>(CANDIDATES_MAX, () => 1)
 
   constructor(private readonly enabled: boolean) {}
 
@@ -97,14 +99,9 @@ export class PreparedShapes {
     if (!this.enabled) return false
     if (this.prepared.has(text)) return true
     const uses = (this.candidates.get(text) ?? 0) + 1
-    this.candidates.delete(text)
-    if (uses >= USES_MIN) {
-      this.prepared.add(text)
-      return true
-    }
-    if (this.candidates.size >= CANDIDATES_MAX) this.candidates.delete(this.candidates.keys().next().value as string)
-    this.candidates.set(text, uses)
-    return false
+    if (uses >= USES_MIN) this.prepared.add(text)
+    else this.candidates.set(text, uses)
+    return uses >= USES_MIN
   }
 
   /** True when the connections hold as many statements as they should ever hold. */

@@ -34,7 +34,7 @@ export function readTarget({ url, headers }: Request): Target {
     : { path: url.slice(start, mark), query: url.slice(mark + 1), fault: null }
 }
 
-/** Where the path begins; -1: CONNECT may name a host and a port alone. */
+/** The path's begin; -1: there is none, since CONNECT may name a host and a port alone. */
 function startOf(url: string): number {
   return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
 }

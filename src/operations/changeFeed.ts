@@ -39,7 +39,7 @@ export interface KeysInUse {
 interface FeedParts {
   readonly entities: readonly Entity[]
   readonly database: Pick<Database, 'read'>
-  /** What lines have; null, or not there: none are kept. */
+  /** Settings of lines; null, or not there: none are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
   isDraining(): boolean
   /** Not there: no key ever ends. */
