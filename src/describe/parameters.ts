@@ -6,7 +6,7 @@ import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/parame
 import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
 import { refTo, type Schema } from './headers.ts'
 
-/** Pattern of the keys that `parse/idempotencyKey.ts` accepts. */
+/** Pattern of the keys that `parse/headers.ts` accepts. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
 
 /** `*`, or tags. RFC 9110, 13.1.1 */

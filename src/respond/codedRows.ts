@@ -56,19 +56,17 @@ function compile(members: readonly (Property | Group)[], entity: Entity): WriteR
 }
 
 function addSteps(steps: Step[], members: readonly (Property | Group)[], entity: Entity): void {
+  const placeOf = (property: Property) => entity.properties.indexOf(property)
   for (const [index, member] of members.entries()) {
     const prefix = markOf(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
-    if (isGroup(member)) addGroup(steps, prefix, member, entity)
-    else steps.push({ prefix, place: entity.properties.indexOf(member), whole: null, next: NO_STEP })
+    if (isGroup(member)) {
+      const parts: Step[] = []
+      addSteps(parts, member.properties, entity)
+      const next = steps.length + 1 + parts.length
+      steps.push({ prefix, place: NO_PLACE, whole: wholeOf(member).map(placeOf), next }, ...parts)
+    } else steps.push({ prefix, place: placeOf(member), whole: null, next: NO_STEP })
   }
   steps.push({ prefix: END, place: NO_PLACE, whole: null, next: NO_STEP })
-}
-
-function addGroup(steps: Step[], prefix: Mark, group: Group, entity: Entity): void {
-  const parts: Step[] = []
-  addSteps(parts, group.properties, entity)
-  const whole = wholeOf(group).map((property) => entity.properties.indexOf(property))
-  steps.push({ prefix, place: NO_PLACE, whole, next: steps.length + 1 + parts.length }, ...parts)
 }
 
 function hasAny(rows: CodedRows, index: number, places: readonly number[]): boolean {

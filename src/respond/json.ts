@@ -44,7 +44,7 @@ function hasDecimal(member: Property | Group): boolean {
 
 /**
  * Always the same object with other values, which is what JSON.stringify prints fastest. Reading and printing a row are
- * one synchronous step, so no two rows are ever in it.
+ * one synchronous step, so no two rows are ever in it. No member may be a decimal.
  */
 function objectReader(members: Members, indexes: ColumnIndexes): Read {
   const object: Record<string, unknown> = Object.fromEntries(members.map((member) => [keyOf(member), null]))
@@ -52,7 +52,12 @@ function objectReader(members: Members, indexes: ColumnIndexes): Read {
     key: group.key,
     read: unlessEmpty(group, indexes, null, objectReader(group.properties, indexes)),
   }))
-  const values = members.flatMap((member) => (isGroup(member) ? [] : [valueReader(member, indexes)]))
+  const values = members.flatMap((member) => {
+    if (isGroup(member)) return []
+    return [
+      { key: keyOf(member), index: indexes.get(member) as number, readText: member.kind.readText as (text: string) => unknown },
+    ]
+  })
   return (row, offset) => {
     for (const { key, index, readText } of values) {
       const text = row[offset + index]
@@ -61,12 +66,6 @@ function objectReader(members: Members, indexes: ColumnIndexes): Read {
     for (const { key, read } of groups) object[key] = read(row, offset)
     return object
   }
-}
-
-function valueReader(property: Property, indexes: ColumnIndexes) {
-  const { readText } = property.kind
-  if (!readText) throw new Error(`${property.name} has no JSON value`)
-  return { key: keyOf(property), index: indexes.get(property) as number, readText }
 }
 
 /** `"a":1,"b":2` */

@@ -6,7 +6,7 @@ import type { Row } from '../model/sql.ts'
 import { type CodedRows, codedWriter } from './codedRows.ts'
 import { choiceWriter, writeEntity } from './json.ts'
 import { JsonWriter, markOf } from './jsonWriter.ts'
-import { addLinks, type LinkCursors, pageLinksOf } from './pageLinks.ts'
+import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
 /** Rows of a list, behind one leading column each, and its total. */
@@ -41,7 +41,7 @@ export function respondPage(
     if (cursors === null || begin === end) return null
     return cursors.write(entity, query, { side, position: positionOf(entity, query, rows, index) })
   }
-  const linked: LinkCursors = {
+  const linked = {
     previous: links.previous === null ? null : cursorOf('before', begin),
     next: links.next === null ? null : cursorOf('behind', end - 1),
   }

@@ -16,27 +16,15 @@ type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 /** `rows`: how many the page has. `hasMore`: whether there were more where it was sought. Spec 4.3 */
 export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean): PageLinks {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  if (seek === null) return numberedLinks(page, last)
-  return rows === 0 ? outside(seek.side, last) : soughtLinks(seek.side, page, last, hasMore)
-}
-
-/** Past the last page the previous one is the last there is. */
-function numberedLinks(page: number, last: number): PageLinks {
-  return {
-    previous: page > 1 ? Math.min(page - 1, last) : null,
-    next: page < last ? page + 1 : null,
-    isFirst: page === 1,
-    isLast: page === last,
-    last,
-  }
-}
-
-/**
- * The rows found decide, not the page's number: rows that came or went meanwhile have moved the pages, and a client that
- * follows links to their end must meet every row. On the side from which it was sought there is the page with the link.
- */
-function soughtLinks(side: 'behind' | 'before', page: number, last: number, hasMore: boolean): PageLinks {
-  const [hasBefore, hasBehind] = side === 'behind' ? [true, hasMore] : [hasMore, true]
+  // Past the last page the previous one is the last there is.
+  const previous = page > 1 ? Math.min(page - 1, last) : null
+  if (seek === null) return { previous, next: page < last ? page + 1 : null, isFirst: page === 1, isLast: page === last, last }
+  const isBehind = seek.side === 'behind'
+  // Nothing is left on that side: the page lies behind the last, or before the first.
+  if (rows === 0) return { previous: isBehind ? last : null, next: isBehind ? null : 1, isFirst: false, isLast: false, last }
+  // The rows found decide, not the page's number: rows that came or went meanwhile have moved the pages, and a client that
+  // follows links to their end must meet every row. On the side from which it was sought there is the page with the link.
+  const [hasBefore, hasBehind] = isBehind ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
   return {
@@ -48,14 +36,8 @@ function soughtLinks(side: 'behind' | 'before', page: number, last: number, hasM
   }
 }
 
-/** Nothing is left on that side: the page lies behind the last, or before the first. */
-function outside(side: 'behind' | 'before', last: number): PageLinks {
-  const [previous, next] = side === 'behind' ? [last, null] : [null, 1]
-  return { previous, next, isFirst: false, isLast: false, last }
-}
-
 /** The cursors of a page's links; null: it has none. */
-export interface LinkCursors {
+interface LinkCursors {
   readonly previous: string | null
   readonly next: string | null
 }

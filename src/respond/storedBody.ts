@@ -1,3 +1,4 @@
+import { hasWeakly, readTags } from '../model/entityTag.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { Reply } from './reply.ts'
 
@@ -10,6 +11,8 @@ const GZIP_BYTES_MIN = 1_200
  */
 export class StoredBody {
   private readonly headers: Readonly<Record<string, string>>
+  /** Text of the tag in its quotes. */
+  private readonly opaque: string
   private readonly plain: Uint8Array<ArrayBuffer>
   private readonly gzipped: Uint8Array<ArrayBuffer> | null
 
@@ -17,23 +20,17 @@ export class StoredBody {
   constructor(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) {
     this.plain = typeof body === 'string' ? new TextEncoder().encode(body) : body
     this.gzipped = this.plain.length < GZIP_BYTES_MIN ? null : Bun.gzipSync(this.plain)
-    const ETag = `W/"${Bun.hash(this.plain).toString(36)}"`
+    this.opaque = Bun.hash(this.plain).toString(36)
     const vary = [headers.Vary ?? [], this.gzipped ? 'Accept-Encoding' : []].flat().join(', ')
-    this.headers = { ...headers, ETag, ...(vary === '' ? {} : { Vary: vary }) }
+    this.headers = { ...headers, ETag: `W/"${this.opaque}"`, ...(vary === '' ? {} : { Vary: vary }) }
   }
 
   reply(request: Headers): Reply {
     const headers = { ...this.headers }
-    if (isTagOf(request.get('if-none-match'), headers.ETag)) return { status: 304, headers, body: null }
+    const asked = readTags(request.get('if-none-match') ?? '')
+    if (asked !== null && hasWeakly(asked, this.opaque)) return { status: 304, headers, body: null }
     if (this.gzipped === null || !takesGzip(request.get('accept-encoding'))) return { status: 200, headers, body: this.plain }
     headers['Content-Encoding'] = 'gzip'
     return { status: 200, headers, body: this.gzipped }
   }
-}
-
-/** Returns whether `If-None-Match` names the tag, or any. Compared weakly. */
-function isTagOf(header: string | null, tag = ''): boolean {
-  if (header === null) return false
-  const bare = tag.replace(/^W\//, '')
-  return header.split(',').some((entry) => entry.trim() === '*' || entry.trim().replace(/^W\//, '') === bare)
 }

@@ -1,9 +1,10 @@
-import { type Choice, chooseAll } from '../model/choice.ts'
+import { chooseAll } from '../model/choice.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { isText, type Kind } from '../model/kinds.ts'
 import { takesGzip } from '../model/preferences.ts'
-import type { StreamQuery } from '../model/query.ts'
+import type { CsvForm, StreamQuery } from '../model/query.ts'
+import { escapeFormulas, spreadsheetInstant } from '../model/spreadsheet.ts'
 import type { Row } from '../model/sql.ts'
-import { csvHeader, csvWriter } from './csv.ts'
 import { choiceWriter } from './json.ts'
 import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
@@ -24,14 +25,16 @@ export function streamWriter(
   form: keyof typeof TYPES,
 ): StreamWriter {
   const choice = query.choice ?? chooseAll(entity)
-  if (form === 'ndjson') return { begin: '', write: ndjsonWriter(choice, columns) }
-  return {
-    begin: csvHeader(
-      choice.properties.map(({ path }) => path.join('.')),
-      query,
-    ),
-    write: csvWriter(choice, columns, query),
+  if (form === 'ndjson') {
+    const write = choiceWriter(choice, columns)
+    return { begin: '', write: (row) => `${write(row, 0)}\n` }
   }
+  const names = choice.properties.map(({ path }) => path.join('.'))
+  const cells = choice.properties.map((property) => ({
+    index: columns.indexOf(property),
+    write: cellWriter(property.kind, query),
+  }))
+  return { begin: csvHeader(names, query), write: lineWriter(cells, query) }
 }
 
 /** Headers of a stream, which browsers save as `file`. Its length and its total are not known before its end. */
@@ -46,8 +49,56 @@ export function streamHeaders(file: string, form: keyof typeof TYPES, request: H
   return headers
 }
 
-/** Writes rows that have these columns as lines of JSON. */
-function ndjsonWriter(choice: Choice, columns: readonly Property[]): (row: Row) => string {
-  const write = choiceWriter(choice, columns)
-  return (row) => `${write(row, 0)}\n`
+const BYTE_ORDER_MARK = '\ufeff'
+const END = '\r\n'
+/** Cells that need quotes, where commas or semicolons separate them. */
+const QUOTED = { ',': /[",\r\n]|^[ \t]|[ \t]$/, ';': /[";\r\n]|^[ \t]|[ \t]$/ }
+
+const separatorOf = ({ hasDecimalComma }: CsvForm) => (hasDecimalComma ? ';' : ',')
+
+/** The first line: names as in JSON, parts of objects with a dot. RFC 4180 */
+export function csvHeader(names: readonly string[], form: CsvForm): string {
+  return (form.hasMark ? BYTE_ORDER_MARK : '') + names.join(separatorOf(form)) + END
+}
+
+/** A cell of a line: the index of its value in the row, and how that is written. */
+interface Cell {
+  readonly index: number
+  readonly write: (text: string) => string
+}
+
+/** Writes rows as lines of cells. No value is an empty cell, and an empty text one in quotes. */
+export function lineWriter(cells: readonly Cell[], form: CsvForm): (row: Row) => string {
+  const separator = separatorOf(form)
+  return (row) => {
+    let line = ''
+    let isFirst = true
+    for (const { index, write } of cells) {
+      const text = row[index]
+      if (!isFirst) line += separator
+      isFirst = false
+      if (text !== null && text !== undefined) line += write(text)
+    }
+    return line + END
+  }
+}
+
+/** Writes a number that PostgreSQL has printed. */
+export function numberWriter({ hasDecimalComma }: CsvForm): (text: string) => string {
+  return hasDecimalComma ? (text) => text.replace('.', ',') : (text) => text
+}
+
+/** Writes values of this kind. For Excel formulas are escaped, and date-times are in UTC and without a zone. */
+export function cellWriter(kind: Kind, form: CsvForm): (text: string) => string {
+  const { isForExcel } = form
+  const separator = separatorOf(form)
+  if (isText(kind.name)) return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
+  if (isForExcel && kind.name === 'instant') return spreadsheetInstant
+  const { readText } = kind
+  return readText === null ? numberWriter(form) : (text) => String(readText(text))
+}
+
+function quoted(text: string, separator: keyof typeof QUOTED): string {
+  if (text === '') return '""'
+  return QUOTED[separator].test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,11 +1,10 @@
 import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
-import { cellWriter, csvHeader, lineWriter, numberWriter } from './csv.ts'
 import { tagOf } from './page.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
-import type { StreamWriter } from './stream.ts'
+import { cellWriter, csvHeader, lineWriter, numberWriter, type StreamWriter } from './stream.ts'
 
 const AVERAGE_SCALE = 8
 
