@@ -31,8 +31,8 @@ export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
 export function textOf(operands: readonly Operand[], asker: Param | null, compile: (runs: Runs) => Sql): string {
   const params = operands.map(() => param(null))
   const all = rowsOf(operands, (index) => sql`${params[index] as Param}`)
-  if (asker === null) return toStatement(compile({ ...all, settings: sql`true` }), params).text
-  return toStatement(compile({ ...all, settings: setsKeyAndTimeout(asker) }), [...params, asker]).text
+  const settings = asker === null ? sql`true` : setsKeyAndTimeout(asker)
+  return toStatement(compile({ ...all, settings }), asker === null ? params : [...params, asker]).text
 }
 
 /** A row of another table that a run refers to: without it, nothing of the run is written. */

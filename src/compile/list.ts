@@ -65,9 +65,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   return batchQuery(piece, typed)
 }
 
-type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[]) => Sql
-
-const ways = { first: firstPage, later: laterPage, sought: soughtPage } satisfies Record<string, Compile>
+const ways = { first: firstPage, later: laterPage, sought: soughtPage }
 
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
   const { filters, sorts, pageSize } = query

@@ -1,6 +1,18 @@
-import type { Entity, Property, Reference, Rule } from '../model/entity.ts'
+import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
+import {
+  arrayText,
+  integer,
+  join,
+  name,
+  type Param,
+  param,
+  type Sql,
+  type Statement,
+  sql,
+  toStatement,
+  typeName,
+} from '../model/sql.ts'
 
 /**
  * Why a row cannot be written: a row of the answer for each column whose reference names no row, for each unique value that
@@ -8,18 +20,13 @@ import { integer, join, name, type Param, param, type Sql, type Statement, sql, 
  * no row to change. `id` null: a new row. Null: nothing can be wrong with it.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
-  const checks = [...changes].flatMap(([property, value]) =>
-    property.reference && value !== null ? [missing(property, property.reference, param(value))] : [],
-  )
-  for (const [property, value] of changes)
-    if (property.unique !== null && value !== null)
-      checks.push(taken(entity, property, param(value), id === null ? null : param(id)))
-  if (id !== null) {
-    const own = param(id)
-    checks.push(...entity.rules.flatMap((rule) => broken(entity, rule, own, changes)))
-    checks.push(sql`select ${param('id')}::text where not exists (select from ${name(entity.table)} where id = ${own}::bigint)`)
+  const own = id === null ? null : param(id)
+  const causes = [...changes].flatMap(([property, value]) => causesOf(entity, property, arrayText([value]), own))
+  if (own !== null) {
+    causes.push(...entity.rules.flatMap((rule) => broken(entity, rule, own, changes)))
+    causes.push(sql`${param('id')}::text where not exists (select from ${name(entity.table)} where id = ${own}::bigint)`)
   }
-  return checks.length === 0 ? null : toStatement(join(checks, sql` union all `))
+  return causes.length === 0 ? null : toStatement(unionOf(causes.map((cause) => sql`select ${cause}`)))
 }
 
 /**
@@ -33,30 +40,28 @@ export function compileRowRefusals(
   values: readonly string[],
   most: number,
 ): Statement | null {
-  const checks = properties.flatMap(({ column, kind, reference, unique }, index) => {
-    const array = sql`${param(values[index] as string)}::${typeName(kind.columnType)}[]`
-    const cause = (text: string, condition: Sql) =>
-      sql`select b."N" as "N", ${param(text)}::text as "Cause" from unnest(${array}) with ordinality as b(value, "N") where ${condition}`
-    const rowsOf = (table: string, own: string) => sql`(select from ${name(table)} as t where t.${name(own)} = b.value)`
-    return [
-      ...(reference ? [cause(column, sql`b.value is not null and not exists ${rowsOf(reference.table, 'id')}`)] : []),
-      ...(unique === null ? [] : [cause(unique, sql`exists ${rowsOf(entity.table, column)}`)]),
-    ]
-  })
-  if (checks.length === 0) return null
-  return toStatement(
-    sql`select "N"::text, "Cause" from (${join(checks, sql` union all `)}) as causes order by causes."N" limit ${integer(most)}`,
-  )
+  const causes = properties.flatMap((property, index) => causesOf(entity, property, values[index] as string, null))
+  if (causes.length === 0) return null
+  const all = unionOf(causes.map((cause) => sql`select b."N", ${cause}`))
+  return toStatement(sql`select "N"::text, "Cause" from (${all}) as causes order by causes."N" limit ${integer(most)}`)
 }
 
-function missing({ column }: Property, { table }: Reference, id: Param): Sql {
-  return sql`select ${param(column)}::text where not exists (select from ${name(table)} where id = ${id}::bigint)`
+/** Selects the causes that a property's values have, of rows `b`: they name no row, or a row but `own` has one that is unique. */
+function causesOf(entity: Entity, { column, kind, reference, unique }: Property, values: string, own: Param | null): Sql[] {
+  const rows = sql`unnest(${param(values)}::${typeName(kind.columnType)}[]) with ordinality as b(value, "N")`
+  const cause = (text: string, condition: Sql) => sql`${param(text)}::text as "Cause" from ${rows} where ${condition}`
+  const other = own === null ? sql`` : sql` and t.id <> ${own}::bigint`
+  const missing = (table: string) =>
+    sql`b.value is not null and not exists (select from ${name(table)} as t where t.id = b.value)`
+  const taken = sql`exists (select from ${name(entity.table)} as t where t.${name(column)} = b.value${other})`
+  return [
+    ...(reference === null ? [] : [cause(column, missing(reference.table))]),
+    ...(unique === null ? [] : [cause(unique, taken)]),
+  ]
 }
 
-function taken({ table }: Entity, { column, kind, unique }: Property, value: Param, id: Param | null): Sql {
-  const other = id === null ? sql`` : sql` and id <> ${id}::bigint`
-  const rows = sql`select from ${name(table)} where ${name(column)} = ${value}::${typeName(kind.columnType)}${other}`
-  return sql`select ${param(unique)}::text where exists (${rows})`
+function unionOf(selects: readonly Sql[]): Sql {
+  return join(selects, sql` union all `)
 }
 
 /** Two values that are changed both have been held against each other already. */
@@ -66,7 +71,5 @@ function broken({ table }: Entity, { later, earlier, constraint }: Rule, id: Par
     changes.has(property)
       ? sql`${param(changes.get(property) ?? null)}::${typeName(property.kind.columnType)}`
       : name(property.column)
-  return [
-    sql`select ${param(constraint)}::text from ${name(table)} where id = ${id}::bigint and ${side(later)} < ${side(earlier)}`,
-  ]
+  return [sql`${param(constraint)}::text from ${name(table)} where id = ${id}::bigint and ${side(later)} < ${side(earlier)}`]
 }

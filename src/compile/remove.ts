@@ -1,4 +1,4 @@
-import type { Batch, Batchable } from '../model/batch.ts'
+import type { Batchable } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
@@ -6,10 +6,9 @@ import type { WritePlan } from '../model/writePlan.ts'
 import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
 import { columns } from './parts.ts'
+import { type Compiled, ShapeCache } from './shapes.ts'
 
-type Compiled = { readonly text: string; readonly batch: Batch }
-const anyVersion = new WeakMap<Entity, Compiled>()
-const someVersions = new WeakMap<Entity, Compiled>()
+const shapes = new ShapeCache(200)
 
 /**
  * Compiles the deletion of one row. It returns the row as it was, and the transaction; or no row if a row of `referring` refers
@@ -27,11 +26,10 @@ export function compileRemove(
     const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, key, sql` and ${isFirst}`)
     return { ...toStatement(onceRemove(once, remove)), once, asker }
   }
-  const known = versions === null ? anyVersion : someVersions
-  let compiled = known.get(entity)
-  if (!compiled) known.set(entity, (compiled = compile(entity, referring, versions === null ? null : param(null))))
-  const values = [id, ...(versions === null ? [] : [versions]), asker]
-  return { text: compiled.text, values, batch: compiled.batch, asker }
+  const own = versions === null ? [] : [versions]
+  const shape = `${entity.table}${versions === null ? '' : ' if'}`
+  const { text, batch } = shapes.get(shape, () => compile(entity, referring, versions === null ? null : param(null)))
+  return { text, values: [id, ...own, asker], batch, asker }
 }
 
 /** The row as it was; its `xmin` is the write before, so the deletion is `xmax`. */
