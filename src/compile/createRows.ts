@@ -3,8 +3,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { allFound, columnOf, type InsertParts, list, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
-import { freeOf, insertParts, operandsOf, paramsOf, writtenNames } from './parts.ts'
-import { ShapeCache } from './shapes.ts'
+import { freeOf, insertParts, operandsOf, paramsOf, ShapeCache, writtenNames } from './parts.ts'
 
 const shapes = new ShapeCache(200)
 

@@ -21,15 +21,16 @@ import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import {
   aloneIfUnique,
   assignments,
+  type Compiled,
   columns,
   freeOf,
   insertParts,
   operandsOf,
   paramsOf,
+  ShapeCache,
   sourcesOf,
   unlessTaken,
 } from './parts.ts'
-import { type Compiled, ShapeCache } from './shapes.ts'
 
 // The most frequent statement of all, and its text is always the same.
 const shapes = new ShapeCache(2_000)

@@ -4,9 +4,8 @@ import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
-import { columns, conditionsOf, orderBy, where } from './parts.ts'
+import { type Compiled, columns, conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
-import { type Compiled, ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
 
 const shapes = new ShapeCache(2_000)
 /** There are more of these, since each null of a position makes another, and they are longer. */

@@ -13,8 +13,7 @@ import {
   type UpdateParts,
   updateRuns,
 } from './batch.ts'
-import { paramsOf, writtenNames } from './parts.ts'
-import type { Compiled } from './shapes.ts'
+import { type Compiled, paramsOf, writtenNames } from './parts.ts'
 
 // A write under a key is one statement: it looks whether the key is known, takes the key's lock, does what is asked for, and
 // keeps the answer. It returns what it would return without a key, and no row where the key is known or another transaction

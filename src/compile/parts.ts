@@ -1,9 +1,10 @@
+import type { Batch } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { LruCache } from '../model/lruCache.ts'
 import type { OrderKey } from '../model/order.ts'
-import type { Filter } from '../model/query.ts'
+import type { Filter, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
 import { type InsertParts, list, type Operand, type Source } from './batch.ts'
-import type { Compiled } from './shapes.ts'
 
 /** Operands for the properties; their statement gets the values later. */
 export function operandsOf(changed: readonly Property[]): Operand[] {
@@ -107,4 +108,41 @@ export function freeOf(entity: Entity, changed: readonly Property[], operands: r
     const value = sql`taken.${name(column)} = ${(operands[index] as Operand).param}`
     return [sql`not exists (select from ${name(entity.table)} as taken where ${value}${others})`]
   })
+}
+
+/** A statement without its values. */
+export interface Compiled {
+  readonly text: string
+  readonly batch: Batch | null
+}
+
+/** Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. */
+export class ShapeCache {
+  private readonly compiled: LruCache<Compiled>
+
+  constructor(sizeMax: number) {
+    this.compiled = new LruCache(sizeMax, () => 1)
+  }
+
+  get(shape: string, make: () => Compiled): Compiled {
+    const known = this.compiled.get(shape)
+    if (known) return known
+    const compiled = make()
+    this.compiled.set(shape, compiled)
+    return compiled
+  }
+}
+
+/** Key of filters that compile to the same text: all but the values. */
+export function shapeOfFilters(filters: readonly Filter[]): string {
+  let shape = ''
+  for (const { property, operator, value, anyOf } of filters)
+    shape += ` ${property.column}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`
+  return shape
+}
+
+export function shapeOfSorts(sorts: readonly Sort[]): string {
+  let shape = ''
+  for (const { property, direction } of sorts) shape += ` ${property.column} ${direction}`
+  return shape
 }

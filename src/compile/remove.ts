@@ -5,8 +5,7 @@ import { join, name, type Param, param, type Sql, type Statement, sql, toStateme
 import type { WritePlan } from '../model/writePlan.ts'
 import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
-import { columns } from './parts.ts'
-import { type Compiled, ShapeCache } from './shapes.ts'
+import { type Compiled, columns, ShapeCache } from './parts.ts'
 
 const shapes = new ShapeCache(200)
 

@@ -3,9 +3,8 @@ import { order } from '../model/order.ts'
 import type { Seek, StreamQuery } from '../model/query.ts'
 import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { list } from './batch.ts'
-import { conditionsOf, orderBy, where } from './parts.ts'
+import { conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
-import { ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
 
 const shapes = new ShapeCache(200)
 

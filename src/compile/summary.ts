@@ -2,8 +2,7 @@ import type { Entity } from '../model/entity.ts'
 import { integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type GroupKey, type SummaryQuery } from '../model/summary.ts'
 import { list } from './batch.ts'
-import { conditionsOf, where } from './parts.ts'
-import { ShapeCache, shapeOfFilters } from './shapes.ts'
+import { conditionsOf, ShapeCache, shapeOfFilters, where } from './parts.ts'
 
 const shapes = new ShapeCache(500)
 

@@ -1,4 +1,4 @@
-import { classify } from '../execute/sqlstate.ts'
+import { classify } from '../execute/outcomes.ts'
 
 /** A finding of the doctor. `advice`: a server runs, and could run better or more safely. */
 export interface Finding {

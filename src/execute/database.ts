@@ -6,9 +6,8 @@ import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { type DriverQuery, type Execution, Sending } from './execution.ts'
-import { busyWithWrites, errorFor, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
+import { busyWithWrites, classify, errorFor, isUnknown, outcomeUnknown, unavailable, type Verdict } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
-import { classify, type Verdict } from './sqlstate.ts'
 import { WriteTurns } from './turns.ts'
 
 export interface DatabaseOptions extends PoolOptions {
@@ -100,7 +99,7 @@ export class Database {
 
   /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
   private async admit(ask: () => Promise<Row[]>, sending: Sending | null = null, hasKey = false): Promise<Row[]> {
-    if (this.inFlight >= QUERIES_MAX) throw missedDeadline(new Error('too many queries wait for the database'))
+    if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
     const { pool } = this
     try {
@@ -119,7 +118,7 @@ export class Database {
       const release = sending ? await this.turns.take(statement.asker ?? '', sending) : null
       if (performance.now() >= untilMs) {
         release?.()
-        const cause = locked ?? missedDeadline(this.refusal)
+        const cause = locked ?? unavailable(this.refusal)
         throw errorFor(cause, locked === null ? 'refused' : 'locked', execution, this.hasWritten)
       }
       if (this.pool.shapes.full) this.renew()
@@ -165,7 +164,7 @@ export class Database {
     const startMs = performance.now()
     let isAnswered = false
     try {
-      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
+      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => unavailable())
       this.stuck = 0
       isAnswered = true
       if (sending) this.hasWritten = true
@@ -197,7 +196,7 @@ export class Database {
     const cause = this.refusal ?? new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
     if (this.refusal === null && this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
-    return sending?.mayBeDone ? outcomeUnknown(cause, hasKey) : missedDeadline(cause)
+    return sending?.mayBeDone ? outcomeUnknown(cause, hasKey) : unavailable(cause)
   }
 
   /** A connection that opens for a statement that was taken back stays without use, so the statement's pool is replaced. */

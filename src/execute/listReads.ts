@@ -6,8 +6,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
-import { retryLater } from './outcomes.ts'
-import { isCancelled, isTooCostly } from './sqlstate.ts'
+import { isCancelled, isTooCostly, retryLater } from './outcomes.ts'
 import { Turns } from './turns.ts'
 
 /** Maximum lists of one asker that wait: more would be answered too late anyway. */

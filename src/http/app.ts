@@ -7,7 +7,7 @@ import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
-import { fitHead } from '../respond/head.ts'
+import { fitHead } from '../respond/pageLinks.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import {
   bearerKey,

@@ -1,7 +1,9 @@
 import { describeApi } from '../describe/openApi.ts'
 import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
+import { sql, toStatement } from '../model/sql.ts'
 import { ChangeFeed, type KeysInUse } from '../operations/changeFeed.ts'
 import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
@@ -10,7 +12,6 @@ import { createPages } from '../pages/pages.ts'
 import { JSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { databaseIsAway } from './authentication.ts'
-import { createReadiness } from './readiness.ts'
 import { defineEndpoint, Router } from './router.ts'
 
 /** Dependencies of the endpoints. */
@@ -101,4 +102,35 @@ export function addResource(router: Router, resource: Resource): void {
     { plural },
   )
   router.add(`${plural}/*`, row)
+}
+
+/** SQLSTATE of a table that is not there: nothing was ever migrated. */
+const UNDEFINED_TABLE = '42P01'
+
+const APPLIED = toStatement(sql`select file from migration`)
+
+const KEPT_MS = 1_000
+
+/** `isReady`, asked at most once a second however often it is called: the address is open and not limited. */
+export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
+  let answer: Promise<boolean> | null = null
+  let askedMs = 0
+  return () => {
+    const nowMs = performance.now()
+    if (answer === null || nowMs - askedMs >= KEPT_MS) {
+      askedMs = nowMs
+      answer = isReady(database, files)
+    }
+    return answer
+  }
+}
+
+/** Returns whether requests can be served: the database answers and has every migration of `files`. @throws ApiError 503 */
+export async function isReady(database: Pick<Database, 'read'>, files: readonly string[]): Promise<boolean> {
+  const rows = await database.read(APPLIED).catch((error) => {
+    if (error?.code === UNDEFINED_TABLE) return []
+    throw error
+  })
+  const applied = new Set(rows.map(([file]) => file))
+  return files.every((file) => applied.has(file))
 }

@@ -5,7 +5,7 @@ import type { Log, LogFields } from '../log.ts'
 import { countRequest } from '../metrics/counts.ts'
 import type { KindOfRequest } from '../metrics/declared.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
-import { noteAnswered } from '../operations/streamPace.ts'
+import { noteAnswered } from '../operations/streams.ts'
 import type { Location } from './router.ts'
 import { pathOf } from './target.ts'
 

@@ -1,5 +1,5 @@
 import { constants, createGzip, type Gzip } from 'node:zlib'
-import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streamPace.ts'
+import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streams.ts'
 import type { Reply, Streamed } from '../respond/reply.ts'
 
 /** A client that takes nothing for this time loses its place. */

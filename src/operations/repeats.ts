@@ -1,7 +1,7 @@
 import { compileLook } from '../compile/once.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
-import { ConstraintViolation } from '../execute/sqlstate.ts'
+import { ConstraintViolation } from '../execute/outcomes.ts'
 import { type Batchable, ONCE_CONSTRAINT, type Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'

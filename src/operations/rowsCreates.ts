@@ -1,7 +1,7 @@
 import { compileCreateRows, writableOf } from '../compile/createRows.ts'
 import { compileRowRefusals } from '../compile/refusals.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import type { ConstraintViolation } from '../execute/sqlstate.ts'
+import type { ConstraintViolation } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'

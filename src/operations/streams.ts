@@ -1,8 +1,8 @@
 import { compilePiece, streamColumns } from '../compile/stream.ts'
 import type { ListReads } from '../execute/listReads.ts'
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import { order } from '../model/order.ts'
-import type { Seek, StreamQuery } from '../model/query.ts'
+import type { Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseStream } from '../parse/list.ts'
@@ -10,7 +10,6 @@ import type { Reply } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
 import type { Places } from './places.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import { PAID_ROWS, rowsOfPiece, TEXT_ROWS } from './streamPace.ts'
 
 /** Rows that were read at once, and one more than `size` if there are more behind them. */
 interface Piece {
@@ -37,24 +36,30 @@ export class Streams {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity.plural, form, call.request.headers)
     const columns = streamColumns(this.entity, query)
-    const writer = streamWriter(this.entity, query, columns, form)
+    const readPiece = async (position: Seek['position'] | null, size: number): Promise<Piece> => {
+      const startMs = performance.now()
+      const statement = compilePiece(this.entity, query, columns, position, size)
+      const rows = await this.reads.read({ ...statement, batch: null }, call)
+      return { rows, size, ms: performance.now() - startMs }
+    }
     return replyStreamed(call, this.places, { headers, form }, async () => {
       // Before the first row is read, so that all that changes while rows are read lies behind it.
       const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
       if (token) headers['X-Changes-After'] = token
-      const first = await this.piece(call, query, columns, null, rowsOfPiece(PAID_ROWS, 0))
-      return this.texts(call, query, columns, writer, first)
+      const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
+      const writer = streamWriter(this.entity, query, columns, form)
+      return this.texts(call, keys, writer, readPiece, await readPiece(null, rowsOfPiece(PAID_ROWS, 0)))
     })
   }
 
+  /** `keys`: the columns of a position. */
   private async *texts(
     call: ResourceRequest,
-    query: StreamQuery,
-    columns: readonly Property[],
+    keys: readonly number[],
     { begin, write }: StreamWriter,
+    readPiece: (position: Seek['position'], size: number) => Promise<Piece>,
     first: Piece,
   ): AsyncGenerator<string> {
-    const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
     let text = begin
     let paidRows = PAID_ROWS
     for (let piece = first; ; ) {
@@ -75,23 +80,10 @@ export class Streams {
         await this.parts.readmit?.(call.request, this.entity.plural)
         paidRows = PAID_ROWS
       }
-      piece = await this.piece(call, query, columns, position, rowsOfPiece(paidRows, ms))
+      piece = await readPiece(position, rowsOfPiece(paidRows, ms))
     }
     // Of no rows at all.
     if (text !== '') yield text
-  }
-
-  private async piece(
-    call: ResourceRequest,
-    query: StreamQuery,
-    columns: readonly Property[],
-    position: Seek['position'] | null,
-    size: number,
-  ): Promise<Piece> {
-    const startMs = performance.now()
-    const statement = compilePiece(this.entity, query, columns, position, size)
-    const rows = await this.reads.read({ ...statement, batch: null }, call)
-    return { rows, size, ms: performance.now() - startMs }
   }
 }
 
@@ -112,5 +104,57 @@ export async function replyStreamed(
   } catch (error) {
     place.release()
     throw error
+  }
+}
+
+/** Rows of a stream that one charge pays for. */
+export const PAID_ROWS = 1_000
+/** Rows of a stream that are written in one go: some hundred microseconds, behind which other requests come. */
+export const TEXT_ROWS = 100
+/** Minimum pause of a stream: timers are no finer than a millisecond. */
+const PAUSE_MS_MIN = 2
+const PAUSE_MS_MAX = 50
+/** Pause for a millisecond of work: two thirds of the time are left to others. */
+const PAUSE_OF_WORK = 2
+/** Rows of a piece beside others: a thousand hold the thread for some milliseconds when they arrive. */
+const PIECE_ROWS_BESIDE = 100
+/** A piece that took longer is dear by its order, whatever its rows are: few at a time would multiply that. */
+const QUICK_MS_MAX = 30
+/** Others are there while one of their requests was answered within this time. */
+const OTHERS_MS = 50
+
+let lastAnswerMs = Number.NEGATIVE_INFINITY
+
+/** This process has answered a request, now. */
+export function noteAnswered(nowMs: number): void {
+  lastAnswerMs = nowMs
+}
+
+function areOthersThere(): boolean {
+  return performance.now() - lastAnswerMs <= OTHERS_MS
+}
+
+/** How many rows the next piece of a stream has, of those that are paid for; the one before took `lastMs` to be read. */
+export function rowsOfPiece(paidRows: number, lastMs: number): number {
+  return areOthersThere() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_BESIDE, paidRows) : paidRows
+}
+
+/** Lets a stream pause twice as long as it has worked while other requests are answered, and go on at once while none is. */
+export class StreamPace {
+  private owedMs = 0
+
+  /** Notes time that this process or the database has worked for the stream. */
+  note(ms: number): void {
+    this.owedMs += PAUSE_OF_WORK * ms
+  }
+
+  /** Resolves when the stream may go on; other requests have had a turn in any case. */
+  async turn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (!areOthersThere()) this.owedMs = 0
+    if (this.owedMs < PAUSE_MS_MIN) return
+    const pauseMs = Math.min(this.owedMs, PAUSE_MS_MAX)
+    this.owedMs = 0
+    await Bun.sleep(pauseMs)
   }
 }

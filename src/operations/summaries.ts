@@ -18,8 +18,7 @@ import { respondSummary, summaryWriter } from '../respond/summary.ts'
 import { requireAnyVersion, unlessHeld } from './lists.ts'
 import type { Places } from './places.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import { TEXT_ROWS } from './streamPace.ts'
-import { replyStreamed } from './streams.ts'
+import { replyStreamed, TEXT_ROWS } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 

@@ -1,9 +1,10 @@
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
-import { JsonNumber, Mismatch } from '../model/kinds.ts'
+import { Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
+import { isObject } from './body.ts'
 import { Names } from './names.ts'
 
 type Member = Property | Group
@@ -24,23 +25,15 @@ export function parsePartial(entity: Entity, body: JsonObject): Assignments {
 /** @throws ApiError that lists every fault of the body */
 function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
   const faults: Fault[] = []
-  parseObject(entity.name, '', entity.members, body, assignments, faults)
+  parseObject(entity.name, '', entity.members, body, { assignments, faults })
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
     if (laterText && earlierText && laterText < earlierText)
-      faults.push({
-        code: 'InvalidValue',
-        target: later.name,
-        message: `${later.name} must not be before ${earlier.name}.`,
-      })
+      faults.push(invalid(later.name, `must not be before ${earlier.name}`))
   }
   for (const property of entity.required)
     if (isLacking(property, assignments) && !faults.some(({ target }) => target === property.name))
-      faults.push({
-        code: 'InvalidValue',
-        target: property.name,
-        message: `${property.name} is required: it must be ${property.kind.allowed}.`,
-      })
+      faults.push(invalid(property.name, `is required: it must be ${property.kind.allowed}`))
   if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   return assignments
 }
@@ -51,43 +44,42 @@ function isLacking(property: Property, assignments: Assignments): boolean {
   return value === null || (value === '' && property.kind.emptyIsNoValue)
 }
 
-function parseObject(
-  owner: string,
-  prefix: string,
-  members: Members,
-  object: JsonObject,
-  assignments: Map<Property, string | null>,
-  faults: Fault[],
-) {
+/** Results of reading a body. */
+interface Reading {
+  readonly assignments: Map<Property, string | null>
+  readonly faults: Fault[]
+}
+
+function parseObject(owner: string, prefix: string, members: Members, object: JsonObject, into: Reading) {
+  const { faults } = into
   const names = namesOf(members)
   const seen = new Set<Member>()
   for (const [key, value] of Object.entries(object)) {
     if (faults.length >= FAULTS_MAX) return
     const member = names.find(key)
     if (!member) faults.push(unknownProperty(owner, prefix, members, key))
-    else if (seen.has(member)) faults.push(duplicate(member))
-    else if (isGroup(member)) parseGroup(member, value, assignments, faults)
-    else if (member.writable) parseProperty(member, value, assignments, faults)
+    else if (seen.has(member)) {
+      const message = `${member.name} is given twice, in names that differ by case.`
+      faults.push({ code: 'DuplicateProperty', target: member.name, message })
+    } else if (isGroup(member)) parseGroup(member, value, into)
+    else if (member.writable) parseProperty(member, value, into)
     if (member) seen.add(member)
   }
 }
 
-function parseGroup(group: Group, value: unknown, assignments: Map<Property, string | null>, faults: Fault[]) {
-  if (value === null) for (const part of group.properties) assignments.set(part, part.kind.default)
-  else if (typeof value === 'object' && !Array.isArray(value) && !(value instanceof JsonNumber))
-    parseObject(group.name, `${group.name}.`, group.properties, value as JsonObject, assignments, faults)
-  else faults.push({ code: 'InvalidValue', target: group.name, message: `${group.name} must be an object, or null.` })
+function parseGroup(group: Group, value: unknown, into: Reading) {
+  if (value === null) for (const part of group.properties) into.assignments.set(part, part.kind.default)
+  else if (isObject(value)) parseObject(group.name, `${group.name}.`, group.properties, value, into)
+  else into.faults.push(invalid(group.name, 'must be an object, or null'))
 }
 
-function parseProperty(property: Property, value: unknown, assignments: Map<Property, string | null>, faults: Fault[]) {
+function parseProperty(property: Property, value: unknown, { assignments, faults }: Reading) {
+  const { kind, required } = property
   try {
-    assignments.set(
-      property,
-      value === null && (property.kind.nullable || property.required) ? null : property.kind.parseJson(value),
-    )
+    assignments.set(property, value === null && (kind.nullable || required) ? null : kind.parseJson(value))
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
-    faults.push({ code: 'InvalidValue', target: property.name, message: `${property.name} ${error.message}.` })
+    faults.push(invalid(property.name, error.message))
   }
 }
 
@@ -118,7 +110,6 @@ function unknownProperty(owner: string, prefix: string, members: Members, key: s
   return { code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` }
 }
 
-function duplicate(member: Member): Fault {
-  const message = `${member.name} is given twice, in names that differ by case.`
-  return { code: 'DuplicateProperty', target: member.name, message }
+function invalid(target: string, reason: string): Fault {
+  return { code: 'InvalidValue', target, message: `${target} ${reason}.` }
 }

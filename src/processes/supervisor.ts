@@ -1,7 +1,7 @@
 // The supervisor: starts PostgreSQL and workers, watches them, and ends them in the reverse order.
 import { readDevelopmentKey } from '../admit/apiKey.ts'
 import { type Config, isPooled } from '../config/config.ts'
-import { isAway } from '../execute/sqlstate.ts'
+import { isAway } from '../execute/outcomes.ts'
 import { HookSender } from '../hooks/sender.ts'
 import { readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'

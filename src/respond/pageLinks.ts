@@ -1,20 +1,13 @@
 import type { ListQuery } from '../model/query.ts'
-
-/** The pages that a page's links lead to. */
-export interface PageLinks {
-  /** The number of the page before; null: there is none. */
-  readonly previous: number | null
-  readonly next: number | null
-  readonly isFirst: boolean
-  readonly isLast: boolean
-  /** The number of the last page. */
-  readonly last: number
-}
+import { isStreamed, type Reply } from './reply.ts'
 
 type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 
-/** `rows`: how many the page has. `hasMore`: whether there were more where it was sought. Spec 4.3 */
-export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean): PageLinks {
+/**
+ * The numbers of the pages that a page's links lead to; null: there is none. `rows`: how many the page has. `hasMore`: whether
+ * there were more where it was sought. Spec 4.3
+ */
+export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean) {
   const last = Math.max(1, Math.ceil(total / pageSize))
   // Past the last page the previous one is the last there is.
   const previous = page > 1 ? Math.min(page - 1, last) : null
@@ -43,7 +36,13 @@ interface LinkCursors {
 }
 
 /** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
-export function addLinks(headers: Record<string, string>, links: PageLinks, cursors: LinkCursors, url: string, kept: string) {
+export function addLinks(
+  headers: Record<string, string>,
+  links: ReturnType<typeof pageLinksOf>,
+  cursors: LinkCursors,
+  url: string,
+  kept: string,
+) {
   const address = `<${url}?${encodeRaw(kept)}${kept && '&'}page=`
   const { previous, next, isFirst, isLast, last } = links
   const first = isFirst ? '' : `${address}1>; rel="first"`
@@ -73,4 +72,52 @@ const NOT_IN_URIS = /[#|\\^`{}[\]]/g
 /** Percent-encodes what no URI has, as far as the server has left that raw. */
 export function encodeRaw(text: string): string {
   return text.search(NOT_IN_URIS) === -1 ? text : text.replace(NOT_IN_URIS, encodeURIComponent)
+}
+
+/** The longest head that nginx takes by default (`proxy_buffer_size`). */
+const HEAD_BYTES_MAX = 4 * 1024
+
+const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
+/** Bytes that the server adds, except the digits of the body's length. */
+const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
+
+/** Shorter links fit twice into any head: all other headers together are less than 2 KiB. */
+const LINKS_LENGTH_SAFE = 1024
+
+/**
+ * Ways to shorten a head over 4 KiB, applied in turn until it fits. `*` names all headers for pages that send no cookies, which
+ * are all that get an answer. `Link` repeats `Location`. Without a cursor a link leads to its page by the page's number; the
+ * next page keeps its cursor longest. A page whose origin may read the answer may read it by `*` too.
+ */
+const SHORTENINGS: readonly ((headers: Reply['headers']) => void)[] = [
+  (headers) => replaceBy(headers, 'Access-Control-Expose-Headers', '*'),
+  (headers) => delete headers.Link,
+  dropFirstCursor,
+  dropFirstCursor,
+  (headers) => replaceBy(headers, 'Access-Control-Allow-Origin', '*'),
+]
+
+/** Keeps the head of a list within 4 KiB where its links leave that possible. */
+export function fitHead(reply: Reply): void {
+  const { Location } = reply.headers
+  if (Location === undefined || Location.length <= LINKS_LENGTH_SAFE) return
+  for (const shorten of SHORTENINGS) {
+    if (headBytes(reply) <= HEAD_BYTES_MAX) return
+    shorten(reply.headers)
+  }
+}
+
+function dropFirstCursor(headers: Reply['headers']) {
+  headers.Location = (headers.Location as string).replace(/&cursor=[\w-]+/, '')
+}
+
+function replaceBy(headers: Reply['headers'], name: string, value: string) {
+  if (headers[name] !== undefined) headers[name] = value
+}
+
+/** The bytes of an answer 200's head as it goes out. Its headers are ASCII. */
+function headBytes({ headers, body }: Reply): number {
+  let bytes = SERVER_BYTES + String(isStreamed(body) ? 0 : Buffer.byteLength(body ?? '')).length
+  for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length
+  return bytes
 }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { noteAnswered } from '../../src/operations/streamPace.ts'
+import { noteAnswered } from '../../src/operations/streams.ts'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { type Answer, type Json, KEY, makeKey } from '../support/server.ts'
 

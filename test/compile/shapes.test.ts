@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { ShapeCache } from '../../src/compile/shapes.ts'
+import { ShapeCache } from '../../src/compile/parts.ts'
 
 /** `made`: the shapes whose statement had to be made, in that order. */
 function counted(cache: ShapeCache) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { ConstraintViolation, classify, isAway, type Verdict } from '../../src/execute/sqlstate.ts'
+import { ConstraintViolation, classify, isAway, type Verdict } from '../../src/execute/outcomes.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { freePort } from '../support/process.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Database } from '../../src/execute/database.ts'
-import { isReady } from '../../src/http/readiness.ts'
+import { isReady } from '../../src/http/endpoints.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
 

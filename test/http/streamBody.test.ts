@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { inPieces, streamBody } from '../../src/http/streamBody.ts'
-import { PAID_ROWS, TEXT_ROWS } from '../../src/operations/streamPace.ts'
+import { PAID_ROWS, TEXT_ROWS } from '../../src/operations/streams.ts'
 import { usePlace } from '../support/place.ts'
 import { workersOf } from '../support/process.ts'
 import { resourcesOf } from '../support/resources.ts'

@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
-import { ChangeWaits } from '../../src/operations/changeWaits.ts'
+import { ChangeWaits } from '../../src/operations/changes.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const ENTITIES = [company, absence]

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
-import { noteAnswered, rowsOfPiece, StreamPace } from '../../src/operations/streamPace.ts'
+import { noteAnswered, rowsOfPiece, StreamPace } from '../../src/operations/streams.ts'
 
 const WORKED_MS = 20
 /** More than a pause takes. */
