@@ -22,13 +22,6 @@ interface Queue {
   isDue: boolean
 }
 
-interface Bounds {
-  /** Maximum time before a statement is sent; then it is given up. */
-  waitMsMax: number
-  /** A batch that takes longer, because of a lock or a long list, keeps no others of its text waiting. */
-  runningMsMax: number
-}
-
 const BATCHES = { read: cellOf('batches', 'read'), write: cellOf('batches', 'write') }
 const BATCHED = { read: cellOf('batched', 'read'), write: cellOf('batched', 'write') }
 /** Batches of one text at once: the second one works while the first one's answer travels. */
@@ -53,9 +46,14 @@ export class Batcher {
   /** How many runs a batch may have: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
+  /**
+   * `waitMsMax`: the maximum time before a statement is sent; then it is given up. `runningMsMax`: a batch that takes longer,
+   * because of a lock or a long list, keeps no others of its text waiting.
+   */
   constructor(
     private readonly run: (execution: Execution) => Promise<Row[]>,
-    private readonly bounds: Bounds,
+    private readonly waitMsMax: number,
+    private readonly runningMsMax: number,
   ) {}
 
   /** `sending` is of a write, and not there for what changes nothing. */
@@ -64,7 +62,7 @@ export class Batcher {
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
-      const untilMs = performance.now() + this.bounds.waitMsMax
+      const untilMs = performance.now() + this.waitMsMax
       queue.waiting.push({ statement, sending, untilMs, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
@@ -97,7 +95,7 @@ export class Batcher {
       else if (queue.running === 0) this.queues.delete(queue.key)
     }
     queue.running++
-    const timer = setTimeout(release, this.bounds.runningMsMax)
+    const timer = setTimeout(release, this.runningMsMax)
     try {
       await this.answer(runs)
     } catch (error) {

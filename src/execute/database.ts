@@ -56,8 +56,8 @@ export class Database {
     this.deadlines = new Deadlines(this.queryMsMax)
     this.turns = new WriteTurns(options.poolSize)
     const run = (execution: Execution) => this.run(execution)
-    this.reads = new Batcher(run, { waitMsMax: this.queryMsMax, runningMsMax: READING_MS_MAX })
-    this.writes = new Batcher(run, { waitMsMax: SENT_SHARE * this.queryMsMax, runningMsMax: WRITING_MS_MAX })
+    this.reads = new Batcher(run, this.queryMsMax, READING_MS_MAX)
+    this.writes = new Batcher(run, SENT_SHARE * this.queryMsMax, WRITING_MS_MAX)
     this.pool = openPool(this.options, this.pools++)
   }
 

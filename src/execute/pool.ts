@@ -46,21 +46,12 @@ export interface Pool {
   isRetired: boolean
 }
 
+/** Opens the pool with this number; connections are opened as they are needed. */
 export function openPool(options: PoolOptions, number: number): Pool {
-  const connections = options.name === undefined ? 'roster' : `${options.name}/${number}`
+  const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
+  const connections = name === undefined ? 'roster' : `${name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
-  const shapes = new PreparedShapes(options.prepare)
-  return { sql: connect(options, connections), connections, closed, resolveClosed, shapes, running: 0, isRetired: false }
-}
-
-/** Closes at once: queries that still run there were given up. */
-export function closePool({ sql, resolveClosed }: Pool) {
-  sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
-}
-
-function connect(options: PoolOptions, name: string): postgres.Sql {
-  const { url, poolSize, prepare, isPooled = !prepare, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
-  return connectTo(url, {
+  const pool = connectTo(url, {
     max: poolSize,
     // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
     // behind that statement is never answered.
@@ -68,7 +59,7 @@ function connect(options: PoolOptions, name: string): postgres.Sql {
     prepare,
     types: TYPES as never,
     connection: {
-      application_name: name,
+      application_name: connections,
       TimeZone: 'UTC',
       DateStyle: 'ISO',
       statement_timeout: statementMsMax,
@@ -78,6 +69,12 @@ function connect(options: PoolOptions, name: string): postgres.Sql {
       jit: 'off',
     },
   })
+  return { sql: pool, connections, closed, resolveClosed, shapes: new PreparedShapes(prepare), running: 0, isRetired: false }
+}
+
+/** Closes at once: queries that still run there were given up. */
+export function closePool({ sql, resolveClosed }: Pool) {
+  sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
 }
 
 /** Each prepared statement takes memory on both sides of every connection, and is never dropped. */

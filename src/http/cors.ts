@@ -23,19 +23,14 @@ const PREFLIGHT_SECONDS = 86_400
 export function createCors(corsOrigins: string | null): Cors | null {
   if (corsOrigins === null) return null
   const origins = parseOrigins(corsOrigins)
-  if (origins === '*')
-    return {
-      addTo(headers) {
-        headers['Access-Control-Allow-Origin'] = '*'
-        headers['Access-Control-Expose-Headers'] = EXPOSED
-      },
-    }
+  const isOpen = origins === '*'
   return {
     addTo(headers, origin) {
       // Also where the origin is none of these, or missing: a cache must not give that answer to a page that may read it.
-      headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
-      if (origin === null || !origins.has(origin)) return
-      headers['Access-Control-Allow-Origin'] = origin
+      if (!isOpen) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
+      const allowed = isOpen ? '*' : origin
+      if (allowed === null || !(isOpen || origins.has(allowed))) return
+      headers['Access-Control-Allow-Origin'] = allowed
       headers['Access-Control-Expose-Headers'] = EXPOSED
     },
   }

@@ -30,13 +30,8 @@ export function isStreamed(body: Reply['body']): body is Streamed {
   return body !== null && typeof body === 'object' && 'texts' in body
 }
 
-export interface TextReply extends Reply {
-  readonly body: string
-}
-
-export interface BytesReply extends Reply {
-  readonly body: Uint8Array<ArrayBuffer>
-}
+export type TextReply = Reply & { readonly body: string }
+export type BytesReply = Reply & { readonly body: Uint8Array<ArrayBuffer> }
 
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
