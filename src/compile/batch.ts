@@ -109,8 +109,12 @@ export interface UpdateParts {
   readonly sources: readonly Source[]
   /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
   readonly among: Param | null
-  /** Locks rows before all others, and is never null; not there: none. */
-  readonly first?: Sql | null
+  /** Locks rows before all others, and is never null; null: none. */
+  readonly first: Sql | null
+  /** Conditions of the row before the update, which else is left as it is. */
+  readonly conditions: readonly Sql[]
+  /** Conditions of the row `before` and the values. */
+  readonly rules: readonly Sql[]
 }
 
 /** Condition of the row itself, where it is locked, so that PostgreSQL checks it again after it has waited for the lock. */
@@ -120,26 +124,18 @@ export function isAmong(xmin: Sql, versions: Sql): Sql {
 
 export const OWN_ID = sql`own.id`
 
-/** Conditions of a row, which else is left as it is. */
-export interface Conditions {
-  /** Conditions of the row before the update. */
-  readonly conditions: readonly Sql[]
-  /** Conditions of the row `before` and the values. */
-  readonly rules: readonly Sql[]
-}
-
 /**
  * Sets columns of a row for each run, whose id is the last operand: no two runs may have the same. A row that does not meet the
  * conditions, or lacks a source, is left as it is.
  */
-export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[], asker: Param): Batch {
+export function batchUpdate(parts: UpdateParts, operands: readonly Operand[], asker: Param): Batch {
   const text = textOf(operands, asker, (runs) => updateRuns(parts, operands, runs))
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
 /** Compiles an update of several runs. */
 export function updateRuns(
-  { table, sets, returning, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
+  { table, sets, returning, sources, among, first, conditions, rules }: UpdateParts,
   operands: readonly Operand[],
   { from, arrays, settings }: Runs,
 ): Sql {

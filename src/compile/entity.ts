@@ -105,45 +105,37 @@ export function compileUpdate(
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,
     }
-    const few = (most: number) => copying.map((copies) => areFew(copies, OWN_ID, most))
-    const rules = (row: Sql) => [
-      ...rulesOf(entity, changed, operands, row),
-      ...freeOf(entity, changed, operands, (operands.at(-1) as Operand).param),
-    ]
+    const few = (id: Param | Sql, most: number) => copying.map((copies) => areFew(copies, id, most))
+    const own = (operands.at(-1) as Operand).param
+    const rules = (row: Sql) => [...rulesOf(entity, changed, operands, row), ...freeOf(entity, changed, operands, own)]
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
-    const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
+    const batched = { ...runs, conditions: few(OWN_ID, COPIES_BATCHED_MAX), first: null }
     const first = lockedInOrder(entity, changed, operands)
-    const alone = { ...runs, conditions: few(COPIES_MAX), first }
+    const alone = { ...runs, conditions: few(OWN_ID, COPIES_MAX), first }
     if (once) return aloneIfUnique(changed, compileOnceUpdate(entity, [alone, batched], operands))
     const key = param(null)
-    const one = updateOne({ ...parts, sets: setsBy(selected), first }, operands, key, rules(sql``), copying)
+    const plain = { ...parts, sets: setsBy(selected), rules: rules(sql``), conditions: few(own, COPIES_MAX), first }
+    const one = updateOne(plain, own, key)
     const { text } = toStatement(one, [...paramsOf(operands), key])
     return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands, key) })
   })
-  const own = versions === null ? [id] : [versions, id]
-  return { text, values: [...valuesOf(changed, values), ...own, ...valuesOfOnce(once), asker], batch, once, asker }
+  const ids = versions === null ? [id] : [versions, id]
+  return { text, values: [...valuesOf(changed, values), ...ids, ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
 /**
  * The row is locked by the statement that checks it, so no other write comes between. Rows that it copies from are locked
  * before, because a rename has locked one of those when it comes to this row.
  */
-function updateOne(
-  { table, sets, returning, sources, among, first = null }: UpdateParts,
-  operands: readonly Operand[],
-  asker: Param,
-  rules: readonly Sql[],
-  copying: readonly ReferringColumn[],
-): Sql {
-  const id = (operands.at(-1) as Operand).param
+function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
+  const { table, sets, returning, sources, among, first, conditions, rules } = parts
   const locks = sources.map(
     ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
   )
-  const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
   const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const locked = first ? [sql`${first} is not null`] : []
-  const conditions = join([sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...locks, ...rules, ...few], sql` and `)
-  const before = sql`(select id from ${table} where ${conditions} for no key update) as before`
+  const all = join([sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...locks, ...rules, ...conditions], sql` and `)
+  const before = sql`(select id from ${table} where ${all} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 

@@ -1,8 +1,7 @@
-import type { Batch, Batchable, Once } from '../model/batch.ts'
+import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import {
-  type Conditions,
   columnOf,
   foundRuns,
   type InsertParts,
@@ -26,94 +25,89 @@ const FIRST = sql`"First"`
 /** Name of the rows that were written: the entity's columns come first, named "C1", "C2" and so on. */
 const EFFECT = sql`"Effect"`
 
-/** Behind all other operands, a key and the request. */
-function withOnce(operands: readonly Operand[]): Operand[] {
-  return [...operands, { param: param(null), type: 'uuid' }, { param: param(null), type: 'uuid' }]
-}
-
 /** In a `case`, so that no lock is taken for a key that is known. */
 export function isFirst(key: Sql): Sql {
   const known = sql`(select true from idempotency_key where id = ${key})`
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
 
-/** Compiles a new row under a key, alone or in a batch. */
-export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: readonly Operand[]): Compiled {
-  const [all, asker] = [withOnce(operands), param(null)]
-  const piece = (runs: Runs) => insertFirst(entity, parts, operands, runs)
-  return {
-    text: toStatement(piece(oneRun(all, asker)), [...paramsOf(all), asker]).text,
-    batch: { text: textOf(all, asker, piece), rows: 'numbered', distinct: null },
-  }
-}
-
-/** Inserts the rows of first requests. They do not name their run: the first new id is that of the first run, and so on. */
-function insertFirst(entity: Entity, parts: InsertParts, operands: readonly Operand[], all: Runs): Sql {
-  const { insert, values, returning, sources } = parts
-  const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
-  const first = sql`select b.*, row_number() over (order by b."N") as "Place" from ${found}`
-  const inner = replaceParams(values, columnOf(operands))
-  const effect = sql`${insert} select ${inner} from ${FIRST} as b order by b."N" ${returning}`
-  const placed = sql`(select *, row_number() over (order by "C1") as "Place" from ${EFFECT}) as e`
-  const paired = sql`${placed} join ${FIRST} as b on b."Place" = e."Place"`
-  return wrap(entity, operands, {
-    ...{ all, first, effect, paired },
-    result: sql`select e.*, b."N" from ${paired}`,
-  })
-}
-
-/** An update of a row under a key; `alone` and `inBatch` differ in what the row has to meet. */
-export function compileOnceUpdate(
-  entity: Entity,
-  [alone, inBatch]: readonly [UpdateParts & Conditions, UpdateParts & Conditions],
-  operands: readonly Operand[],
-): Compiled {
-  const [all, asker] = [withOnce(operands), param(null)]
-  const batch: Batch = {
-    text: textOf(all, asker, (runs) => updateFirst(entity, inBatch, operands, runs)),
-    rows: 'numbered',
-    distinct: operands.length - 1,
-  }
-  const one = updateFirst(entity, alone, operands, oneRun(all, asker))
-  return { text: toStatement(one, [...paramsOf(all), asker]).text, batch }
-}
-
-function updateFirst(entity: Entity, parts: UpdateParts & Conditions, operands: readonly Operand[], all: Runs): Sql {
-  const effect = updateRuns(parts, operands, {
-    from: sql`${FIRST} as b`,
-    arrays: operands.map((_, index) => sql`array(select ${valueAt(index)} from ${FIRST})`),
-    settings: all.settings,
-  })
-  const paired = sql`${EFFECT} as e join ${FIRST} as b on b."N" = e."N"`
-  const first = sql`select * from ${TRIED} where "Is"`
-  return wrap(entity, operands, {
-    ...{ all, first, effect, paired },
-    result: sql`select * from ${EFFECT}`,
-  })
-}
-
-interface Parts {
-  readonly all: Runs
+/** The steps of a write under a key, for its runs. */
+interface Steps {
   readonly first: Sql
   readonly effect: Sql
   /** Rows `e` that are returned, joined with their runs `b`. */
   readonly paired: Sql
   readonly result: Sql
 }
+type Compile = (all: Runs) => Steps
 
-function wrap(entity: Entity, operands: readonly Operand[], parts: Parts): Sql {
-  const { all, first, effect, paired, result } = parts
+/** Compiles a new row under a key, alone or in a batch. */
+export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: readonly Operand[]): Compiled {
+  const steps = (all: Runs) => insertFirst(parts, operands, all)
+  return compileSteps(entity, operands, steps, steps, null)
+}
+
+/** An update of a row under a key; `alone` and `inBatch` differ in what the row has to meet. */
+export function compileOnceUpdate(
+  entity: Entity,
+  [alone, inBatch]: readonly [UpdateParts, UpdateParts],
+  operands: readonly Operand[],
+): Compiled {
+  const steps = (parts: UpdateParts) => (all: Runs) => updateFirst(parts, operands, all)
+  return compileSteps(entity, operands, steps(alone), steps(inBatch), operands.length - 1)
+}
+
+/** Behind all other operands there are a key and the request. */
+function compileSteps(
+  entity: Entity,
+  operands: readonly Operand[],
+  alone: Compile,
+  inBatch: Compile,
+  distinct: number | null,
+): Compiled {
+  const all = [...operands, { param: param(null), type: 'uuid' }, { param: param(null), type: 'uuid' }]
+  const asker = param(null)
+  const compile = (steps: Compile) => (runs: Runs) => wrap(entity, operands, runs, steps(runs))
+  return {
+    text: toStatement(compile(alone)(oneRun(all, asker)), [...paramsOf(all), asker]).text,
+    batch: { text: textOf(all, asker, compile(inBatch)), rows: 'numbered', distinct },
+  }
+}
+
+/** Inserts the rows of first requests. They do not name their run: the first new id is that of the first run, and so on. */
+function insertFirst({ insert, values, returning, sources }: InsertParts, operands: readonly Operand[], all: Runs): Steps {
+  const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
+  const inner = replaceParams(values, columnOf(operands))
+  const placed = sql`(select *, row_number() over (order by "C1") as "Place" from ${EFFECT}) as e`
+  const paired = sql`${placed} join ${FIRST} as b on b."Place" = e."Place"`
+  return {
+    first: sql`select b.*, row_number() over (order by b."N") as "Place" from ${found}`,
+    effect: sql`${insert} select ${inner} from ${FIRST} as b order by b."N" ${returning}`,
+    paired,
+    result: sql`select e.*, b."N" from ${paired}`,
+  }
+}
+
+function updateFirst(parts: UpdateParts, operands: readonly Operand[], { settings }: Runs): Steps {
+  const arrays = operands.map((_, index) => sql`array(select ${valueAt(index)} from ${FIRST})`)
+  return {
+    first: sql`select * from ${TRIED} where "Is"`,
+    effect: updateRuns(parts, operands, { from: sql`${FIRST} as b`, arrays, settings }),
+    paired: sql`${EFFECT} as e join ${FIRST} as b on b."N" = e."N"`,
+    result: sql`select * from ${EFFECT}`,
+  }
+}
+
+function wrap(entity: Entity, operands: readonly Operand[], { from }: Runs, { first, effect, paired, result }: Steps): Sql {
   const [key, request] = [valueAt(operands.length), valueAt(operands.length + 1)]
   const kept = sql`select b.${key}, b.${request}, ${answerOf(entity)} from ${paired}`
-  return sql`with ${join(
-    [
-      sql`${TRIED} as materialized (select b.*, ${isFirst(sql`b.${key}`)} as "Is" from ${all.from})`,
-      sql`${FIRST} as materialized (${first})`,
-      sql`${EFFECT} (${writtenNames(entity)}) as (${effect})`,
-      sql`"Kept" as (insert into idempotency_key (id, request, answer) ${kept})`,
-    ],
-    sql`, `,
-  )} ${result}`
+  const steps = [
+    sql`${TRIED} as materialized (select b.*, ${isFirst(sql`b.${key}`)} as "Is" from ${from})`,
+    sql`${FIRST} as materialized (${first})`,
+    sql`${EFFECT} (${writtenNames(entity)}) as (${effect})`,
+    sql`"Kept" as (insert into idempotency_key (id, request, answer) ${kept})`,
+  ]
+  return sql`with ${join(steps, sql`, `)} ${result}`
 }
 
 /** The entity's columns as PostgreSQL writes them, and the transaction. A cast writes booleans otherwise. */

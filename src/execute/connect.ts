@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net'
 import postgres from 'postgres'
-import { type DatabaseUrl, readDatabaseUrl } from '../model/databaseUrl.ts'
+import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { readAuthorities } from '../os/certificate.ts'
 
 /** A lost connection is opened again at once, however often; the types of the database are not asked for. */
@@ -19,20 +19,12 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
 
 /** Makes every connection of ours. Only those of the address's parameters count that a user may set. */
 export function connectTo(url: string, { connection, ...own }: ConnectOptions): postgres.Sql {
-  const asked = readDatabaseUrl(url)
-  const options = {
-    ...CONNECTING,
-    ...own,
-    ...asked.options,
-    ...trusting(asked),
-    connection: { ...asked.connection, ...connection },
-  }
-  return postgres(asked.address, options as object)
-}
-
-/** With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none. */
-function trusting({ options, authoritiesFile }: DatabaseUrl): { ssl?: { ca: string } } {
-  return authoritiesFile === undefined || options.ssl === false ? {} : { ssl: { ca: readAuthorities(authoritiesFile) } }
+  const { address, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
+  // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.
+  const isTrusting = authoritiesFile !== undefined && options.ssl !== false
+  const trusting = isTrusting ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
+  const all = { ...CONNECTING, ...own, ...options, ...trusting, connection: { ...asked, ...connection } }
+  return postgres(address, all as object)
 }
 
 /** Does `work` over a connection of its own, which waits for the database a little longer and closes at the end. */

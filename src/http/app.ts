@@ -3,6 +3,7 @@ import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { cellOf, count } from '../metrics/counts.ts'
+import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
@@ -13,9 +14,7 @@ import {
   bearerKey,
   type bearerTextOf,
   databaseIsAway,
-  hasLeft,
   keyChecks,
-  notFound,
   rateLimitExceeded,
   requireRight,
   unauthorized,
@@ -124,7 +123,8 @@ interface Call extends Exchange {
 function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
   const { request, server, target, location, key, isConfirmed, rateLimit } = call
   const { method } = request
-  if (server !== null && call.address === '') throw hasLeft()
+  if (server !== null && call.address === '')
+    throw new ApiError('RequestTimeout', 'The client left before its request was begun; nothing was done.')
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   if (parts.cors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
@@ -135,7 +135,10 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     if (!isConfirmed) throw unconfirmed()
     if (key === null) throw unauthorized(request)
   }
-  if (!location) throw notFound(router.names, target.path)
+  if (!location) {
+    const [first = ''] = target.path.slice(1).split('/')
+    throw new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names)}`)
+  }
   const { endpoint, id } = location
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
   if (!handler) {

@@ -6,7 +6,6 @@ import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { retryLater } from '../execute/outcomes.ts'
-import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
 
 // The key of a request: read, confirmed and charged; and what refuses a request before its endpoint is asked.
@@ -88,17 +87,6 @@ export function unauthorized(request: Request): ApiError {
 /** 503, while it is not known whether the key is still valid. */
 export function unconfirmed(): ApiError {
   return retryLater('The key cannot be checked at the moment; retry after the seconds in Retry-After.')
-}
-
-/** 408, for a request whose client left before it was begun: nothing is done for it. */
-export function hasLeft(): ApiError {
-  return new ApiError('RequestTimeout', 'The client left before its request was begun; nothing was done.')
-}
-
-/** 404, with the first segment that is nearest to the path's. */
-export function notFound(names: readonly string[], path: string): ApiError {
-  const [first = ''] = path.slice(1).split('/')
-  return new ApiError('NotFound', `There is nothing at this path.${suggest(first, names)}`)
 }
 
 /** Checks of keys for requests that go on. */

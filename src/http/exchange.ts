@@ -41,7 +41,13 @@ export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answ
   noteAnswered(nowMs)
   const kind = location === null ? 'other' : kindOf(location, method, answered.isStream === true)
   countRequest(location === null ? null : location.endpoint.route, method, answered.status, kind, ms)
-  if (log.isEnabled('info')) logRequest(log, call, answered, ms)
+  if (!log.isEnabled('info')) return
+  const { key, address: client } = call
+  const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: answered.bytes, client, ...idsOf(call) }
+  if (answered.isCut) fields.cut = true
+  if (location !== null) fields.route = location.endpoint.route
+  if (key !== null) fields.key = key.id
+  log.info(`${method} ${pathOf(call.request.url)} ${answered.status}`, fields)
 }
 
 function kindOf({ endpoint, id }: Location, method: string, isStream: boolean): KindOfRequest {
@@ -55,16 +61,6 @@ function kindOf({ endpoint, id }: Location, method: string, isStream: boolean): 
 /** By which lines of one request are found, and those that other programs have of it. */
 export function idsOf({ request, requestId }: Exchange): LogFields {
   return { requestId, ...readTraceParent(request) }
-}
-
-/** One line: what was asked, how it was answered, by whom and for how long. */
-function logRequest(log: Log, call: Exchange, to: Answered, ms: number) {
-  const { request, location, key, address: client } = call
-  const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: to.bytes, client, ...idsOf(call) }
-  if (to.isCut) fields.cut = true
-  if (location !== null) fields.route = location.endpoint.route
-  if (key !== null) fields.key = key.id
-  log.info(`${request.method} ${pathOf(request.url)} ${to.status}`, fields)
 }
 
 const PATTERN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/

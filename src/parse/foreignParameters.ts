@@ -39,25 +39,20 @@ const hints: Record<Purpose, (entity: Entity) => string> = {
   size: () => 'The size of a page is PageSize.',
   page: () => 'Pages go by their number, from 1: page=2, with PageSize.',
   cursor: () => 'Follow the link rel="next" in the header Link or Location: it has the cursor.',
-  sort: (entity) => {
-    const { name } = exampleOf(entity)
-    return `The order is sort=${name}, descending sort=-${name}.`
-  },
-  fields: (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity).name}.`,
+  sort: (entity) => `The order is sort=${exampleOf(entity)}, descending sort=-${exampleOf(entity)}.`,
+  fields: (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity)}.`,
   related: () => 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.',
-  search: (entity) => `A filter is named after its property, as in ${exampleOf(entity).name}[contains]=<text>.`,
-  any: (entity) => {
-    const { name } = exampleOf(entity)
-    return `There is no "or" of several properties; values of one are ${name}[]=<value>&${name}[]=<value>.`
-  },
+  search: (entity) => `A filter is named after its property, as in ${exampleOf(entity)}[contains]=<text>.`,
+  any: (entity) =>
+    `There is no "or" of several properties; values of one are ${exampleOf(entity)}[]=<value>&${exampleOf(entity)}[]=<value>.`,
   groups: ({ plural }) => `Groups, counts and sums are at /${plural}/Summary, as in groupBy=<property>&sum=<property>.`,
   total: () => 'The total is always there, in the header X-Total-Count.',
   form: () => 'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }
 
-/** A property that most readers would sort and filter by: the first beside the id. */
-function exampleOf({ properties }: Entity): Property {
-  return properties.find(({ name }) => name !== 'Id') ?? (properties[0] as Property)
+/** Name of a property that most readers would sort and filter by: the first beside the id. */
+function exampleOf({ properties }: Entity): string {
+  return properties.find(({ name }) => name !== 'Id')?.name ?? 'Id'
 }
 
 /** Operators that other APIs write in brackets, and the sign that stands for them here; `null` and its like have no value. */

@@ -1,4 +1,4 @@
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
@@ -51,14 +51,8 @@ export function lineText(line: ChangeLine, hasValues: boolean): string {
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
-/** A property that differs, and its place among the values of a line. */
-interface Changed {
-  readonly property: Property
-  readonly place: number
-}
-
-/** Columns that are of no property are left out. */
-function changedProperties({ entity, changed }: ChangeLine): Changed[] {
+/** Properties that differ, each with its place among the values of a line. Columns that are of no property are left out. */
+function changedProperties({ entity, changed }: ChangeLine) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []
   return entity.properties.flatMap((property) => {
@@ -68,16 +62,12 @@ function changedProperties({ entity, changed }: ChangeLine): Changed[] {
 }
 
 /** An object of the values by their properties' names; null: they were not kept. */
-function valuesText(changed: readonly Changed[], texts: string | null): string {
+function valuesText(changed: ReturnType<typeof changedProperties>, texts: string | null): string {
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)
-  const members = changed.map(
-    ({ property, place }) => `${JSON.stringify(property.name)}:${valueText(property, values[place] ?? null)}`,
-  )
+  const members = changed.map(({ property: { name, kind }, place }) => {
+    const text = values[place] ?? null
+    return `${JSON.stringify(name)}:${text === null ? 'null' : kind.readText ? JSON.stringify(kind.readText(text)) : text}`
+  })
   return `{${members.join()}}`
-}
-
-function valueText({ kind }: Property, text: string | null): string {
-  if (text === null) return 'null'
-  return kind.readText ? JSON.stringify(kind.readText(text)) : text
 }
