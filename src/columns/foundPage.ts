@@ -1,6 +1,6 @@
 import type { Row } from '../model/sql.ts'
-import type { CodedRows } from '../respond/codedRows.ts'
 import type { JsonWriter } from '../respond/jsonWriter.ts'
+import type { CodedRows } from '../respond/page.ts'
 import type { Printer } from './printers.ts'
 import { ID, type RowStore } from './rowStore.ts'
 

@@ -25,11 +25,7 @@ export class Turns {
   private readonly usages = new Map<string, { readonly ms: number; readonly atMs: number }>()
   private running = 0
 
-  /** `nowMs`: a clock that never goes back. */
-  constructor(
-    private readonly places: number,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {}
+  constructor(private readonly places: number) {}
 
   /** Calls `begin` when the asker's turn has come, at once if there is a place; `release` ends the turn. */
   take(asker: string, begin: Begin): void {
@@ -48,14 +44,12 @@ export class Turns {
   }
 
   private grant(): void {
-    for (let next = this.next(); next !== null; next = this.next()) {
-      const [asker, party] = next
-      this.start(asker, party, party.waiters.shift() as Begin)
-    }
+    for (let next = this.next(); next !== null; next = this.next()) this.start(...next)
   }
 
-  private start(asker: string, party: Party, begin: Begin): void {
-    const startMs = this.nowMs()
+  private start(asker: string, party: Party): void {
+    const begin = party.waiters.shift() as Begin
+    const startMs = performance.now()
     let isHeld = true
     party.running++
     this.running++
@@ -64,7 +58,7 @@ export class Turns {
       isHeld = false
       party.running--
       this.running--
-      this.charge(asker, this.nowMs() - startMs)
+      this.charge(asker, performance.now() - startMs)
       if (party.running === 0 && party.waiters.length === 0) this.parties.delete(asker)
       this.grant()
     })
@@ -89,11 +83,11 @@ export class Turns {
 
   private usedMs(asker: string): number {
     const usage = this.usages.get(asker)
-    return usage === undefined ? 0 : usage.ms * 0.5 ** ((this.nowMs() - usage.atMs) / HALF_LIFE_MS)
+    return usage === undefined ? 0 : usage.ms * 0.5 ** ((performance.now() - usage.atMs) / HALF_LIFE_MS)
   }
 
   private charge(asker: string, ms: number): void {
-    const usage = { ms: this.usedMs(asker) + ms, atMs: this.nowMs() }
+    const usage = { ms: this.usedMs(asker) + ms, atMs: performance.now() }
     this.usages.delete(asker)
     this.usages.set(asker, usage)
     if (this.usages.size > USAGES_MAX) this.usages.delete(this.usages.keys().next().value as string)

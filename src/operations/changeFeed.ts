@@ -5,7 +5,7 @@ import { type ChangesPlace, type ChangesToken, writeToken } from '../model/chang
 import type { Entity } from '../model/entity.ts'
 import { allows, type Rights } from '../model/rights.ts'
 import { shown } from '../model/shown.ts'
-import { type ChangesQuery, parseChanges, parseFollow } from '../parse/changes.ts'
+import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
 import { parseId } from '../parse/ownParameters.ts'
 import { lineText, respondChanges } from '../respond/changes.ts'
@@ -61,7 +61,7 @@ export class ChangeFeed {
   async list(call: ResourceRequest): Promise<Reply> {
     const { entities: all, keysInUse } = this.parts
     this.requireKept()
-    if (formOf(call.request.headers.get('accept')) === 'ndjson') return this.follow(call, parseFollow(call.query, all))
+    if (formOf(call.request.headers.get('accept')) === 'ndjson') return this.follow(call, parseChanges(call.query, all, true))
     const query = parseChanges(call.query, all)
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
@@ -95,7 +95,8 @@ export class ChangeFeed {
     const isThere =
       lines.length > 0 || query.after !== null || (await this.parts.database.read(compileGet(entity, id))).length > 0
     if (!isThere) throw absent
-    const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
+    const { after } = query
+    const next = lines.at(-1)?.token ?? (after === null || after === 'now' ? null : writeToken(after))
     return respondChanges(lines, next, more, hasValues)
   }
 

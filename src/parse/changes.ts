@@ -14,8 +14,6 @@ export const WAIT_SECONDS_MAX = 30
 export interface ChangesQuery {
   /** Null: from the first line that is kept; `now`: behind the last one. */
   readonly after: ChangesToken | 'now' | null
-  /** As it was written. */
-  readonly afterText: string | null
   /** Null: of all. */
   readonly entities: readonly Entity[] | null
   readonly pageSize: number
@@ -29,8 +27,11 @@ const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait', 'rows']
 const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }
 const WAITS = { min: 0, max: WAIT_SECONDS_MAX, normal: 0 }
 
-/** The query string of the changes; `entities`: null where they are of one row. @throws ApiError for the first fault */
-export function parseChanges(query: string, entities: readonly Entity[] | null): ChangesQuery {
+/**
+ * The query string of the changes; `entities`: null where they are of one row. `isStream`: it is of a stream of them. @throws
+ * ApiError for the first fault
+ */
+export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
   const texts = new Map<Name, string>()
   const names = entities === null ? NAMES.slice(0, 2) : NAMES
   for (const { name, value } of parseQueryString(query)) {
@@ -39,31 +40,22 @@ export function parseChanges(query: string, entities: readonly Entity[] | null):
       throw new ApiError('UnknownParameter', `Changes have no parameter "${shown(name)}".${suggest(name, names)}`, {
         target: shown(name),
       })
+    if (isStream && (known === 'PageSize' || known === 'wait')) {
+      const message = `A stream has no pages, and waits by itself: leave ${known} out, or ask for application/json.`
+      throw new ApiError(CODES[known], message, { target: known })
+    }
     const before = texts.get(known)
     const isAdded = known === 'entity' && before !== undefined
     texts.set(known, isAdded ? `${before},${value}` : once(CODES[known], known, before, value))
   }
-  const afterText = texts.get('after') ?? null
+  const after = texts.get('after')
   return {
-    after: afterText === null ? null : parseAfter(afterText),
-    afterText,
+    after: after === undefined ? null : parseAfter(after),
     entities: parseEntities(texts.get('entity') ?? null, entities ?? []),
-    pageSize: parseInteger(CODES.PageSize, 'PageSize', texts.get('PageSize'), PAGES),
+    pageSize: isStream ? CHANGES_PAGE_MAX : parseInteger(CODES.PageSize, 'PageSize', texts.get('PageSize'), PAGES),
     waitMs: 1_000 * parseInteger(CODES.wait, 'wait', texts.get('wait'), WAITS),
     hasRows: parseRows(texts.get('rows')),
   }
-}
-
-/** The query string of a stream of changes. @throws ApiError for the first fault */
-export function parseFollow(query: string, entities: readonly Entity[]): ChangesQuery {
-  const read = parseChanges(query, entities)
-  for (const { name } of parseQueryString(query))
-    for (const own of ['PageSize', 'wait'] as const)
-      if (name.toLowerCase() === own.toLowerCase()) {
-        const message = `A stream has no pages, and waits by itself: leave ${own} out, or ask for application/json.`
-        throw new ApiError(CODES[own], message, { target: own })
-      }
-  return { ...read, pageSize: CHANGES_PAGE_MAX }
 }
 
 const CODES: Readonly<Record<Name, ErrorCode>> = {

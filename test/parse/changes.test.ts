@@ -18,7 +18,7 @@ const TOKEN = { run: '0123456789ab', position: '4711', number: '12' }
 
 describe('the parameters of the changes', () => {
   test('have defaults, and bounds to which values are set', () => {
-    expect(parse('')).toEqual({ after: null, afterText: null, entities: null, pageSize: 100, waitMs: 0, hasRows: false })
+    expect(parse('')).toEqual({ after: null, entities: null, pageSize: 100, waitMs: 0, hasRows: false })
     expect(parse('pagesize=1000&WAIT=99')).toMatchObject({ pageSize: 500, waitMs: 30_000 })
     expect(parse('PageSize=0&wait=-1')).toMatchObject({ pageSize: 1, waitMs: 0 })
     expect(parse('PageSize=2251799813685247&wait=-99999999999999999')).toMatchObject({ pageSize: 500, waitMs: 0 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import company from '../../src/entities/company.ts'
-import { parseSort } from '../../src/parse/sort.ts'
+import { parseSort } from '../../src/parse/list.ts'
 
 test.each([
   [
