@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
-import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import { type ResourceRequest, requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/pageLinks.ts'
@@ -16,7 +16,6 @@ import {
   databaseIsAway,
   keyChecks,
   rateLimitExceeded,
-  requireRight,
   unauthorized,
   unconfirmed,
 } from './authentication.ts'
@@ -43,7 +42,7 @@ const IDLE_SECONDS = 30
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
 export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
-  const router = createRouter({ ...parts, ...keyChecks(admission) })
+  const router = createRouter({ ...parts, keysInUse: keyChecks(admission) })
   const app = new Elysia({
     name: 'roster',
     handler: { standardHostname: false },
@@ -146,7 +145,9 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
   const { plural } = endpoint
-  if (key !== null && plural !== null) requireRight(key, plural, method)
+  // Before anything is read, so that a key learns nothing of what it has no right to.
+  const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
+  if (key !== null && plural !== null) requireRight(key.rights, plural, action)
   const mayRead = key !== null && plural !== null && allows(key.rights, plural, 'read')
   return handler({
     request,

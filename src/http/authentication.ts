@@ -6,7 +6,7 @@ import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { retryLater } from '../execute/outcomes.ts'
-import { allows } from '../model/rights.ts'
+import type { KeysInUse } from '../operations/resourceRequest.ts'
 
 // The key of a request: read, confirmed and charged; and what refuses a request before its endpoint is asked.
 
@@ -60,12 +60,6 @@ function hintForKey({ headers }: Request): string {
   return rest.length === 0 ? ' ApiKey and a space stand in front of the key.' : ''
 }
 
-/** Before anything is read, so that a key learns nothing of what it has no right to. @throws ApiError Forbidden */
-export function requireRight({ rights }: Key, plural: string, method: string) {
-  const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
-  if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
-}
-
 /** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */
 export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus): ApiError {
   const seconds = String(retryAfterSeconds)
@@ -90,28 +84,24 @@ export function unconfirmed(): ApiError {
 }
 
 /** Checks of keys for requests that go on. */
-export function keyChecks(admission: Admission) {
+export function keyChecks(admission: Admission): KeysInUse {
   const confirm = async (request: Request): Promise<Key> => {
     const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))
     if (!isConfirmed) throw unconfirmed()
     if (key === null) throw unauthorized(request)
     return key
   }
-  const charge = async (request: Request): Promise<Key> => {
-    const key = await confirm(request)
-    const rateLimit = await admission.charge(key, '')
-    if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
-    return key
-  }
   return {
-    readmit: async (request: Request, plural: string) => requireRight(await charge(request), plural, 'GET'),
-    keysInUse: {
-      of: (request: Request) => admission.keyOf(bearerTextOf(request)),
-      rightsOf: async (request: Request) => (await confirm(request)).rights,
-      charge: async (request: Request) => (await charge(request)).rights,
+    of: (request) => admission.keyOf(bearerTextOf(request)),
+    rightsOf: async (request) => (await confirm(request)).rights,
+    async charge(request) {
+      const key = await confirm(request)
+      const rateLimit = await admission.charge(key, '')
+      if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+      return key.rights
     },
-    /** Charges a request that is as much work as several more, `count` times together, which its answer says. D59 */
-    chargeMore: async (exchange: unknown, count: number): Promise<void> => {
+    // D59
+    async chargeMore(exchange, count) {
       const charged = exchange as { readonly key: Key | null; rateLimit: RateLimitStatus | null }
       if (charged.key === null) return
       const { limit, period } = admission.mostTogether(charged.key)

@@ -4,7 +4,7 @@ import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
 import { sql, toStatement } from '../model/sql.ts'
-import { ChangeFeed, type KeysInUse } from '../operations/changeFeed.ts'
+import { ChangeFeed } from '../operations/changeFeed.ts'
 import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
@@ -28,8 +28,6 @@ export interface EndpointParts extends ResourceParts {
   isWaiting(): boolean
   /** Settings of the change feed: whether lines have values; null or undefined: no lines are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
-  /** The keys of requests that wait; not there: none ever ends. */
-  readonly keysInUse?: KeysInUse
 }
 
 /** Every path that the server answers: its own pages, /Changes, and four for each entity. */

@@ -13,9 +13,10 @@ import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { Changes, type ChangesPage, ChangeWaits } from './changes.ts'
 import { FOLLOWERS, Places } from './places.ts'
-import type { ResourceRequest } from './resourceRequest.ts'
+import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
+const NO_RIGHTS: Rights = { read: new Set(), write: new Set() }
 /** How much longer than it waits a connection may be silent. */
 const SPARE_SECONDS = 15
 /** For as many lines begun a request is charged, the first by the one that asks. */
@@ -25,24 +26,12 @@ const HEARTBEAT_MS = 15_000
 /** The key is looked at so often, though news of it comes by itself. */
 const LOOK_MS = 1_000
 
-/** The keys of requests that wait. */
-export interface KeysInUse {
-  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
-  of(request: Request): unknown
-  /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
-  rightsOf(request: Request): Promise<Rights>
-  /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
-  charge(request: Request): Promise<Rights>
-}
-
-interface FeedParts {
+interface FeedParts extends Pick<ResourceParts, 'keysInUse'> {
   readonly entities: readonly Entity[]
   readonly database: Pick<Database, 'read'>
   /** Settings of lines; null, or not there: none are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
   isDraining(): boolean
-  /** Not there: no key ever ends. */
-  readonly keysInUse?: KeysInUse
 }
 
 /** The change feed: pages and streams of what has changed, and the history of each row. D57, D58, D62 */
@@ -107,10 +96,9 @@ export class ChangeFeed {
 
   /** Returns the entities that are asked for, or that the key may read. @throws ApiError Forbidden */
   private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
-    const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
-    const refused = entities?.find((entity) => !mayRead(entity))
-    if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
-    const readable = entities ?? this.parts.entities.filter(mayRead)
+    const own = rights ?? NO_RIGHTS
+    for (const { plural } of entities ?? []) requireRight(own, plural, 'read')
+    const readable = entities ?? this.parts.entities.filter(({ plural }) => allows(own, plural, 'read'))
     if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
     return readable
   }

@@ -1,10 +1,11 @@
+import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Rights } from '../model/rights.ts'
+import { type Action, allows, type Rights } from '../model/rights.ts'
 import type { Places } from './places.ts'
 
 /** A request whose path is understood. */
@@ -30,6 +31,23 @@ export interface ResourceRequest {
   readonly exchange?: unknown
 }
 
+/** The keys of requests that go on, or wait. */
+export interface KeysInUse {
+  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
+  of(request: Request): unknown
+  /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
+  rightsOf(request: Request): Promise<Rights>
+  /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
+  charge(request: Request): Promise<Rights>
+  /** Charges a request that is as much work as several more, `count` times together, which its answer says. @throws ApiError */
+  chargeMore(exchange: unknown, count: number): Promise<void>
+}
+
+/** @throws ApiError Forbidden if a key has no right to do this with the entity, which its plural names */
+export function requireRight(rights: Rights, plural: string, action: Action): void {
+  if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
+}
+
 /** Dependencies of the operations. */
 export interface ResourceParts {
   readonly database: Database
@@ -37,16 +55,8 @@ export interface ResourceParts {
   /** Null: every rename runs as other writes do. */
   readonly longWrites: LongWrites | null
   readonly cursors: Cursors
-  /**
-   * For a request that goes on: looks at its key and the key's right to read the entity again, and charges it once more; not
-   * there: it goes on in any case. @throws ApiError
-   */
-  readonly readmit?: (request: Request, plural: string) => Promise<void>
-  /**
-   * For a request that is as much work as several: charges it so many times more, together; not there: it is charged once.
-   * `exchange`: the request's. @throws ApiError
-   */
-  readonly chargeMore?: (exchange: unknown, count: number) => Promise<void>
+  /** The keys of requests that go on; not there: none ever ends, and each request is charged once. */
+  readonly keysInUse?: KeysInUse
   /** Limit on streams of all entities together; undefined: this entity has its own. */
   readonly streamPlaces?: Places
   readonly bodyPlaces?: Places

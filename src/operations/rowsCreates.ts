@@ -30,7 +30,7 @@ const STEP_ROWS = 50
 type FaultOf = (index: number, fault: Fault) => Fault
 
 /** Dependencies of creating several rows. */
-interface Parts extends Pick<ResourceParts, 'database' | 'chargeMore'> {
+interface Parts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
   readonly entity: Entity
   readonly repeats: Repeats
   readonly bodyPlaces: Places
@@ -57,12 +57,12 @@ export class RowsCreates {
   }
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
-    const { entity, repeats, chargeMore } = this.parts
+    const { entity, repeats, keysInUse } = this.parts
     const byBytes = Math.ceil(Buffer.byteLength(body.text) / BYTES_OF_REQUEST)
-    if (byBytes > 1) await chargeMore?.(call.exchange, byBytes - 1)
+    if (byBytes > 1) await keysInUse?.chargeMore(call.exchange, byBytes - 1)
     const texts = await findRows(body)
     const byRows = Math.ceil(texts.length / ROWS_OF_REQUEST)
-    if (byRows > byBytes) await chargeMore?.(call.exchange, byRows - byBytes)
+    if (byRows > byBytes) await keysInUse?.chargeMore(call.exchange, byRows - byBytes)
     const rows = await parseRows(entity, texts)
     requireDistinct(entity, rows)
     requireList(call.request.headers)

@@ -9,7 +9,7 @@ import { parseStream } from '../parse/list.ts'
 import type { Reply } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
 import type { Places } from './places.ts'
-import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
+import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
 /** Rows that were read at once, and one more than `size` if there are more behind them. */
 interface Piece {
@@ -25,7 +25,7 @@ export class Streams {
     private readonly entity: Entity,
     private readonly reads: ListReads,
     private readonly places: Places,
-    private readonly parts: Pick<ResourceParts, 'readmit' | 'changesToken'>,
+    private readonly parts: Pick<ResourceParts, 'keysInUse' | 'changesToken'>,
   ) {}
 
   /**
@@ -77,7 +77,8 @@ export class Streams {
       const position = keys.map((index) => last[index] as string | null)
       paidRows -= size
       if (paidRows === 0) {
-        await this.parts.readmit?.(call.request, this.entity.plural)
+        const rights = await this.parts.keysInUse?.charge(call.request)
+        if (rights) requireRight(rights, this.entity.plural, 'read')
         paidRows = PAID_ROWS
       }
       piece = await readPiece(position, rowsOfPiece(paidRows, ms))
