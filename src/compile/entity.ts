@@ -114,7 +114,9 @@ export function compileUpdate(
     const alone = { ...runs, conditions: few(OWN_ID, COPIES_MAX), first }
     if (once) return aloneIfUnique(changed, compileOnceUpdate(entity, [alone, batched], operands))
     const key = param(null)
-    const plain = { ...parts, sets: setsBy(selected), rules: rules(sql``), conditions: few(own, COPIES_MAX), first }
+    // The lock waits for a rename under way and then sees the new name.
+    const sets = setsBy(({ table, id, copied }) => sql`(select ${copied} from ${table} where id = ${id} for key share)`)
+    const plain = { ...parts, sets, rules: rules(sql``), conditions: few(own, COPIES_MAX), first }
     const one = updateOne(plain, own, key)
     const { text } = toStatement(one, [...paramsOf(operands), key])
     return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands, key) })
@@ -192,9 +194,4 @@ function shapeOf(verb: string, { table }: Entity, changed: readonly Property[]):
   let shape = `${verb} ${table}`
   for (const { column } of changed) shape += ` ${column}`
   return shape
-}
-
-/** The lock waits for a rename under way and then sees the new name. */
-function selected({ table, id, copied }: Source): Sql {
-  return sql`(select ${copied} from ${table} where id = ${id} for key share)`
 }

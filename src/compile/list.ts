@@ -4,7 +4,7 @@ import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
-import { type Compiled, columns, conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
+import { columns, conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
 
 const shapes = new ShapeCache(2_000)
@@ -20,14 +20,14 @@ const seekShapes = new ShapeCache(500)
  * if there are more.
  */
 export function compileList(entity: Entity, query: ListQuery): Batchable {
-  const way = query.seek ? 'sought' : query.page > 1 ? 'later' : 'first'
   const values = valuesOf(query)
-  const make = (): Compiled => {
+  const isFirst = query.seek === null && query.page === 1
+  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${isFirst} ${shapeOf(entity, query)}`, () => {
     const operands = values.map(param)
-    const piece = ways[way](entity, query, operands)
-    return { text: toStatement(piece, operands).text, batch: way === 'first' ? batchOf(query, piece, operands) : null }
-  }
-  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${way} ${shapeOf(entity, query)}`, make)
+    const compile = query.seek ? soughtPage : isFirst ? firstPage : laterPage
+    const piece = compile(entity, query, operands)
+    return { text: toStatement(piece, operands).text, batch: isFirst ? batchOf(query, piece, operands) : null }
+  })
   return { text, values, batch }
 }
 
@@ -63,8 +63,6 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return batchQuery(piece, typed)
 }
-
-const ways = { first: firstPage, later: laterPage, sought: soughtPage }
 
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
   const { filters, sorts, pageSize } = query

@@ -32,10 +32,12 @@ export function parseFilter(entity: Entity, parameter: Parameter, others: Others
   const { name, value: text } = parameter
   const [, before, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
   if (before !== undefined && bracket !== undefined) return parseBracketed(entity, before, bracket, text)
-  const property = findProperty(entity, name, others)
+  const member = findMember(entity, name)
+  if (!member) throw unknownParameter(entity, name, others)
+  if (isGroup(member)) throw objectFault(member)
   const operator = operatorOf(text)
   const operand = operator ? text.slice(operator.sign.length) : text
-  return checkFilter(property, operator ?? equality, operand)
+  return checkFilter(member, operator ?? equality, operand)
 }
 
 /** Adds a filter; the values of several `[]` of one property are one filter. D71 @throws ApiError TooManyFilters */
@@ -62,34 +64,23 @@ function anyFilter(property: Property, operator: Operator, values: readonly (str
 function parseBracketed(entity: Entity, name: string, bracket: string, text: string): Filter {
   const lower = bracket.toLowerCase()
   const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
-  if (!operator) throw unknownBracket(entity, name, bracket)
   const member = findMember(entity, name)
   if (!member) throw unknownParameter(entity, name + bracket)
-  const filter = checkFilter(findProperty(entity, name), operator, text)
-  return operator.isAny ? anyFilter(filter.property, operator, [filter.value]) : filter
-}
-
-function unknownBracket(entity: Entity, name: string, bracket: string): ApiError {
-  const member = findMember(entity, name)
-  if (!member) return unknownParameter(entity, name + bracket)
-  if (isGroup(member)) return objectFault(member)
-  const known = brackets.filter(({ serves }) => serves(member.kind)).map(({ sign }) => member.name + sign)
-  const hint = hintForBracket(member, bracket) ?? ` In brackets there are ${known.join(', ')}.`
-  const target = shown(name + bracket)
-  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
+  if (isGroup(member)) throw objectFault(member)
+  if (!operator) {
+    const known = brackets.filter(({ serves }) => serves(member.kind)).map(({ sign }) => member.name + sign)
+    const hint = hintForBracket(member, bracket) ?? ` In brackets there are ${known.join(', ')}.`
+    const target = shown(name + bracket)
+    throw new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
+  }
+  const filter = checkFilter(member, operator, text)
+  return operator.isAny ? anyFilter(member, operator, [filter.value]) : filter
 }
 
 /** The operator that a parameter's value begins with. */
 function operatorOf(text: string): Operator | undefined {
   if (!firstCharacters.has(text.charCodeAt(0))) return undefined
   return longestFirst.find(({ sign }) => text.startsWith(sign))
-}
-
-function findProperty(entity: Entity, name: string, others: Others = RESERVED_PARAMETERS): Property {
-  const member = findMember(entity, name)
-  if (!member) throw unknownParameter(entity, name, others)
-  if (!isGroup(member)) return member
-  throw objectFault(member)
 }
 
 function objectFault({ name, properties }: Group): ApiError {
