@@ -12,7 +12,7 @@ import { createPages } from '../pages/pages.ts'
 import { JSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { databaseIsAway } from './authentication.ts'
-import { defineEndpoint, Router } from './router.ts'
+import { defineEndpoint, type Endpoint, Router } from './router.ts'
 
 /** Dependencies of the endpoints. */
 export interface EndpointParts extends ResourceParts {
@@ -88,18 +88,15 @@ function addEntities(router: Router, parts: EndpointParts): void {
 /** The paths of the collection, of its summary, and of each row. @throws Error when another entity or page has one of them */
 export function addResource(router: Router, resource: Resource): void {
   const { plural } = resource.entity
-  router.add(plural, defineEndpoint({ GET: (call) => resource.list(call), POST: (call) => resource.create(call) }, { plural }))
-  router.add(`${plural}/Summary`, defineEndpoint({ GET: (call) => resource.summary(call) }, { plural }))
-  const row = defineEndpoint(
-    {
-      GET: (call) => resource.get(call),
-      PUT: (call) => resource.replace(call),
-      PATCH: (call) => resource.patch(call),
-      DELETE: (call) => resource.remove(call),
-    },
-    { plural },
-  )
-  router.add(`${plural}/*`, row)
+  const add = (path: string, methods: Endpoint['methods']) => router.add(path, defineEndpoint(methods, { plural }))
+  add(plural, { GET: resource.list.bind(resource), POST: resource.create.bind(resource) })
+  add(`${plural}/Summary`, { GET: resource.summary.bind(resource) })
+  add(`${plural}/*`, {
+    GET: resource.get.bind(resource),
+    PUT: resource.replace.bind(resource),
+    PATCH: resource.patch.bind(resource),
+    DELETE: resource.remove.bind(resource),
+  })
 }
 
 /** SQLSTATE of a table that is not there: nothing was ever migrated. */

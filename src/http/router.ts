@@ -30,7 +30,7 @@ export interface Location {
 
 /** An endpoint with these methods; wherever there is GET there is HEAD. D19 */
 export function defineEndpoint(
-  methods: Record<string, Handler>,
+  methods: Endpoint['methods'],
   { isOpen = false, isUnlimited = false, plural = null, route = '' }: Partial<Endpoint> = {},
 ): Endpoint {
   const names = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
