@@ -5,7 +5,7 @@ import { join, name, type Param, param, type Sql, type Statement, sql, toStateme
 import type { WritePlan } from '../model/writePlan.ts'
 import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
-import { type Compiled, columns, ShapeCache } from './parts.ts'
+import { columns, ShapeCache } from './parts.ts'
 
 const shapes = new ShapeCache(200)
 
@@ -27,24 +27,21 @@ export function compileRemove(
   }
   const own = versions === null ? [] : [versions]
   const shape = `${entity.table}${versions === null ? '' : ' if'}`
-  const { text, batch } = shapes.get(shape, () => compile(entity, referring, versions === null ? null : param(null)))
+  const { text, batch } = shapes.get(shape, () => {
+    const [operand, among, key] = [param(null), versions === null ? null : param(null), param(null)]
+    const operands = [operand, ...(among === null ? [] : [among]), key]
+    const together = toStatement(removeTogether(entity, referring, operand, among, key), operands)
+    return {
+      text: toStatement(removeOne(entity, referring, operand, among, key), operands).text,
+      batch: { text: together.text, rows: 'numbered', distinct: 0 },
+    }
+  })
   return { text, values: [id, ...own, asker], batch, asker }
 }
 
 /** The row as it was; its `xmin` is the write before, so the deletion is `xmax`. */
 function returningOf(entity: Entity): Sql {
   return sql`returning ${columns(entity, sql`t`)}, t.xmax::text`
-}
-
-function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null): Compiled {
-  const [operand, asker] = [param(null), param(null)]
-  const one = removeOne(entity, referring, operand, among, asker)
-  const many = removeTogether(entity, referring, operand, among, asker)
-  const own = [operand, ...(among === null ? [] : [among]), asker]
-  return {
-    text: toStatement(one, own).text,
-    batch: { text: toStatement(many, own).text, rows: 'numbered', distinct: 0 },
-  }
 }
 
 function removeOne(

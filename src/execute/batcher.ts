@@ -186,14 +186,15 @@ function take(queue: Queue, runsMax: number): Run[] {
   return taken
 }
 
-function distribute({ rows: kind, matches }: Batch, rows: readonly Row[], runs: readonly Run[]) {
+function distribute({ rows: kind, matches = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {
   const answers: Row[][] = runs.map(() => [])
   if (kind === 'numbered') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
   else {
     let next = 0
     runs.forEach(({ statement }, index) => {
       const row = rows[next]
-      if (!row || (rows.length < runs.length && !isOf(row, statement, matches))) return
+      const isOwn = rows.length === runs.length || matches.every(({ value, column }) => row?.[column] === statement.values[value])
+      if (!row || !isOwn) return
       answers[index]?.push(row)
       next++
     })
@@ -201,8 +202,4 @@ function distribute({ rows: kind, matches }: Batch, rows: readonly Row[], runs: 
   runs.forEach(({ resolve }, index) => {
     resolve(answers[index] as Row[])
   })
-}
-
-function isOf(row: Row, { values }: Batchable, matches: Batch['matches'] = []): boolean {
-  return matches.every(({ value, column }) => row[column] === values[value])
 }

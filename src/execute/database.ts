@@ -131,7 +131,12 @@ export class Database {
         return rows
       } catch (error) {
         const verdict = this.verdictOn(error, sending)
-        if (sending && isUnknown(error, verdict)) this.giveUp(pool, sending)
+        if (sending && isUnknown(error, verdict)) {
+          // PostgreSQL may have done it, or may still do it, and the answer is lost.
+          sending.isUnknown = true
+          this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
+          if (this.pool === pool && !this.isEnded) this.renew()
+        }
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
         const isLocked = verdict === 'locked' && (sending === null || execution.mayWait)
@@ -212,12 +217,5 @@ export class Database {
     this.pool = openPool(this.options, this.pools++)
     old.isRetired = true
     if (old.running === 0) closePool(old)
-  }
-
-  /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */
-  private giveUp(pool: Pool, sending: Sending) {
-    sending.isUnknown = true
-    this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
-    if (this.pool === pool && !this.isEnded) this.renew()
   }
 }

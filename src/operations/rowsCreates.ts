@@ -146,12 +146,11 @@ function requireDistinct({ properties }: Entity, rows: readonly Assignments[]): 
       if (value === null) return
       const first = firsts.get(value)
       if (first === undefined) firsts.set(value, index)
-      else faults.push(faultOfRow(index, takenInBody(property, first)))
+      else {
+        const message = `${property.name} is not free: [${first}] has this value.`
+        faults.push(faultOfRow(index, { code: 'AlreadyExists', target: property.name, message }))
+      }
     })
   }
   if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX) as [Fault, ...Fault[]])
-}
-
-function takenInBody({ name }: Property, first: number): Fault {
-  return { code: 'AlreadyExists', target: name, message: `${name} is not free: [${first}] has this value.` }
 }

@@ -32,16 +32,15 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
       faults.push(invalid(later.name, `must not be before ${earlier.name}`))
   }
   for (const property of entity.required)
-    if (isLacking(property, assignments) && !faults.some(({ target }) => target === property.name))
+    if (isLacking(property, assignments.get(property)) && !faults.some(({ target }) => target === property.name))
       faults.push(invalid(property.name, `is required: it must be ${property.kind.allowed}`))
   if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   return assignments
 }
 
-/** Returns whether a required property would be without a value; '' is none, as it is in filters. */
-function isLacking(property: Property, assignments: Assignments): boolean {
-  const value = assignments.get(property)
-  return value === null || (value === '' && property.kind.emptyIsNoValue)
+/** Returns whether a value is none; '' is none, as it is in filters. */
+function isLacking({ kind }: Property, value: string | null | undefined): boolean {
+  return value === null || (value === '' && kind.emptyIsNoValue)
 }
 
 /** Results of reading a body. */
@@ -57,8 +56,10 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
   for (const [key, value] of Object.entries(object)) {
     if (faults.length >= FAULTS_MAX) return
     const member = names.find(key)
-    if (!member) faults.push(unknownProperty(owner, prefix, members, key))
-    else if (seen.has(member)) {
+    if (!member) {
+      const [name, hint] = [shown(key), suggest(key, members.map(lastName))]
+      faults.push({ code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` })
+    } else if (seen.has(member)) {
       const message = `${member.name} is given twice, in names that differ by case.`
       faults.push({ code: 'DuplicateProperty', target: member.name, message })
     } else if (isGroup(member)) parseGroup(member, value, into)
@@ -87,27 +88,18 @@ const namesOfMembers = new WeakMap<Members, Names<Member>>()
 
 function namesOf(members: Members): Names<Member> {
   let names = namesOfMembers.get(members)
-  if (!names) namesOfMembers.set(members, (names = new Names(members.flatMap(spellings))))
+  if (!names) {
+    // As documentation writes it, and as answers do.
+    const spellings = (member: Member) => [lastName(member), isGroup(member) ? member.key : (member.path.at(-1) as string)]
+    names = new Names(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
+    namesOfMembers.set(members, names)
+  }
   return names
-}
-
-/** As documentation writes it, and as answers do. */
-function spellings(member: Member): [string, Member][] {
-  return [
-    [lastName(member), member],
-    [isGroup(member) ? member.key : (member.path.at(-1) as string), member],
-  ]
 }
 
 /** `Days` of `Period.Days`: inside its object a part has no dot. */
 function lastName(member: Member): string {
   return member.name.slice(member.name.lastIndexOf('.') + 1)
-}
-
-function unknownProperty(owner: string, prefix: string, members: Members, key: string): Fault {
-  const hint = suggest(key, members.map(lastName))
-  const name = shown(key)
-  return { code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` }
 }
 
 function invalid(target: string, reason: string): Fault {

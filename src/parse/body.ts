@@ -127,12 +127,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
   if (isExcessive(text)) throw invalidJson('The body has more values or escapes, or is nested more deeply, than any entity.')
-  let value: unknown
-  try {
-    value = parseJson(text)
-  } catch (error) {
-    throw invalidJson(`The body is not JSON: ${faultOf(error)}.`)
-  }
+  const value = parseOrThrow(text, 'The body', 'Body')
   if (!isObject(value)) throw invalidJson('The body must be a JSON object.')
   return value
 }
@@ -177,6 +172,15 @@ export function elementEnd(text: string, from: number): number {
     if (values > VALUES_MAX || depth > DEPTH_MAX || escapes > ESCAPES_MAX) return EXCESSIVE
   }
   return NO_END
+}
+
+/** A JSON text's value, as `parseJson` returns it. `named`: the text in messages. @throws ApiError InvalidJson */
+export function parseOrThrow(text: string, named: string, target: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    throw invalidJson(`${named} is not JSON: ${faultOf(error)}.`, target)
+  }
 }
 
 /** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */

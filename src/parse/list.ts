@@ -66,15 +66,12 @@ const purposes = new WeakMap<Entity, Names<Purpose>>()
 /** Returns the purpose of a parameter. One without a purpose fails as a filter, with the reason. */
 function purposeOf(entity: Entity, name: string): Purpose {
   let names = purposes.get(entity)
-  if (!names) purposes.set(entity, (names = compilePurposes(entity)))
+  if (!names) {
+    const filters = entity.properties.map((property) => [property.name, 'filter'] as const)
+    names = new Names<Purpose>([...filters, ...RESERVED_PARAMETERS.map((reserved) => [reserved, reserved] as const)])
+    purposes.set(entity, names)
+  }
   return names.find(name) ?? 'filter'
-}
-
-function compilePurposes({ properties }: Entity): Names<Purpose> {
-  return new Names<Purpose>([
-    ...properties.map(({ name }) => [name, 'filter'] as const),
-    ...RESERVED_PARAMETERS.map((name) => [name, name] as const),
-  ])
 }
 
 /** The place that a cursor names in this list. @throws ApiError InvalidCursor */

@@ -7,12 +7,11 @@ import {
   BODY_BYTES_MAX,
   EXCESSIVE,
   elementEnd,
-  faultOf,
   invalidJson,
   isExcessive,
   isObject,
   NO_END,
-  parseJson,
+  parseOrThrow,
   type RowsText,
 } from './body.ts'
 
@@ -100,12 +99,7 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
 /** Null: the row has faults. @throws ApiError where the row is not JSON */
 function parseRow(entity: Entity, text: string, index: number, faults: Fault[]): Assignments | null {
   const target = `[${index}]`
-  let value: unknown
-  try {
-    value = parseJson(text)
-  } catch (error) {
-    throw invalidJson(`${target} is not JSON: ${faultOf(error)}.`, target)
-  }
+  const value = parseOrThrow(text, target, target)
   if (!isObject(value)) {
     faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
     return null
