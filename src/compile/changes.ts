@@ -1,6 +1,7 @@
 import type { ChangesPlace } from '../model/changesToken.ts'
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
+import { printed } from './parts.ts'
 
 /** A row of either statement: what holds of all lines, then a line; nulls where there is none. */
 export const CHANGE_COLUMNS = [
@@ -52,15 +53,11 @@ export function compileNewest(entities: readonly Entity[]): Statement {
 export function compileRows(wanted: readonly (readonly [Entity, ids: readonly string[]])[]): Statement {
   const width = Math.max(...wanted.map(([{ properties }]) => properties.length))
   const pieces = wanted.map(([{ table, properties }, ids], index) => {
-    const cells = Array.from({ length: width }, (_, at) => (properties[at] ? printed(properties[at]) : sql`null::text`))
+    const cells = Array.from({ length: width }, (_, at) =>
+      properties[at] ? printed(name(properties[at].column), properties[at].kind) : sql`null::text`,
+    )
     const columns = join([sql`${integer(index)}::text`, ...cells], sql`, `)
     return sql`select ${columns} from ${name(table)} where id = any (${param(arrayText(ids))}::bigint[])`
   })
   return toStatement(join(pieces, sql` union all `))
-}
-
-/** The column as PostgreSQL prints it, which a cast does not do for a boolean. */
-function printed({ column, kind }: Property): Sql {
-  if (kind.name !== 'boolean') return sql`${name(column)}::text`
-  return sql`case when ${name(column)} then 't' when not ${name(column)} then 'f' end`
 }

@@ -39,11 +39,19 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean):
   const [key, request, asker] = [param(null), param(null), param(null)]
   const inner = replaceParams(parts.values, columnOf(operands))
   const effect = sql`${parts.insert} select ${inner} from ${FOUND} as b where b."All" order by b."N" ${parts.returning}`
+  // Two statements whose rows have unique values in common, in other orders, would wait for each other's rows; and so again when
+  // one of them was undone and is repeated. So one table's come one after the other, those of other servers too. D65
   const isAlone = changed.some(({ unique }) => unique !== null)
+  const lock = sql`pg_advisory_xact_lock(${integer(TURN_LOCK)}, ${integer(Bun.hash.crc32(entity.table) >>> 1)})`
+  const turn = isAlone ? sql`(select "Is" from ${TURN})` : sql`true`
+  // A repeated request that was done before waits for no lock.
+  const condition = isOnce ? sql`case when (select "Is" from "First") then ${turn} else false end` : turn
+  const { from } = rowsOf(operands, (index) => sql`${(operands[index] as Operand).param}`)
+  const rows = sql`${from} where ${setsKey(asker)} and ${condition}`
   const steps = [
-    ...(isAlone ? [turnOf(entity)] : []),
+    ...(isAlone ? [sql`${TURN} as materialized (select true as "Is" from ${lock})`] : []),
     ...(isOnce ? [sql`"First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is")`] : []),
-    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, conditionOf(isOnce, isAlone, asker))})`,
+    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, rows)})`,
     sql`${WRITTEN} (${writtenNames(entity)}) as (${effect})`,
     ...(isOnce ? [kept(entity, key, request)] : []),
   ]
@@ -51,39 +59,20 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean):
   return toStatement(piece, [...paramsOf(operands), ...(isOnce ? [key, request] : []), asker]).text
 }
 
-/** The rows, and whether what each of them refers to is there and its unique values are free, of all or of none. */
+/** Selects rows, and whether what each of them refers to is there and its unique values are free, of all or of none. */
 function found(
   entity: Entity,
   changed: readonly Property[],
   { sources }: InsertParts,
   operands: readonly Operand[],
-  condition: Sql,
+  rows: Sql,
 ): Sql {
-  const { from } = rowsOf(operands, (index) => sql`${(operands[index] as Operand).param}`)
   const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOf(entity, changed, operands, null)]
-  if (conditions.length === 0) return sql`select b.*, true as "All" from ${from}${condition}`
+  if (conditions.length === 0) return sql`select b.*, true as "All" from ${rows}`
   const value = columnOf(operands)
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
   const all = replaceParams(join(conditions, sql` and `), value)
-  return sql`select b.*, bool_and(${all}) over () as "All" from (select ${lookups} from ${from}${condition} offset 0) as b`
-}
-
-/**
- * Two statements whose rows have unique values in common, in other orders, would wait for each other's rows; and so again when
- * one of them was undone and is repeated. So one table's come one after the other, those of other servers too. D65
- */
-function turnOf({ table }: Entity): Sql {
-  const lock = sql`pg_advisory_xact_lock(${integer(TURN_LOCK)}, ${integer(Bun.hash.crc32(table) >>> 1)})`
-  return sql`${TURN} as materialized (select true as "Is" from ${lock})`
-}
-
-/** Condition of inserting: a repeated request that was done before waits for no lock. */
-function conditionOf(isOnce: boolean, isAlone: boolean, asker: Param): Sql {
-  const [first, turn] = [sql`(select "Is" from "First")`, sql`(select "Is" from ${TURN})`]
-  const asked = sql` where ${setsKey(asker)}`
-  if (isOnce && isAlone) return sql`${asked} and case when ${first} then ${turn} else false end`
-  if (isOnce) return sql`${asked} and ${first}`
-  return isAlone ? sql`${asked} and ${turn}` : asked
+  return sql`select b.*, bool_and(${all}) over () as "All" from (select ${lookups} from ${rows} offset 0) as b`
 }
 
 function kept(entity: Entity, key: Param, request: Param): Sql {

@@ -12,7 +12,7 @@ import {
   type UpdateParts,
   updateRuns,
 } from './batch.ts'
-import { type Compiled, paramsOf, writtenNames } from './parts.ts'
+import { type Compiled, paramsOf, printed, writtenNames } from './parts.ts'
 
 // A write under a key is one statement: it looks whether the key is known, takes the key's lock, does what is asked for, and
 // keeps the answer. It returns what it would return without a key, and no row where the key is known or another transaction
@@ -110,12 +110,9 @@ function wrap(entity: Entity, operands: readonly Operand[], { from }: Runs, { fi
   return sql`with ${join(steps, sql`, `)} ${result}`
 }
 
-/** The entity's columns as PostgreSQL writes them, and the transaction. A cast writes booleans otherwise. */
+/** The entity's columns as PostgreSQL writes them, and the transaction. */
 export function answerOf({ properties }: Entity): Sql {
-  const texts = properties.map(({ kind }, index) => {
-    const value = sql`"C${integer(index + 1)}"`
-    return kind.name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
-  })
+  const texts = properties.map(({ kind }, index) => printed(sql`"C${integer(index + 1)}"`, kind))
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`], sql`, `)}]`
 }
 

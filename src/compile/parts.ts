@@ -1,5 +1,6 @@
 import type { Batch } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import type { Kind } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { OrderKey } from '../model/order.ts'
 import type { Filter, Sort } from '../model/query.ts'
@@ -60,6 +61,11 @@ export function columns(entity: Entity, table?: Sql): Sql {
 /** Names of the columns that a write returns: no column of an entity has a capital letter. */
 export function writtenNames({ properties }: Entity): Sql {
   return list(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
+}
+
+/** A value as PostgreSQL prints it, which a cast does not do for a boolean. */
+export function printed(value: Sql, { name }: Kind): Sql {
+  return name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
 }
 
 /** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
