@@ -31,7 +31,6 @@ export function isFirst(key: Sql): Sql {
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
 
-/** The steps of a write under a key, for its runs. */
 interface Steps {
   readonly first: Sql
   readonly effect: Sql

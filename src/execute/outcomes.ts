@@ -141,7 +141,6 @@ export function isTooCostly(error: unknown): boolean {
   return hasCode(error, ['57014', '53400'])
 }
 
-/** Returns whether the error, or its cause, has one of these codes. */
 function hasCode(error: unknown, codes: readonly unknown[]): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   return codes.includes(code) || (cause !== undefined && hasCode(cause, codes))

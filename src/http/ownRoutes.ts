@@ -8,7 +8,6 @@ export interface OwnRoute {
   readonly method: string
   /** As the framework writes it: `/Bookings/:id/approve`. */
   readonly path: string
-  /** True if it answers without a key. */
   readonly isOpen: boolean
   handle(request: Request): Promise<Response>
 }
@@ -42,7 +41,7 @@ export function ownEndpoint(
     askers.set(request, (inner) => answer(call, inner))
     return replyOf(await handle(request))
   }
-  return { ...defineEndpoint({ [method]: respond }, { isOpen, route }), route }
+  return defineEndpoint({ [method]: respond }, { isOpen, route })
 }
 
 /** The request with its body in memory, of which there is no more than of others. */

@@ -15,7 +15,6 @@ export interface Endpoint {
   readonly allow: string
   /** Answers without a key. */
   readonly isOpen: boolean
-  /** Requests to it count against no limit. */
   readonly isUnlimited: boolean
   /** The entity that a key needs a right to; null: none. */
   readonly plural: string | null

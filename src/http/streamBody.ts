@@ -10,7 +10,6 @@ const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
 /** Level of zlib beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 
-/** How a stream is watched. */
 interface Watch {
   readonly request: { readonly signal: AbortSignal }
   /** The line that says what ended it; '': none, and the connection breaks. */

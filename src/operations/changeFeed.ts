@@ -137,7 +137,6 @@ function respond({ lines, more, end }: ChangesPage): Reply {
 
 interface FollowParts {
   readOn(after: ChangesToken): Promise<ChangesPage>
-  /** True: there is a line. */
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
   /** Looks at the key and its rights as they are now. @throws ApiError */
   readmit(isCharged: boolean): Promise<void>

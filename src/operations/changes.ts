@@ -113,7 +113,6 @@ interface Wait {
   readonly after: ChangesPlace
   readonly untilMs: number
   readonly signal: AbortSignal
-  /** The id of the key that asked. */
   readonly key: string
   /** Returns whether the key is what it was when it began to wait; undefined: always. */
   isAdmitted?(): boolean

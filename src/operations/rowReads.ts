@@ -28,7 +28,6 @@ export interface VersionAsked {
 export class RowReads {
   /** Other properties make other answers of the same row. */
   private readonly shape: string
-  /** How many columns a row has. */
   private readonly width: number
 
   constructor(
@@ -54,7 +53,6 @@ export class RowReads {
     return row
   }
 
-  /** The error for a row that is not there. */
   notFound(id: string): ApiError {
     return new ApiError('NotFound', `There is no ${this.entity.name} with id ${id}.`)
   }

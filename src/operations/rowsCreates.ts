@@ -29,7 +29,6 @@ const STEP_ROWS = 50
 /** How the fault of a row is named: by its index, or without, where one object was sent. */
 type FaultOf = (index: number, fault: Fault) => Fault
 
-/** Dependencies of creating several rows. */
 interface Parts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
   readonly entity: Entity
   readonly repeats: Repeats

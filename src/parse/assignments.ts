@@ -43,7 +43,6 @@ function isLacking({ kind }: Property, value: string | null | undefined): boolea
   return value === null || (value === '' && kind.emptyIsNoValue)
 }
 
-/** Results of reading a body. */
 interface Reading {
   readonly assignments: Map<Property, string | null>
   readonly faults: Fault[]

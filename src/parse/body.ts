@@ -5,7 +5,6 @@ import { withDeadline } from '../os/time.ts'
 
 /** Maximum body of one row. */
 export const BODY_BYTES_MAX = 1024 * 1024
-/** Maximum body of several rows. */
 const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
 /** A slower sender holds a connection and memory for nothing. */
 const BODY_MS_MAX = 10_000
@@ -97,7 +96,6 @@ function tooLate(): never {
   throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
 }
 
-/** `bytesMax`: what the body may have. */
 function tooLarge(bytesMax: number): ApiError {
   const message = `The body may have up to 1 MiB${bytesMax > BODY_BYTES_MAX ? ', of several rows 2 MiB' : ''}.`
   return new ApiError('PayloadTooLarge', message, { target: 'Body', headers: LEAVE })

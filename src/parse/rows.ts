@@ -48,7 +48,6 @@ function* linesOf(text: string): Generator<string> {
   }
 }
 
-/** The elements of an array. */
 function* elementsOf(text: string): Generator<string> {
   let start = text.indexOf('[') + 1
   for (let index = 0; ; index++) {

@@ -5,7 +5,6 @@ import type { Row } from '../model/sql.ts'
 type Read = (row: Row, offset: number) => unknown
 export type Write = (row: Row, offset: number) => string
 type Members = readonly (Property | Group)[]
-/** Column index of each property. */
 type ColumnIndexes = ReadonlyMap<Property, number>
 
 const writers = new WeakMap<Entity, Write>()
