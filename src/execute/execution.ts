@@ -26,7 +26,8 @@ export class Sending {
   isUnknown = false
   /** The batch that it is part of at the moment. */
   private batch: Sending | null = null
-  private isWaiting = false
+  /** For a turn or for a lock, in this process, so that nothing of it is with the database. */
+  isWaiting = false
   private query: DriverQuery | null = null
   private connections: object | null = null
 
@@ -40,11 +41,6 @@ export class Sending {
   separate(): void {
     if (this.batch?.isUnknown) this.isUnknown = true
     this.batch = null
-  }
-
-  /** `isWaiting`: for a turn or for a lock, in this process, so that nothing of it is with the database. */
-  wait(isWaiting: boolean): void {
-    this.isWaiting = isWaiting
   }
 
   get isHeldUp(): boolean {

@@ -35,19 +35,6 @@ export class TooCostly extends ApiError {
   }
 }
 
-interface QueuedList {
-  readonly statement: Statement
-  /** When the last of its askers has its 503. */
-  untilMs: number
-  askers: number
-  isSent: boolean
-  readonly promise: Promise<Row[]>
-  resolve(rows: Row[]): void
-  reject(error: unknown): void
-  /** The backend that runs it; null: none does. */
-  backend(): number | null
-}
-
 /** Divides a pool between lists, which may take long, and all else: at least two for that, since a write may wait for a lock. */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
@@ -182,9 +169,19 @@ function watchLeaving({ request }: Asker, leave: () => void): () => void {
   }
 }
 
-function queuedListOf(statement: Statement): QueuedList {
-  const { promise, resolve, reject } = Promise.withResolvers<Row[]>()
-  return { statement, untilMs: 0, askers: 0, isSent: false, promise, resolve, reject, backend: () => null }
+type QueuedList = ReturnType<typeof queuedListOf>
+
+function queuedListOf(statement: Statement) {
+  return {
+    ...Promise.withResolvers<Row[]>(),
+    statement,
+    /** When the last of its askers has its 503. */
+    untilMs: 0,
+    askers: 0,
+    isSent: false,
+    /** The backend that runs it; null: none does. */
+    backend: (): number | null => null,
+  }
 }
 
 /** 503: the list waited too long for a connection. */

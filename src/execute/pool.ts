@@ -1,5 +1,4 @@
 // Connections to PostgreSQL: how they are opened, closed and ended, and which statements they prepare.
-import type postgres from 'postgres'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
@@ -34,20 +33,10 @@ const TYPES = {
 export const HOLDING = { simple: false, onexecute: () => false }
 
 /** Connections that are opened as they are needed, and replaced together. */
-export interface Pool {
-  readonly sql: postgres.Sql
-  readonly connections: string
-  /** Resolves when nothing can be sent over its connections any more. */
-  readonly closed: Promise<void>
-  readonly resolveClosed: () => void
-  readonly shapes: PreparedShapes
-  /** Queries that have neither ended nor missed their deadline. */
-  running: number
-  isRetired: boolean
-}
+export type Pool = ReturnType<typeof openPool>
 
 /** Opens the pool with this number; connections are opened as they are needed. */
-export function openPool(options: PoolOptions, number: number): Pool {
+export function openPool(options: PoolOptions, number: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   const connections = name === undefined ? 'roster' : `${name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
@@ -69,7 +58,13 @@ export function openPool(options: PoolOptions, number: number): Pool {
       jit: 'off',
     },
   })
-  return { sql: pool, connections, closed, resolveClosed, shapes: new PreparedShapes(prepare), running: 0, isRetired: false }
+  return {
+    ...{ sql: pool, connections, resolveClosed, shapes: new PreparedShapes(prepare), isRetired: false },
+    /** Resolves when nothing can be sent over its connections any more. */
+    closed,
+    /** Queries that have neither ended nor missed their deadline. */
+    running: 0,
+  }
 }
 
 /** Closes at once: queries that still run there were given up. */

@@ -118,15 +118,15 @@ export class WriteTurns {
 
   /** Resolves with what ends the turn when the write may take a connection. */
   async take(asker: string, sending: Sending): Promise<() => void> {
-    sending.wait(true)
+    sending.isWaiting = true
     const release = await new Promise<() => void>((resolve) => this.turns.take(asker, resolve))
-    sending.wait(false)
+    sending.isWaiting = false
     return release
   }
 
   /** Waits without a connection for a lock, or a connection, that was not there in time. */
   async pause(sending: Sending | null): Promise<void> {
-    sending?.wait(true)
+    if (sending) sending.isWaiting = true
     await Bun.sleep(PAUSE_MS * (0.5 + Math.random()))
   }
 }

@@ -1,12 +1,6 @@
 import { parseOrigins } from '../model/origins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
-/** For web pages of other origins: what answers carry, so that browsers let these pages read them. */
-export interface Cors {
-  /** Adds the headers that the page at `origin` needs; null: the request names none. */
-  addTo(headers: Record<string, string>, origin: string | null): void
-}
-
 /**
  * All that the server reads of a client and a browser asks leave for, the headers that the 401 names, and Cache-Control, which
  * pages send often.
@@ -20,12 +14,13 @@ const EXPOSED =
 const PREFLIGHT_SECONDS = 86_400
 
 /** By the setting CORS_ORIGINS; null: no page of another origin may read answers, and none carries a header for it. */
-export function createCors(corsOrigins: string | null): Cors | null {
+export function createCors(corsOrigins: string | null) {
   if (corsOrigins === null) return null
   const origins = parseOrigins(corsOrigins)
   const isOpen = origins === '*'
   return {
-    addTo(headers, origin) {
+    /** Adds the headers that the page at `origin` needs; null: the request names none. */
+    addTo(headers: Record<string, string>, origin: string | null): void {
       // Also where the origin is none of these, or missing: a cache must not give that answer to a page that may read it.
       if (!isOpen) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
       const allowed = isOpen ? '*' : origin
@@ -35,6 +30,9 @@ export function createCors(corsOrigins: string | null): Cors | null {
     },
   }
 }
+
+/** Lets web pages of other origins read answers. */
+export type Cors = NonNullable<ReturnType<typeof createCors>>
 
 /** Returns whether a request is a browser's preflight. It sends no key, and the page cannot see why it is refused. */
 export function isPreflight({ method, headers }: Request): boolean {

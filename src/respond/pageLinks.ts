@@ -29,22 +29,18 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   }
 }
 
-/** The cursors of a page's links; null: it has none. */
-interface LinkCursors {
-  readonly previous: string | null
-  readonly next: string | null
-}
-
-/** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
+/**
+ * Adds the links of a page to its headers, each only where it applies, in this order; `Link` is the standard's spelling of it
+ * (RFC 8288). `cursors`: null without one. Spec 4.3
+ */
 export function addLinks(
   headers: Record<string, string>,
-  links: ReturnType<typeof pageLinksOf>,
-  cursors: LinkCursors,
+  { previous, next, isFirst, isLast, last }: ReturnType<typeof pageLinksOf>,
+  cursors: Readonly<Record<'previous' | 'next', string | null>>,
   url: string,
   kept: string,
 ) {
   const address = `<${url}?${encodeRaw(kept)}${kept && '&'}page=`
-  const { previous, next, isFirst, isLast, last } = links
   const first = isFirst ? '' : `${address}1>; rel="first"`
   const back = previous === null ? '' : `${address}${previous}${parameter(cursors.previous)}>; rel=`
   let forth = next === null ? '' : `${address}${next}${parameter(cursors.next)}>; rel="next"`
