@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
@@ -22,8 +22,16 @@ export interface ChangesQuery {
   readonly hasRows: boolean
 }
 
-type Name = 'after' | 'PageSize' | 'entity' | 'wait' | 'rows'
-const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait', 'rows']
+/** Errors of the parameters. */
+const CODES = {
+  after: 'InvalidToken',
+  PageSize: 'InvalidPageSize',
+  entity: 'InvalidFilter',
+  wait: 'InvalidWait',
+  rows: 'InvalidForm',
+} as const
+type Name = keyof typeof CODES
+const NAMES = Object.keys(CODES) as Name[]
 const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }
 const WAITS = { min: 0, max: WAIT_SECONDS_MAX, normal: 0 }
 
@@ -36,10 +44,10 @@ export function parseChanges(query: string, entities: readonly Entity[] | null, 
   const names = entities === null ? NAMES.slice(0, 2) : NAMES
   for (const { name, value } of parseQueryString(query)) {
     const known = names.find((one) => one.toLowerCase() === name.toLowerCase())
-    if (known === undefined)
-      throw new ApiError('UnknownParameter', `Changes have no parameter "${shown(name)}".${suggest(name, names)}`, {
-        target: shown(name),
-      })
+    if (known === undefined) {
+      const target = shown(name)
+      throw new ApiError('UnknownParameter', `Changes have no parameter "${target}".${suggest(name, names)}`, { target })
+    }
     if (isStream && (known === 'PageSize' || known === 'wait')) {
       const message = `A stream has no pages, and waits by itself: leave ${known} out, or ask for application/json.`
       throw new ApiError(CODES[known], message, { target: known })
@@ -56,14 +64,6 @@ export function parseChanges(query: string, entities: readonly Entity[] | null, 
     waitMs: 1_000 * parseInteger(CODES.wait, 'wait', texts.get('wait'), WAITS),
     hasRows: parseRows(texts.get('rows')),
   }
-}
-
-const CODES: Readonly<Record<Name, ErrorCode>> = {
-  after: 'InvalidToken',
-  PageSize: 'InvalidPageSize',
-  entity: 'InvalidFilter',
-  wait: 'InvalidWait',
-  rows: 'InvalidForm',
 }
 
 function parseRows(text: string | undefined): boolean {

@@ -97,9 +97,8 @@ function unknownParameter(entity: Entity, name: string, others: Others = RESERVE
   const hint = entity.byName.has(before.toLowerCase())
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : (hintForForeign(entity, name, others) ?? suggest(name, known))
-  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${shown(name)}".${hint}`, {
-    target: shown(name),
-  })
+  const target = shown(name)
+  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
 }
 
 function checkFilter(property: Property, operator: Operator, operand: string): Filter {
