@@ -110,22 +110,13 @@ function decode(segment: string): string {
 
 /** Routes of the framework, for every method of every endpoint. `detail`: what the OpenAPI document says of it. */
 export function routesOf({ added }: Router, entities: readonly Entity[]) {
-  const operations = new Map(
-    operationsOf(entities).map((operation) => [
-      `${operation.method} ${operation.path.slice(1).replace(/\{\w+\}/g, '*')}`,
-      operation,
-    ]),
-  )
-  return added.flatMap(([path, { allow }]) =>
-    allow
-      .split(', ')
-      .slice(0, -1)
-      .map((method) => ({
-        method,
-        path: `/${path.replace('*', ':id')}`,
-        detail: detailOf(operations.get(`${method} ${path}`)),
-      })),
-  )
+  const keyOf = ({ method, path }: Operation) => `${method} ${path.slice(1).replace(/\{\w+\}/g, '*')}`
+  const operations = new Map(operationsOf(entities).map((operation) => [keyOf(operation), operation]))
+  return added.flatMap(([path, { allow }]) => {
+    const methods = allow.split(', ').slice(0, -1)
+    const route = `/${path.replace('*', ':id')}`
+    return methods.map((method) => ({ method, path: route, detail: detailOf(operations.get(`${method} ${path}`)) }))
+  })
 }
 
 function detailOf(operation: Operation | undefined) {

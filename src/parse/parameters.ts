@@ -56,14 +56,10 @@ export function readShared(
   read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
   if (purpose === 'PageSize')
     read.pageSize = once('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))
-  else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale')
-    read[purpose] = once(
-      'InvalidForm',
-      purpose,
-      read[purpose],
-      purpose === 'locale' ? parseLocale(value) : parseSwitch('InvalidForm', purpose, value),
-    )
-  else return false
+  else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale') {
+    const form = purpose === 'locale' ? parseLocale(value) : parseSwitch('InvalidForm', purpose, value)
+    read[purpose] = once('InvalidForm', purpose, read[purpose], form)
+  } else return false
   return true
 }
 
