@@ -1,7 +1,7 @@
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
-import { allFound, columnOf, type InsertParts, list, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
+import { allFound, columnOf, list, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
 import { freeOf, insertParts, operandsOf, paramsOf, ShapeCache, writtenNames } from './parts.ts'
 
@@ -37,7 +37,8 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean):
   const operands = operandsOf(changed)
   const parts = insertParts(entity, changed, operands)
   const [key, request, asker] = [param(null), param(null), param(null)]
-  const inner = replaceParams(parts.values, columnOf(operands))
+  const value = columnOf(operands)
+  const inner = replaceParams(parts.values, value)
   const effect = sql`${parts.insert} select ${inner} from ${FOUND} as b where b."All" order by b."N" ${parts.returning}`
   // Two statements whose rows have unique values in common, in other orders, would wait for each other's rows; and so again when
   // one of them was undone and is repeated. So one table's come one after the other, those of other servers too. D65
@@ -48,31 +49,20 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean):
   const condition = isOnce ? sql`case when (select "Is" from "First") then ${turn} else false end` : turn
   const { from } = rowsOf(operands, (index) => sql`${(operands[index] as Operand).param}`)
   const rows = sql`${from} where ${setsKey(asker)} and ${condition}`
+  // What each row refers to is there and its unique values are free, of all or of none.
+  const { sources } = parts
+  const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOf(entity, changed, operands, null)]
+  const all = conditions.length === 0 ? sql`true` : sql`bool_and(${replaceParams(join(conditions, sql` and `), value)}) over ()`
+  const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
   const steps = [
     ...(isAlone ? [sql`${TURN} as materialized (select true as "Is" from ${lock})`] : []),
     ...(isOnce ? [sql`"First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is")`] : []),
-    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, rows)})`,
+    sql`${FOUND} as materialized (select b.*, ${all} as "All" from (select ${lookups} from ${rows} offset 0) as b)`,
     sql`${WRITTEN} (${writtenNames(entity)}) as (${effect})`,
     ...(isOnce ? [kept(entity, key, request)] : []),
   ]
   const piece = sql`with ${join(steps, sql`, `)} select * from ${WRITTEN} order by "C1"`
   return toStatement(piece, [...paramsOf(operands), ...(isOnce ? [key, request] : []), asker]).text
-}
-
-/** Selects rows, and whether what each of them refers to is there and its unique values are free, of all or of none. */
-function found(
-  entity: Entity,
-  changed: readonly Property[],
-  { sources }: InsertParts,
-  operands: readonly Operand[],
-  rows: Sql,
-): Sql {
-  const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOf(entity, changed, operands, null)]
-  if (conditions.length === 0) return sql`select b.*, true as "All" from ${rows}`
-  const value = columnOf(operands)
-  const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
-  const all = replaceParams(join(conditions, sql` and `), value)
-  return sql`select b.*, bool_and(${all}) over () as "All" from (select ${lookups} from ${rows} offset 0) as b`
 }
 
 function kept(entity: Entity, key: Param, request: Param): Sql {

@@ -21,18 +21,19 @@ export function compileRemove(
   referring: readonly ReferringColumn[],
 ): Batchable {
   if (once) {
-    const [own, among, key] = [param(id), versions === null ? null : param(versions), param(asker)]
-    const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, key, sql` and ${isFirst}`)
+    const among = versions === null ? null : param(versions)
+    const removal = { entity, referring, id: param(id), among, asker: param(asker) }
+    const remove = (isFirst: Sql) => removeOne(removal, sql` and ${isFirst}`)
     return { ...toStatement(onceRemove(once, remove)), once, asker }
   }
   const own = versions === null ? [] : [versions]
   const shape = `${entity.table}${versions === null ? '' : ' if'}`
   const { text, batch } = shapes.get(shape, () => {
-    const [operand, among, key] = [param(null), versions === null ? null : param(null), param(null)]
-    const operands = [operand, ...(among === null ? [] : [among]), key]
-    const together = toStatement(removeTogether(entity, referring, operand, among, key), operands)
+    const [id, among, asker] = [param(null), versions === null ? null : param(null), param(null)]
+    const [removal, operands] = [{ entity, referring, id, among, asker }, among === null ? [id, asker] : [id, among, asker]]
+    const together = toStatement(removeTogether(removal), operands)
     return {
-      text: toStatement(removeOne(entity, referring, operand, among, key), operands).text,
+      text: toStatement(removeOne(removal), operands).text,
       batch: { text: together.text, rows: 'numbered', distinct: 0 },
     }
   })
@@ -44,14 +45,15 @@ function returningOf(entity: Entity): Sql {
   return sql`returning ${columns(entity, sql`t`)}, t.xmax::text`
 }
 
-function removeOne(
-  entity: Entity,
-  referring: readonly ReferringColumn[],
-  id: Param,
-  among: Param | null,
-  asker: Param,
-  first = sql``,
-): Sql {
+interface Removal {
+  readonly entity: Entity
+  readonly referring: readonly ReferringColumn[]
+  readonly id: Param
+  readonly among: Param | null
+  readonly asker: Param
+}
+
+function removeOne({ entity, referring, id, among, asker }: Removal, first = sql``): Sql {
   const table = name(entity.table)
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
   const own = sql`(select id from ${table} where id = ${id} and ${setsKey(asker)}${first}${version} for update) as own`
@@ -60,15 +62,9 @@ function removeOne(
 }
 
 /** Locks rows in one order, so that two batches do not wait for each other, and asks once for those that are referred to. */
-function removeTogether(
-  entity: Entity,
-  referring: readonly ReferringColumn[],
-  operand: Param,
-  among: Param | null,
-  asker: Param,
-): Sql {
+function removeTogether({ entity, referring, id, among, asker }: Removal): Sql {
   const table = name(entity.table)
-  const ids = sql`${operand}::bigint[]`
+  const ids = sql`${id}::bigint[]`
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
   const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${setsKeyAndTimeout(asker)}${version} order by id for update)`
   const referred = () => referredTo(entity, referring, sql`array(select id from "L")`)
