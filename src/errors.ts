@@ -1,8 +1,13 @@
-import { errorTable } from './errorTable/errorTable.ts'
+import { badRequests } from './errorTable/badRequests.ts'
+import type { ErrorEntry } from './errorTable/entry.ts'
+import { refusals } from './errorTable/refusals.ts'
+import { serverErrors } from './errorTable/serverErrors.ts'
 
-export { errorTable }
+const entries = { ...badRequests, ...refusals, ...serverErrors }
 
-export type ErrorCode = keyof typeof errorTable
+export type ErrorCode = keyof typeof entries
+/** Every error that a client can get, by its code, in the order of statuses. Spec 7. */
+export const errorTable: Readonly<Record<ErrorCode, ErrorEntry>> = entries
 
 /** One fault, as an entry of `Error.Details`. */
 export interface Fault {

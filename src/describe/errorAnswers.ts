@@ -1,15 +1,14 @@
 import { type ErrorCode, errorTable } from '../errors.ts'
-import { exampleBody } from './errorExamples.ts'
+import type { ErrorEntry } from '../errorTable/entry.ts'
 import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation } from './operations.ts'
 
-type ErrorRow = (typeof errorTable)[ErrorCode]
-const rows = new Map(Object.entries(errorTable) as [ErrorCode, ErrorRow][])
-const rowOf = (code: ErrorCode) => rows.get(code) as ErrorRow
+const entries = new Map(Object.entries(errorTable))
+const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
 
 /** Parts of the error body. Spec 7, D38 */
 export const errorSchemas: Readonly<Record<string, Schema>> = {
-  ErrorCode: { description: 'What programs read; it does not change.', type: 'string', enum: [...rows.keys()] },
+  ErrorCode: { description: 'What programs read; it does not change.', type: 'string', enum: [...entries.keys()] },
   ErrorReference: { description: 'A page that explains the code.', type: 'string', format: 'uri' },
   ErrorTarget: { description: 'The property, parameter or header at fault, or `Body` or `Api`.', type: 'string' },
   ErrorMessage: { description: 'For people.', type: 'string' },
@@ -52,7 +51,16 @@ function errorBody(code: Schema): Schema {
 /** An example of each error that an operation may answer. */
 export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
   const codes = new Set(operations.flatMap((operation) => operation.codes))
-  return Object.fromEntries([...codes].map((code) => [code, { summary: rowOf(code).title, value: exampleBody(code, baseUrl) }]))
+  const values = [...codes].map((code) => {
+    const { title, answer } = entryOf(code)
+    return [code, { summary: title, value: exampleBody(code, answer, baseUrl) }]
+  })
+  return Object.fromEntries(values)
+}
+
+/** The body of the answer to a code's example. `baseUrl` without a slash at the end. */
+export function exampleBody(code: string, answer: ErrorEntry['answer'], baseUrl: string) {
+  return { Error: { Code: code, Reference: `${baseUrl}/errors/${code}`, ...answer } }
 }
 
 /** Headers that all answers of a status have, or some of its codes. */
@@ -73,9 +81,8 @@ export class ErrorAnswers {
 
   /** The `responses` of an operation, but for those of its success. */
   of({ codes, isUnlimited }: Operation): Record<string, Schema> {
-    const byStatus = Map.groupBy(codes, (code) => rowOf(code).status)
-    const entries = [...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)])
-    return Object.fromEntries(entries)
+    const byStatus = Map.groupBy(codes, (code) => entryOf(code).status)
+    return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)]))
   }
 
   private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
@@ -102,7 +109,7 @@ const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refu
 
 function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
   return {
-    description: codes.map((code) => `\`${code}\`: ${rowOf(code).title}.`).join(' '),
+    description: codes.map((code) => `\`${code}\`: ${entryOf(code).title}.`).join(' '),
     headers: headersOf(ownHeaders[status] ?? {}, { isUnlimited }),
     content: {
       'application/json': {

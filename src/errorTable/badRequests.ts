@@ -1,4 +1,6 @@
-import type { ErrorTexts } from './texts.ts'
+import { about, api, COMPANY, type ErrorEntry, fault } from './entry.ts'
+
+const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 
 /** Client errors: 400. Spec 7. */
 export const badRequests = {
@@ -7,6 +9,9 @@ export const badRequests = {
     title: 'The Host header is not valid',
     explanation: 'The request has no Host header, several of them, or one that is no name or address.',
     remedy: 'Send one Host header with the name or address of this server, and the port if it is not the default.',
+    request: 'GET /Companies',
+    headers: { Host: 'a.example, b.example' },
+    answer: api('The Host header is not valid.'),
   },
   InvalidHeader: {
     status: 400,
@@ -14,12 +19,21 @@ export const badRequests = {
     explanation:
       'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters.',
     remedy: 'Send the header as the message says, or leave it out; a tag as ETag has it, with its quotes.',
+    request: 'PATCH /Companies/1',
+    headers: { 'If-Match': '4711' },
+    body: COMPANY,
+    answer: about(
+      'If-Match',
+      'If-Match is * or one or more tags as ETag has them, in double quotes and separated by commas, not 4711. Did you mean "4711"?',
+    ),
   },
   InvalidQueryString: {
     status: 400,
     title: 'The query string could not be decoded',
     explanation: 'Percent escapes are a % and two hexadecimal digits; the bytes they stand for must be UTF-8.',
     remedy: 'Percent-encode names and values: a % is %25, a plus is %2B.',
+    request: 'GET /Companies?Name=100%',
+    answer: api('The query string has a bad percent escape, or bytes that are not UTF-8, in "100%".'),
   },
   UnknownParameter: {
     status: 400,
@@ -28,6 +42,8 @@ export const badRequests = {
       'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
     remedy:
       'Take the name that the message suggests, or one of the entity’s properties. An address of one row takes fields alone, and only to read it.',
+    request: 'GET /Absences?Statsu=Approved',
+    answer: about('Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'),
   },
   InvalidFilter: {
     status: 400,
@@ -36,12 +52,16 @@ export const badRequests = {
       'A filter is <Property>=[<operator>]<value>, with one of the operators = != < <= > >=, or <Property><operator>=<value>, with [] [begins] [contains]. The value must be of the property’s type; true and false have no order; < and its like need a value.',
     remedy:
       'Correct the value as the message says. The first operators stand behind the first =, percent-encoded: < is %3C. Those in brackets stand in front of it.',
+    request: 'GET /Companies?Enabled=%3Efalse',
+    answer: about('Enabled', 'Enabled is true or false: it can be compared with =, != and [], not with >.'),
   },
   TooManyFilters: {
     status: 400,
     title: 'The request has too many filters',
     explanation: 'One request may have up to 32 filters.',
     remedy: 'Leave filters out, or send several requests.',
+    request: `GET /Companies?${FILTERS}`,
+    answer: api('A request may have up to 32 filters.'),
   },
   InvalidSort: {
     status: 400,
@@ -49,6 +69,8 @@ export const badRequests = {
     explanation:
       'sort is a comma-separated list of + or - and the name of a primitive property, an object’s parts with a dot: sort=-Start,+Period.Days.',
     remedy: 'Take the name that the message suggests, or one of the entity’s properties.',
+    request: 'GET /Companies?sort=-Nmae',
+    answer: about('sort', 'Companies cannot be sorted by "Nmae". Did you mean Name?'),
   },
   InvalidPageSize: {
     status: 400,
@@ -56,6 +78,8 @@ export const badRequests = {
     explanation:
       'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500. A stream, CSV or NDJSON, has no pages, and takes none.',
     remedy: 'Send a number from 5 to 50, or leave PageSize out for pages of 20.',
+    request: 'GET /Companies?PageSize=many',
+    answer: about('PageSize', 'PageSize must be an integer; 5 to 50 make a difference.'),
   },
   InvalidPage: {
     status: 400,
@@ -63,6 +87,8 @@ export const badRequests = {
     explanation:
       'page is an integer from 1 upwards, given once. A page past the last is empty. A stream, CSV or NDJSON, has no pages, and takes none.',
     remedy: 'Follow the links of a page, or count from 1.',
+    request: 'GET /Companies?page=0',
+    answer: about('page', 'page must be an integer of 1 or more.'),
   },
   InvalidCursor: {
     status: 400,
@@ -70,6 +96,8 @@ export const badRequests = {
     explanation:
       'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort.',
     remedy: 'Follow the link as it stands, or leave cursor out: page alone leads to a page.',
+    request: 'GET /Companies?page=2&cursor=altered',
+    answer: about('cursor', 'The cursor is not one of this list: it was altered, or the filters or the sort were.'),
   },
   InvalidFields: {
     status: 400,
@@ -77,6 +105,8 @@ export const badRequests = {
     explanation:
       'fields is names of properties with commas between, an object’s parts with a dot, given once: fields=Id,Name,Period.Days.',
     remedy: 'Take the name that the message suggests, or leave fields out for every property.',
+    request: 'GET /Companies?fields=Id,Nmae',
+    answer: about('fields', 'Companies have no property "Nmae". Did you mean Name?'),
   },
   InvalidGroupBy: {
     status: 400,
@@ -84,6 +114,8 @@ export const badRequests = {
     explanation:
       'groupBy is up to 3 properties with commas between, each once. A date or date-time may be grouped by year(), quarter(), month(), week() or day(), in UTC: groupBy=Type,month(Start).',
     remedy: 'Take the name that the message suggests, or leave groupBy out for one group of all rows.',
+    request: 'GET /Absences/Summary?groupBy=Type,moth(Start)',
+    answer: about('groupBy', 'There is no "moth" of a date: year, quarter, month, week or day. Did you mean month?'),
   },
   InvalidAggregate: {
     status: 400,
@@ -91,12 +123,20 @@ export const badRequests = {
     explanation:
       'sum and average take numbers, minimum and maximum whatever has an order, each up to 8 properties with commas between: sum=Period.Days,Period.Hours. The count of a group is always there.',
     remedy: 'Take the name that the message suggests, or another property.',
+    request: 'GET /Absences/Summary?groupBy=Type&sum=Start',
+    answer: about('sum', 'Start is a date-time like 2024-01-31T09:00:00Z: sum takes numbers.'),
   },
   TooManyGroups: {
     status: 400,
     title: 'The summary would have too many groups',
     explanation: 'A summary has up to 250,000 groups.',
     remedy: 'Filter rows, or group by fewer properties or by longer periods.',
+    request: 'GET /Absences/Summary?groupBy=Id',
+    when: 'there are more than 250,000 absences',
+    answer: about(
+      'groupBy',
+      'A summary has up to 250,000 groups, and this one would have more: filter rows, or group by fewer properties or by longer periods.',
+    ),
   },
   InvalidForm: {
     status: 400,
@@ -104,24 +144,33 @@ export const badRequests = {
     explanation:
       'bom and excel are 1 or 0, locale is a language such as de; they belong to Accept: text/csv. rows of /Changes is current. Each is given once.',
     remedy: 'Send them with Accept: text/csv, or leave them out.',
+    request: 'GET /Companies?bom=yes',
+    answer: about('bom', 'bom is 1 or 0.'),
   },
   InvalidDryRun: {
     status: 400,
     title: 'dryRun is not 1 or 0',
     explanation: 'dryRun says that rows are only checked, and is 1 or 0, given once.',
     remedy: 'Send dryRun=1 to check rows without writing them, or leave dryRun out to create them.',
+    request: 'POST /Companies?dryRun=yes',
+    body: '[{"Name": "Blue Moon"}, {"Name": "Red Sun"}]',
+    answer: about('dryRun', 'dryRun is 1 or 0.'),
   },
   InvalidToken: {
     status: 400,
     title: 'The token is not one of the changes',
     explanation: 'after is the token of a change, next of a page, or now, given once.',
     remedy: 'Send the token to the letter as the server gave it, or after=now to begin with what changes from now on.',
+    request: 'GET /Changes?after=altered',
+    answer: about('after', 'after is the token of a change, next of a page, or now; this is none, or was altered.'),
   },
   InvalidWait: {
     status: 400,
     title: 'wait is not a number of seconds',
     explanation: 'wait is an integer, given once. Values outside 0 to 30 are set to the nearest boundary.',
     remedy: 'Send a number from 0 to 30, or leave wait out to be answered at once.',
+    request: 'GET /Changes?wait=long',
+    answer: about('wait', 'wait must be an integer; 0 to 30 make a difference.'),
   },
   InvalidJson: {
     status: 400,
@@ -129,6 +178,9 @@ export const badRequests = {
     explanation:
       'The body is empty, no JSON, not encoded in UTF-8, or another value than an object, or where rows are created, an array of them or lines of them.',
     remedy: 'Send JSON, encoded in UTF-8: one object, or to create several rows, an array of objects.',
+    request: 'PUT /Companies/1',
+    body: `[${COMPANY}]`,
+    answer: about('Body', 'The body must be a JSON object.'),
   },
   InvalidRows: {
     status: 400,
@@ -136,18 +188,27 @@ export const badRequests = {
     explanation:
       'A body of several rows has 1 to 1,000 of them, and counts as a request for each 100 rows or 200 KiB begun: no more of those than the limits of the key allow at a time. Nothing was written.',
     remedy: 'Send the rows by several requests, each of up to 1,000.',
+    request: 'POST /Companies',
+    body: '[]',
+    answer: about('Body', 'The body has no rows; it may have 1 to 1,000.'),
   },
   UnknownProperty: {
     status: 400,
     title: 'The entity has no such property',
     explanation: 'Property names are those of the entity, in upper or lower case.',
     remedy: 'Take the name that the message suggests; leave out what the entity does not have.',
+    request: 'POST /Companies',
+    body: '{"Nmae": "Blue Moon"}',
+    answer: fault('UnknownProperty', 'Nmae', 'Company has no property "Nmae". Did you mean Name?'),
   },
   DuplicateProperty: {
     status: 400,
     title: 'A property is given twice',
     explanation: 'Two names of one body differ only by case; it is not clear which one counts.',
     remedy: 'Send the property once.',
+    request: 'POST /Companies',
+    body: '{"Name": "Blue Moon", "name": "Red Sun"}',
+    answer: fault('DuplicateProperty', 'Name', 'Name is given twice, in names that differ by case.'),
   },
   InvalidValue: {
     status: 400,
@@ -155,11 +216,24 @@ export const badRequests = {
     explanation:
       'The value is not of the property’s type, or outside of what it allows. The message names the property and what it allows.',
     remedy: 'Correct the value as the message says.',
+    request: 'PATCH /Companies/1',
+    body: '{"Enabled": "yes"}',
+    answer: fault('InvalidValue', 'Enabled', 'Enabled must be true or false.'),
   },
   ValidationFailed: {
     status: 400,
     title: 'The body has several faults',
     explanation: 'Details lists all of them, each with a code, a target and a message.',
     remedy: 'Correct each property that Details names.',
+    request: 'POST /Absences',
+    body: '{"Start": "2026-02-30T09:00:00Z", "Reason": 5}',
+    answer: {
+      Target: 'Body',
+      Message: 'The body has 2 faults; Details lists them.',
+      Details: [
+        { Code: 'InvalidValue', Target: 'Start', Message: 'Start must be a date and time that exist.' },
+        { Code: 'InvalidValue', Target: 'Reason', Message: 'Reason must be a text of at most 100 characters, or null.' },
+      ],
+    },
   },
-} as const satisfies Record<string, ErrorTexts>
+} satisfies Record<string, ErrorEntry>

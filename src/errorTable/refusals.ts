@@ -1,4 +1,4 @@
-import type { ErrorTexts } from './texts.ts'
+import { about, api, COMPANY, type ErrorEntry, fault, KEY } from './entry.ts'
 
 /** Refusals: 401 to 429. Spec 7. */
 export const refusals = {
@@ -7,24 +7,35 @@ export const refusals = {
     title: 'The request carries no valid key',
     explanation: 'A key is missing, malformed, unknown or revoked; the answer is the same for all four.',
     remedy: 'Send the header Authorization: ApiKey <key>, with a key that the operator of the server has issued.',
+    request: 'GET /Companies',
+    rights: null,
+    answer: api('The request needs a valid key in the header Authorization: ApiKey <key>.'),
   },
   Forbidden: {
     status: 403,
     title: 'The key has no right to this',
     explanation: 'A key has rights to read or to write, for each entity or for all. To write does not include to read.',
     remedy: 'Ask the operator who issued the key for the right that the message names.',
+    request: 'POST /Companies',
+    body: COMPANY,
+    rights: '*:read',
+    answer: api('The key does not have the right Companies:write.'),
   },
   NotFound: {
     status: 404,
     title: 'There is nothing at this address',
     explanation: 'The path is unknown, or no row has this id.',
     remedy: 'Look at the path’s spelling; a row may have been deleted.',
+    request: 'GET /Companies/999',
+    answer: api('There is no Company with id 999.'),
   },
   MethodNotAllowed: {
     status: 405,
     title: 'The path does not have this method',
     explanation: 'Collections have GET and POST, single rows GET, PUT, PATCH and DELETE, pages GET.',
     remedy: 'Use a method that the header Allow lists.',
+    request: 'DELETE /Companies',
+    answer: api('DELETE is not among the methods here: GET, HEAD, POST, OPTIONS.'),
   },
   ReadOnly: {
     status: 405,
@@ -32,42 +43,71 @@ export const refusals = {
     explanation:
       'It is a standby that follows another database, or its operator has made it read-only. Nothing was written. Reads are answered.',
     remedy: 'Send writes to the server of the primary database; the operator knows its address.',
+    request: 'POST /Companies',
+    body: COMPANY,
+    when: 'the database of the server is a standby, or read-only',
+    answer: api('The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'),
   },
   RequestTimeout: {
     status: 408,
     title: 'The body took too long to arrive',
     explanation: 'A body must arrive within 10 seconds.',
     remedy: 'Send the request again, on a connection that is fast enough.',
+    request: 'POST /Companies',
+    body: COMPANY,
+    when: 'the body has not arrived after 10 seconds',
+    answer: about('Body', 'The body took longer than 10 seconds.'),
   },
   Conflict: {
     status: 409,
     title: 'The write does not agree with what is stored',
     explanation: 'A rule of the table refused it, such as a value that must be unique. Nothing was written.',
     remedy: 'Read what is stored, and send a value that agrees with it.',
+    request: 'POST /Companies',
+    body: '{"Name": "Zenith Water"}',
+    when: 'the operator has made names of companies unique',
+    answer: api('The write does not agree with what is stored; nothing was written.'),
   },
   AlreadyExists: {
     status: 409,
     title: 'Another row has this value already',
     explanation: 'The property is unique: no two rows have the same value. Nothing was written.',
     remedy: 'Look for the row with a filter on the property, and change that; or send another value.',
+    request: 'POST /Companies',
+    body: '{"Name": "Zenith Water"}',
+    when: 'names of companies are declared unique',
+    answer: fault('AlreadyExists', 'Name', 'Name is not free: another Company has this value.'),
   },
   ReferenceNotFound: {
     status: 409,
     title: 'A reference names no row',
     explanation: 'The property holds the id of another entity, and there is no row with that id. Nothing was written.',
     remedy: 'Create the row that it refers to first, or send the id of one that is there, or null.',
+    request: 'POST /Absences',
+    body: '{"EmployeeId": 999, "Status": "Requested"}',
+    answer: fault('ReferenceNotFound', 'EmployeeId', 'EmployeeId names no Employee: there is none with id 999.'),
   },
   StillReferenced: {
     status: 409,
     title: 'Other rows refer to this one',
     explanation: 'Rows of the same or another entity hold this row’s id. Nothing was deleted.',
     remedy: 'Delete or change the rows that refer to it first.',
+    request: 'DELETE /Companies/1',
+    answer: api('Company 1 was not deleted: other rows refer to it.'),
   },
   InProgress: {
     status: 409,
     title: 'The first request with this Idempotency-Key is under way',
     explanation: 'Another request with the same key has not ended. Nothing was done for this one.',
     remedy: 'Retry after the seconds in the header Retry-After: the answer is then that of the first request.',
+    request: 'POST /Companies',
+    headers: KEY,
+    body: COMPANY,
+    when: 'another request with this key is not answered yet',
+    answer: about(
+      'Idempotency-Key',
+      'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.',
+    ),
   },
   TokenExpired: {
     status: 410,
@@ -75,6 +115,11 @@ export const refusals = {
     explanation:
       'The token is older than the changes that are kept, or of another run of them: the database was restored, or was served without keeping changes. Not all that has changed since is known.',
     remedy: 'Ask for a new token with after=now, then read the lists whole, and follow the changes from that token on.',
+    request: 'GET /Changes?after=MDAwMDAwMDAwMDAwLjQ3MTEuMQ',
+    answer: about(
+      'after',
+      'The token is of another run of the changes: the database was restored, or was served without keeping them. Ask for a new one with after=now, and then read the lists whole.',
+    ),
   },
   PreconditionFailed: {
     status: 412,
@@ -82,18 +127,29 @@ export const refusals = {
     explanation:
       'The row was changed since it was read: its version is not one that If-Match names, or is one that If-None-Match rules out. Nothing was written.',
     remedy: 'Read the row again, repeat the change on what it is now, and send it with the new ETag in If-Match.',
+    request: 'PUT /Companies/1',
+    headers: { 'If-Match': '"1kzp-2097"' },
+    body: COMPANY,
+    answer: about('If-Match', 'Company 1 now has the version "1kzp-4711", which If-Match does not name; nothing was written.'),
   },
   PayloadTooLarge: {
     status: 413,
     title: 'The body is too large',
     explanation: 'A body may have up to 1 MiB; one of several rows that are created, up to 2 MiB, and each row up to 1 MiB.',
     remedy: 'Send less, or rows by several requests; no entity needs as much.',
+    request: 'PUT /Companies/1',
+    headers: { 'Content-Type': 'application/json', 'Content-Length': '1048577' },
+    when: 'the body has more than 1 MiB',
+    answer: about('Body', 'The body may have up to 1 MiB.'),
   },
   UriTooLong: {
     status: 414,
     title: 'The request target is too long',
     explanation: 'Path and query string together, percent-encoded, may have up to 3 KiB: the links of a page repeat them.',
     remedy: 'Send fewer or shorter filters and sort definitions.',
+    request: 'GET /Companies?sort=Name,Name,Name',
+    when: 'it goes on like that for more than 3 KiB',
+    answer: api('Path and query string together, percent-encoded, may have up to 3 KiB.'),
   },
   UnsupportedMediaType: {
     status: 415,
@@ -101,12 +157,24 @@ export const refusals = {
     explanation:
       'A body is declared as application/json, or where rows are created, as application/x-ndjson, with charset=utf-8 or without, and is not compressed.',
     remedy: 'Send the header Content-Type: application/json, and no Content-Encoding.',
+    request: 'PATCH /Companies/1',
+    headers: { 'Content-Type': 'text/plain' },
+    body: COMPANY,
+    answer: about('Body', 'The body must be declared as application/json, not as text/plain.'),
   },
   IdempotencyMismatch: {
     status: 422,
     title: 'The Idempotency-Key was used for another request',
     explanation: 'A write with this key was done within the last 24 hours, and its method, path or body was another one.',
     remedy: 'Send a new key with each new write; the same one only with the same method, path and body.',
+    request: 'POST /Companies',
+    headers: KEY,
+    body: COMPANY,
+    when: 'a write with this key was done before, whose method, path or body was another one',
+    answer: about(
+      'Idempotency-Key',
+      'Idempotency-Key was used for another request: its method, its path or its body was another one.',
+    ),
   },
   RateLimitExceeded: {
     status: 429,
@@ -114,5 +182,8 @@ export const refusals = {
     explanation:
       'The message names the limit that was reached. Nothing was charged. Requests without a valid key are counted by address.',
     remedy: 'Wait for the seconds in the headers RetryAfter and Retry-After; then the request is admitted.',
+    request: 'GET /Companies',
+    when: 'the key has a limit of one request a minute, which was sent just before',
+    answer: api('The limit of 1 per 1m is reached; retry after 60 s.'),
   },
-} as const satisfies Record<string, ErrorTexts>
+} satisfies Record<string, ErrorEntry>

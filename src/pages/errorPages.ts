@@ -1,23 +1,19 @@
 import { STATUS_CODES } from 'node:http'
-import { errorExamples, exampleBody } from '../describe/errorExamples.ts'
+import { exampleBody } from '../describe/errorAnswers.ts'
 import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
+import type { ErrorEntry } from '../errorTable/entry.ts'
 import { prefersHtml } from '../model/preferences.ts'
 import { JSON_TYPE, NO_STORE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { html, layOut, type Markup, PAGE_CACHE, rootOf } from './layout.ts'
 
-/** All that a page says of an error, but for its example. */
-interface ErrorKind {
+interface ErrorKind extends ErrorEntry {
   readonly code: ErrorCode
-  readonly status: number
-  readonly title: string
-  readonly explanation: string
-  readonly remedy: string
 }
 
-const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, texts]) => ({
+const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, entry]) => ({
   code: code as ErrorCode,
-  ...texts,
+  ...entry,
 }))
 const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
 
@@ -60,20 +56,19 @@ ${example(kind, baseUrl)}`
 }
 
 /** A request and its answer, as HTTP has them. */
-function example({ code, status }: ErrorKind, baseUrl: string): Markup {
-  const { method, target, body, when } = errorExamples[code]
-  const head = Object.entries(requestHeaders(code)).map(([name, value]) => `${name}: ${value}`)
-  const request = [`${method} ${target} HTTP/1.1`, ...head, ...(body === undefined ? [] : ['', body])]
+function example(kind: ErrorKind, baseUrl: string): Markup {
+  const { code, status, body, when, answer } = kind
+  const head = Object.entries(requestHeaders(kind)).map(([name, value]) => `${name}: ${value}`)
+  const request = [`${kind.request} HTTP/1.1`, ...head, ...(body === undefined ? [] : ['', body])]
   return html`<p>${when === undefined ? 'This request' : `When ${when}, this request`}</p>
 <pre>${request.join('\n')}</pre>
 <p>is answered</p>
 <pre>HTTP/1.1 ${statusText(status)}
 
-${JSON.stringify(exampleBody(code, baseUrl), null, 2)}</pre>`
+${JSON.stringify(exampleBody(code, answer, baseUrl), null, 2)}</pre>`
 }
 
-function requestHeaders(code: ErrorCode): Record<string, string> {
-  const { headers, body, rights } = errorExamples[code]
+function requestHeaders({ headers, body, rights }: ErrorKind): Record<string, string> {
   return {
     ...(rights === null ? {} : { Authorization: 'ApiKey <key>' }),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
@@ -111,17 +106,18 @@ const JSON_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, V
 
 /** JSON of the page of all codes. */
 export function errorsJson(baseUrl: string): StoredBody {
-  return new StoredBody(JSON.stringify({ errors: kinds.map((kind) => withReference(kind, baseUrl)) }), JSON_HEADERS)
+  return new StoredBody(JSON.stringify({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) }), JSON_HEADERS)
 }
 
 /** JSON of a code's page. */
 export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
-  const { method, target, body = null, when = null } = errorExamples[kind.code]
-  const request = { method, target, headers: requestHeaders(kind.code), body }
-  const example = { when, request, answer: exampleBody(kind.code, baseUrl) }
-  return new StoredBody(JSON.stringify({ ...withReference(kind, baseUrl), example }), JSON_HEADERS)
+  const { code, body = null, when = null, answer } = kind
+  const [method, target] = kind.request.split(' ')
+  const request = { method, target, headers: requestHeaders(kind), body }
+  const example = { when, request, answer: exampleBody(code, answer, baseUrl) }
+  return new StoredBody(JSON.stringify({ ...textsOf(kind, baseUrl), example }), JSON_HEADERS)
 }
 
-function withReference(kind: ErrorKind, baseUrl: string) {
-  return { ...kind, reference: `${baseUrl}/errors/${kind.code}` }
+function textsOf({ code, status, title, explanation, remedy }: ErrorKind, baseUrl: string) {
+  return { code, status, title, explanation, remedy, reference: `${baseUrl}/errors/${code}` }
 }

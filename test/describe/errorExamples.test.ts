@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ErrorExample } from '../../src/describe/errorExample.ts'
-import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
+import { exampleBody } from '../../src/describe/errorAnswers.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import type { ErrorExample } from '../../src/errorTable/entry.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
@@ -33,7 +33,7 @@ type Circumstances = (send: (request: Partial<ErrorExample>) => Promise<string>)
 /** The answer of another server on the same database to the example, as if it were of this one. */
 async function answerOfOther(code: ErrorCode, options: Parameters<typeof startServer>[0]): Promise<string> {
   const other = await startServer({ databaseUrl: server.databaseUrl, log: silent, ...options })
-  const answer = await exchange(other.url, bytesOf(errorExamples[code]), 30_000)
+  const answer = await exchange(other.url, bytesOf(errorTable[code]), 30_000)
   await other.stop()
   return answer.replaceAll(`:${new URL(other.url).port}/`, `:${new URL(server.url).port}/`)
 }
@@ -78,7 +78,7 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     return send({})
   },
   PayloadTooLarge: (send) => send({}),
-  UriTooLong: (send) => send({ target: `${errorExamples.UriTooLong.target}${',Name'.repeat(700)}` }),
+  UriTooLong: (send) => send({ request: `${errorTable.UriTooLong.request}${',Name'.repeat(700)}` }),
   async RateLimitExceeded(send) {
     const headers = { Authorization: keys.limited.headers.authorization }
     expect(await send({ headers })).toStartWith('HTTP/1.1 200')
@@ -118,28 +118,28 @@ const folder = declaredCompanies()
 afterAll(() => folder.remove())
 
 /** As it stands: fetch would mend the host, the length and the target. */
-function bytesOf({ method, target, headers, body = '', rights }: ErrorExample): string {
+function bytesOf({ request, headers, body = '', rights }: ErrorExample): string {
   const all: Record<string, string> = { Host: new URL(server.url).host, Connection: 'close' }
   if (rights !== null) all.Authorization = rights === undefined ? `ApiKey ${KEY}` : keys[rights as '*:read'].headers.authorization
   if (body !== '') Object.assign(all, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
   const lines = Object.entries({ ...all, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+  return `${request} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
 describe('the example of', () => {
   test.each(Object.keys(errorTable) as ErrorCode[])('%s is what the server answers', async (code) => {
-    const example = errorExamples[code]
+    const example = errorTable[code]
     const send = (changes: Partial<ErrorExample>) => exchange(server.url, bytesOf({ ...example, ...changes }), 30_000)
     const arrange = circumstances[code]
     const answer = arrange ? await arrange(send) : await send({})
     expect(answer).toStartWith(`HTTP/1.1 ${errorTable[code].status} `)
     const body = answer.slice(answer.indexOf('\r\n\r\n') + 4)
     const masked = body.replace(/retry after \d+ s/, 'retry after 60 s').replace(/"\w{4}-\d+\\"/, '"1kzp-4711\\"')
-    expect(JSON.parse(masked)).toEqual(exampleBody(code, server.url))
+    expect(JSON.parse(masked)).toEqual(exampleBody(code, example.answer, server.url))
   })
 })
 
 test('what must be so for an answer is said where it is more than the request', () => {
-  const said = Object.entries(errorExamples).flatMap(([code, { when }]) => (when === undefined ? [] : [code]))
+  const said = Object.entries(errorTable).flatMap(([code, { when }]) => (when === undefined ? [] : [code]))
   expect(said.sort()).toEqual(Object.keys(circumstances).sort())
 })

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { errorExamples } from '../../src/describe/errorExamples.ts'
 import { errorTable } from '../../src/errors.ts'
 import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from '../../src/pages/errorPages.ts'
 import type { StoredBody } from '../../src/respond/storedBody.ts'
@@ -10,15 +9,14 @@ const kindOf = (code: string) => findError(code) as NonNullable<ReturnType<typeo
 
 describe('D38: every code has a page', () => {
   test.each(Object.entries(errorTable))('%s', (code, texts) => {
-    const { status, title, explanation, remedy } = texts
+    const { status, title, explanation, remedy, request } = texts
     const page = textOf(errorPage(kindOf(code), BASE, '../'))
     const parts = [`${title}.`, `HTTP status ${status} `, explanation, remedy, `HTTP/1.1 ${status} `, `"Code": "${code}"`]
     for (const text of [`<h1>${code}</h1>`, ...parts.map(Bun.escapeHTML)]) expect(page).toContain(text)
-    const { target } = errorExamples[code as keyof typeof errorTable]
-    expect(page).toContain(Bun.escapeHTML(`${target} HTTP/1.1`))
+    expect(page).toContain(Bun.escapeHTML(`${request} HTTP/1.1`))
     // For programs:
     expect(JSON.parse(textOf(errorJson(kindOf(code), BASE)))).toMatchObject({
-      ...{ code, ...texts, reference: `${BASE}/errors/${code}` },
+      ...{ code, status, title, explanation, remedy, reference: `${BASE}/errors/${code}` },
       example: { request: { method: expect.any(String) }, answer: { Error: { Code: code } } },
     })
   })

@@ -1,0 +1,44 @@
+/** An error that a client can get: its status; what it means, why it is so, and what to do, for its page; an example. */
+export interface ErrorEntry extends ErrorExample {
+  readonly status: number
+  readonly title: string
+  readonly explanation: string
+  readonly remedy: string
+}
+
+/**
+ * A request that is refused, and what the server answers; on the sample, with a key of all rights, unless it says otherwise.
+ * Tests send each of them to a real server.
+ */
+export interface ErrorExample {
+  /** Its method and its target, percent-encoded, with a space between. */
+  readonly request: string
+  /** Beside Authorization, and Content-Type: application/json where there is a body. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** The rights of its key; null: it sends none. */
+  readonly rights?: string | null
+  /** Continues "when": what must be so for this answer. */
+  readonly when?: string
+  readonly answer: ErrorAnswer
+}
+
+/** The parts of an error's body that differ from error to error of one code. */
+interface ErrorAnswer {
+  readonly Target: string
+  readonly Message: string
+  readonly Details: readonly { readonly Code: string; readonly Target: string; readonly Message: string }[] | null
+}
+
+/** An error about the request as a whole. */
+export const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
+/** An error about one property, parameter or header. */
+export const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
+/** The single fault of a body, which is repeated in the details. */
+export const fault = (Code: string, Target: string, Message: string): ErrorAnswer => ({
+  ...{ Target, Message, Details: [{ Code, Target, Message }] },
+})
+
+/** A body that is right. */
+export const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
+export const KEY = { 'Idempotency-Key': '"8e03978e-40d5-43dd-bc93-6894a57f9324"' }
