@@ -1,54 +1,47 @@
 import type { Entity } from '../model/entity.ts'
 import { CHANGES_PAGE_DEFAULT, CHANGES_PAGE_MAX, WAIT_SECONDS_MAX } from '../parse/changes.ts'
 import { refTo, type Schema } from './headers.ts'
+import { boundedInQuery, inQuery, listInQuery } from './parameters.ts'
 
 const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }
 
 /** The parameters of the changes; of one row those that `historyParameters` names. */
 export const changesParameters: Readonly<Record<string, Schema>> = {
-  ChangesAfter: {
-    name: 'after',
-    in: 'query',
-    description:
-      'The token of a change, or `next` of a page: what has changed since. `now`: nothing but a token, behind all that has changed. Left out: from the first change that is kept.',
-    schema: token,
-    example: 'now',
-  },
-  ChangesPageSize: {
-    name: 'PageSize',
-    in: 'query',
-    description: `Changes of a page: 1 to ${CHANGES_PAGE_MAX}; other integers are set to the nearer of the two. Refused with NDJSON.`,
-    schema: { type: 'integer', default: CHANGES_PAGE_DEFAULT },
-    example: CHANGES_PAGE_DEFAULT,
-  },
-  Wait: {
-    name: 'wait',
-    in: 'query',
-    description: `Seconds to wait for a change where there is none: 0 to ${WAIT_SECONDS_MAX}; other integers are set to the nearer of the two. Too many who wait are answered at once. Refused with NDJSON.`,
-    schema: { type: 'integer', default: 0 },
-    example: 0,
-  },
-  ChangesRows: {
-    name: 'rows',
-    in: 'query',
-    description: '`current`: each change comes with `row`, its row as it is now; null: it is gone.',
-    schema: { type: 'string', enum: ['current'] },
-  },
+  ChangesAfter: inQuery(
+    'after',
+    'The token of a change, or `next` of a page: what has changed since. `now`: nothing but a token, behind all that has changed. Left out: from the first change that is kept.',
+    token,
+    'now',
+  ),
+  ChangesPageSize: boundedInQuery(
+    'PageSize',
+    'Changes of a page',
+    [1, CHANGES_PAGE_MAX],
+    CHANGES_PAGE_DEFAULT,
+    ' Refused with NDJSON.',
+  ),
+  Wait: boundedInQuery(
+    'wait',
+    'Seconds to wait for a change where there is none',
+    [0, WAIT_SECONDS_MAX],
+    0,
+    ' Too many who wait are answered at once. Refused with NDJSON.',
+  ),
+  ChangesRows: inQuery('rows', '`current`: each change comes with `row`, its row as it is now; null: it is gone.', {
+    type: 'string',
+    enum: ['current'],
+  }),
 }
 
 /** Parameters of `GET /Changes`. */
 export function listChangesParameters(entities: readonly Entity[]): Schema[] {
   const plurals = entities.map(({ plural }) => plural)
-  const entity: Schema = {
-    name: 'entity',
-    in: 'query',
-    description: 'Only changes of these, in any case. Left out: of all that the key may read.',
-    style: 'form',
-    explode: false,
-    schema: { type: 'array', minItems: 1, items: { type: 'string', enum: plurals } },
-    example: plurals.slice(0, 1),
-  }
-  return [entity, ...['ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows'].map((name) => refTo('parameters', name))]
+  const schema = { minItems: 1, items: { type: 'string', enum: plurals } }
+  const entity = listInQuery('entity', 'Only changes of these, in any case. Left out: of all that the key may read.', schema)
+  return [
+    { ...entity, example: plurals.slice(0, 1) },
+    ...['ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows'].map((name) => refTo('parameters', name)),
+  ]
 }
 
 /** Parameters of the changes of one row. */

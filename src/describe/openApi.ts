@@ -7,30 +7,10 @@ import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.t
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas, refTo, type Schema } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
-import {
-  fieldNameOf,
-  fieldSchema,
-  fieldsParameter,
-  listParameters,
-  sharedParameters,
-  sortNameOf,
-  sortSchema,
-} from './parameters.ts'
-import {
-  bodyNameOf,
-  choiceNameOf,
-  choiceSchema,
-  completeNameOf,
-  completeSchema,
-  rowSchema,
-  sharedRowSchemas,
-  writeNameOf,
-  writeSchema,
-  writtenNameOf,
-  writtenSchema,
-} from './rows.ts'
+import { fieldSchema, fieldsParameter, listParameters, sharedParameters, sortSchema } from './parameters.ts'
+import { choiceSchema, completeSchema, rowSchema, sharedRowSchemas, writeSchema, writtenSchema } from './rows.ts'
 import { successesOf } from './successes.ts'
-import { groupNameOf, groupSchema, summaryParameters } from './summary.ts'
+import { groupSchema, summaryParameters } from './summary.ts'
 
 /** Facts about this server that the document contains. */
 export interface ServerFacts {
@@ -170,18 +150,8 @@ function parametersOf(
 function bodyOf(entity: Entity, method: Operation['method']): Schema {
   const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
   const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`
-  return {
-    required: true,
-    description,
-    content: {
-      'application/json': { schema: refTo('schemas', bodyNameOf(entity, method !== 'PATCH')) },
-    },
-  }
-}
-
-function completed(entity: Entity): [string, Schema][] {
-  const schema = completeSchema(entity)
-  return schema === null ? [] : [[completeNameOf(entity), schema]]
+  const name = `${entity.name}${method !== 'PATCH' && entity.required.length > 0 ? 'Complete' : 'Write'}`
+  return { required: true, description, content: { 'application/json': { schema: refTo('schemas', name) } } }
 }
 
 /** @throws Error when an entity is called like one of ours */
@@ -190,20 +160,15 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
   const all = [
     ...entities.flatMap((entity): [string, Schema][] => [
       [entity.name, rowSchema(entity)],
-      [choiceNameOf(entity), choiceSchema(entity)],
-      [writtenNameOf(entity), writtenSchema(entity)],
-      [writeNameOf(entity), writeSchema(entity)],
-      ...completed(entity),
-      [sortNameOf(entity), sortSchema(entity)],
-      [fieldNameOf(entity), fieldSchema(entity)],
-      [groupNameOf(entity), groupSchema(entity)],
+      [`${entity.name}Choice`, choiceSchema(entity)],
+      [`${entity.name}Written`, writtenSchema(entity)],
+      [`${entity.name}Write`, writeSchema(entity)],
+      ...(entity.required.length > 0 ? [[`${entity.name}Complete`, completeSchema(entity)] as [string, Schema]] : []),
+      [`${entity.name}Sort`, sortSchema(entity)],
+      [`${entity.name}Field`, fieldSchema(entity)],
+      [`${entity.name}Group`, groupSchema(entity)],
     ]),
-    ...Object.entries({
-      ...changesSchemas(entities),
-      ...sharedRowSchemas,
-      ...conditionSchemas(kinds),
-      ...errorSchemas,
-    }),
+    ...Object.entries({ ...changesSchemas(entities), ...sharedRowSchemas, ...conditionSchemas(kinds), ...errorSchemas }),
   ]
   const schemas = Object.fromEntries(all)
   const twice = all.find(([name, schema]) => schemas[name] !== schema)

@@ -12,6 +12,21 @@ const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#
 /** `*`, or tags. RFC 9110, 13.1.1 */
 const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
 
+const parameter = (place: 'query' | 'header', name: string, description: string, schema: Schema, example?: unknown): Schema => ({
+  ...{ name, in: place, description, schema, ...(example === undefined ? {} : { example }) },
+})
+/** Parameter of a query string. */
+export const inQuery = parameter.bind(null, 'query')
+const inHeader = parameter.bind(null, 'header')
+
+/** Integer of a query string that is set to the nearer bound where it is outside. `more`: goes on with its description. */
+export function boundedInQuery(name: string, what: string, [min, max]: [number, number], normal: number, more = ''): Schema {
+  const description = `${what}: ${min} to ${max}; other integers are set to the nearer of the two.${more}`
+  return inQuery(name, description, { type: 'integer', default: normal }, normal)
+}
+
+const SWITCH = { type: 'string', enum: ['0', '1'], default: '0' }
+
 /** The parameters that operations share. */
 export const sharedParameters: Readonly<Record<string, Schema>> = {
   Id: {
@@ -22,124 +37,91 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     example: 1,
   },
-  PageSize: {
-    name: 'PageSize',
-    in: 'query',
-    description: `Rows of a page: ${PAGE_SIZE_MIN} to ${PAGE_SIZE_MAX}; other integers are set to the nearer of the two.`,
-    schema: { type: 'integer', default: PAGE_SIZE_DEFAULT },
-    example: PAGE_SIZE_DEFAULT,
-  },
-  Page: {
-    name: 'page',
-    in: 'query',
-    description: 'The number of the page. One past the last is empty.',
-    schema: { type: 'integer', minimum: 1, default: 1 },
-    example: 1,
-  },
-  Cursor: {
-    name: 'cursor',
-    in: 'query',
-    description:
-      'Only as a `next` or `previous` link has it: the server then seeks the page, however deep it lies. Any other text is 400 `InvalidCursor`.',
-    schema: { type: 'string', minLength: 1 },
-  },
-  Bom: {
-    name: 'bom',
-    in: 'query',
-    description:
-      'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
-    schema: { type: 'string', enum: ['0', '1'], default: '0' },
-  },
-  Excel: {
-    name: 'excel',
-    in: 'query',
-    description:
-      'Whether an apostrophe stands in texts of a CSV wherever a spreadsheet might begin a formula (`= + - @` at the beginning, behind `;`, tab, `|` or a line break), and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
-    schema: { type: 'string', enum: ['0', '1'], default: '0' },
-  },
-  Locale: {
-    name: 'locale',
-    in: 'query',
-    description:
-      'The language of the spreadsheet that reads a CSV, such as `de`: where it has decimal commas, decimals have them, and semicolons separate the cells. Belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
-    schema: { type: 'string', pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' },
-    example: 'de',
-  },
-  RequestId: {
-    name: 'X-Request-Id',
-    in: 'header',
-    description:
-      'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
-    schema: { type: 'string' },
-    example: '4bf92f35-77b3',
-  },
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description:
-      'A text of yours for this write, such as a UUID, with double quotes or without: however often it is sent within 24 hours, it is done once, and answered the same.',
-    schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
-    example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
-  },
-  IfMatch: {
-    name: 'If-Match',
-    in: 'header',
-    description:
-      'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
-    schema: { type: 'string', pattern: TAGS_PATTERN },
-  },
-  PageIfNoneMatch: {
-    name: 'If-None-Match',
-    in: 'header',
-    description: 'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
-    schema: { type: 'string' },
-  },
-  IfNoneMatch: {
-    name: 'If-None-Match',
-    in: 'header',
-    description: 'The ETag of an earlier answer: 304 without a body where it has not changed.',
-    schema: { type: 'string', pattern: TAGS_PATTERN },
-  },
+  PageSize: boundedInQuery('PageSize', 'Rows of a page', [PAGE_SIZE_MIN, PAGE_SIZE_MAX], PAGE_SIZE_DEFAULT),
+  Page: inQuery('page', 'The number of the page. One past the last is empty.', { type: 'integer', minimum: 1, default: 1 }, 1),
+  Cursor: inQuery(
+    'cursor',
+    'Only as a `next` or `previous` link has it: the server then seeks the page, however deep it lies. Any other text is 400 `InvalidCursor`.',
+    { type: 'string', minLength: 1 },
+  ),
+  Bom: inQuery(
+    'bom',
+    'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    SWITCH,
+  ),
+  Excel: inQuery(
+    'excel',
+    'Whether an apostrophe stands in texts of a CSV wherever a spreadsheet might begin a formula (`= + - @` at the beginning, behind `;`, tab, `|` or a line break), and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    SWITCH,
+  ),
+  Locale: inQuery(
+    'locale',
+    'The language of the spreadsheet that reads a CSV, such as `de`: where it has decimal commas, decimals have them, and semicolons separate the cells. Belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    { type: 'string', pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' },
+    'de',
+  ),
+  RequestId: inHeader(
+    'X-Request-Id',
+    'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
+    { type: 'string' },
+    '4bf92f35-77b3',
+  ),
+  IdempotencyKey: inHeader(
+    'Idempotency-Key',
+    'A text of yours for this write, such as a UUID, with double quotes or without: however often it is sent within 24 hours, it is done once, and answered the same.',
+    { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+    '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
+  ),
+  IfMatch: inHeader(
+    'If-Match',
+    'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
+    { type: 'string', pattern: TAGS_PATTERN },
+  ),
+  PageIfNoneMatch: inHeader(
+    'If-None-Match',
+    'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
+    { type: 'string' },
+  ),
+  IfNoneMatch: inHeader('If-None-Match', 'The ETag of an earlier answer: 304 without a body where it has not changed.', {
+    type: 'string',
+    pattern: TAGS_PATTERN,
+  }),
 }
 
 /** The parameters of an entity's list, in the order of their use: filters, sort, paging. Spec 4.2. */
 export function listParameters(entity: Entity): Schema[] {
+  const { properties } = entity
   return [
-    ...entity.properties.map((property) => filterParameter(entity, property)),
+    ...properties.map((property) => filterParameter(entity, property)),
     {
-      name: 'sort',
-      in: 'query',
-      description:
+      ...listInQuery(
+        'sort',
         'The order: properties separated by commas, `+` or nothing in front for ascending, `-` for descending. Ties are broken by id.',
-      style: 'form',
-      explode: false,
-      schema: { type: 'array', items: refTo('schemas', sortNameOf(entity)) },
-      example: sortExample(entity),
+        { items: refTo('schemas', `${entity.name}Sort`) },
+      ),
+      // The last property descending, then the first.
+      example: [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`],
     },
     fieldsParameter(entity),
     ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
     // Behind all others, so that clients that take parameters by their place keep working.
-    ...entity.properties.flatMap((property) => bracketParameters(entity, property)),
+    ...properties.flatMap((property) => bracketParameters(entity, property)),
   ]
 }
 
 /** Parameter that chooses the properties of each row. D56 */
 export function fieldsParameter(entity: Entity): Schema {
-  return {
-    name: 'fields',
-    in: 'query',
-    description:
-      'The properties to answer, separated by commas or each in a parameter of its own, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
-    style: 'form',
-    explode: false,
-    schema: { type: 'array', minItems: 1, items: refTo('schemas', fieldNameOf(entity)) },
-    example: entity.properties.slice(0, 2).map(({ name }) => name),
-  }
+  const fields = listInQuery(
+    'fields',
+    'The properties to answer, separated by commas or each in a parameter of its own, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
+    { minItems: 1, items: refTo('schemas', `${entity.name}Field`) },
+  )
+  return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }
 }
 
-/** `AbsenceField`: what the schema of an entity's properties by their names is called. */
-export function fieldNameOf({ name }: Entity): string {
-  return `${name}Field`
+/** Parameter whose values are separated by commas. `schema`: of the list, beside its type. */
+export function listInQuery(name: string, description: string, schema: Schema): Schema {
+  return { name, in: 'query', description, style: 'form', explode: false, schema: { type: 'array', ...schema } }
 }
 
 /** One name in `fields`: of a property, or of an object. */
@@ -149,14 +131,15 @@ export function fieldSchema({ members, properties }: Entity): Schema {
 
 /** The filters on a property by operators in front of the value. */
 export function filterParameter(entity: Entity, property: Property): Schema {
-  const prefixes = prefixesFor(property.kind).map(({ sign }) => `\`${sign}\``)
+  const { name, path, kind } = property
+  const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
   return {
-    name: property.name,
+    name,
     in: 'query',
-    description: `Filters ${entity.plural} by ${meaningOf(property)}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`,
+    description: `Filters ${entity.plural} by \`${path.join('.')}\`, ${kind.allowed}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`,
     style: 'form',
     explode: true,
-    schema: filterSchema(property.kind),
+    schema: filterSchema(kind),
     examples: filterExamples(property),
   }
 }
@@ -171,10 +154,6 @@ export function bracketParameters({ plural }: Entity, { name, path, kind }: Prop
     explode: true,
     schema: bracketSchema(kind, operator),
   }))
-}
-
-function meaningOf({ path, kind }: Property): string {
-  return `\`${path.join('.')}\`, ${kind.allowed}`
 }
 
 /** Values that work for any property of the kind. */
@@ -196,17 +175,7 @@ function filterExamples({ kind, examples }: Property): Record<string, Schema> {
   return { equal, from, any: { summary: 'Any value', value: ['!='] } }
 }
 
-/** `AbsenceSort`: what the schema of an entity's sort definitions is called. */
-export function sortNameOf({ name }: Entity): string {
-  return `${name}Sort`
-}
-
 /** One definition of `sort`. D27 */
 export function sortSchema({ properties }: Entity): Schema {
   return { type: 'string', enum: properties.flatMap(({ name }) => [name, `+${name}`, `-${name}`]) }
-}
-
-/** The last property descending, then the first. */
-function sortExample({ properties }: Entity): string[] {
-  return [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`]
 }

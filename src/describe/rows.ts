@@ -4,21 +4,6 @@ import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
 import { refTo, type Schema } from './headers.ts'
 
-/** `AbsenceWrite`: what the schema of an entity's bodies is called. */
-export function writeNameOf({ name }: Entity): string {
-  return `${name}Write`
-}
-
-/** `AbsenceComplete`: what the schema of bodies is called that have every required property. */
-export function completeNameOf({ name }: Entity): string {
-  return `${name}Complete`
-}
-
-/** Name of a body's schema: a complete one, or that of a PATCH. */
-export function bodyNameOf(entity: Entity, isComplete: boolean): string {
-  return isComplete && entity.required.length > 0 ? completeNameOf(entity) : writeNameOf(entity)
-}
-
 /** Schemas that those of all rows share. */
 export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
   DateTime: {
@@ -34,20 +19,10 @@ export function rowSchema(entity: Entity): Schema {
   return { ...objectOf(entity.members, plain(entity.schema), entity), examples: [exampleRow(entity)] }
 }
 
-/** `AbsenceChoice`: what the schema of a row with some of its properties is called. */
-export function choiceNameOf({ name }: Entity): string {
-  return `${name}Choice`
-}
-
 /** A row in an answer to a request with `fields`. D56 */
 export function choiceSchema(entity: Entity): Schema {
   const { examples: _, ...schema } = withoutRequired(rowSchema(entity))
   return { description: 'What `fields` has chosen of a row.', ...schema }
-}
-
-/** `AbsenceWritten`: what the schema of a row in the answer to a write is called. */
-export function writtenNameOf({ name }: Entity): string {
-  return `${name}Written`
 }
 
 /** A row in the answer to a write. One schema, since generated clients decide between several wrongly, or not at all. D34 */
@@ -127,9 +102,8 @@ export function writeSchema(entity: Entity): Schema {
   }
 }
 
-/** A body of a create or of a complete update, where some properties are required; null: the same as any. D65 */
-export function completeSchema(entity: Entity): Schema | null {
-  if (entity.required.length === 0) return null
+/** A body of a create or of a complete update, where some properties are required. D65 */
+export function completeSchema(entity: Entity): Schema {
   const required = entity.required.map(keyOf)
   return {
     ...writeSchema(entity),

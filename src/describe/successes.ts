@@ -2,14 +2,12 @@ import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/parameters.ts'
 import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
-import { choiceNameOf, writtenNameOf } from './rows.ts'
-import { groupNameOf } from './summary.ts'
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
 const row = (name: string) => refTo('schemas', name)
 /** With `fields` it has some of its properties. D56 */
-const read = (entity: Entity) => ({ anyOf: [row(entity.name), row(choiceNameOf(entity))] })
-const written = (entity: Entity) => json(row(writtenNameOf(entity)))
+const read = (entity: Entity) => ({ anyOf: [row(entity.name), row(`${entity.name}Choice`)] })
+const written = (entity: Entity) => json(row(`${entity.name}Written`))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Streams have none. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
@@ -51,7 +49,7 @@ export function successesOf(operation: Operation): Record<string, Schema> {
           description: 'A page of groups; or every group, without total, tag and links.',
           ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
           content: {
-            ...json({ type: 'array', items: row(groupNameOf(entity as Entity)), maxItems: SUMMARY_PAGES.max }).content,
+            ...json({ type: 'array', items: row(`${(entity as Entity).name}Group`), maxItems: SUMMARY_PAGES.max }).content,
             'text/csv': { schema: { type: 'string', description: 'Every group, below a line with the names. RFC 4180.' } },
           },
         },

@@ -3,42 +3,29 @@ import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
 import { refTo, type Schema } from './headers.ts'
-import { bracketParameters, filterParameter, sharedParameters } from './parameters.ts'
+import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
 import { choiceSchema, rowSchema } from './rows.ts'
-
-/** `AbsenceGroup`: what the schema of a summary's groups is called. */
-export function groupNameOf({ name }: Entity): string {
-  return `${name}Group`
-}
 
 /** The parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
 export function summaryParameters(entity: Entity): Schema[] {
   const { properties } = entity
   return [
     ...properties.map((property) => filterParameter(entity, property)),
-    listParameter('groupBy', 'The properties by which rows are grouped, dates by their period too. Without it: one group.', {
+    listInQuery('groupBy', 'The properties by which rows are grouped, dates by their period too. Without it: one group.', {
+      minItems: 1,
       items: { type: 'string', enum: properties.flatMap(keyNames) },
       maxItems: KEYS_MAX,
     }),
-    ...AGGREGATES.flatMap((aggregate) => aggregateParameter(entity, aggregate)),
-    listParameter(
+    ...AGGREGATES.map((aggregate) => aggregateParameter(entity, aggregate)),
+    listInQuery(
       'sort',
       'The order of groups: keys as in `groupBy`, `count`, or a sum that is asked for, as `sum(…)`; `-` in front for descending. Ties, and all without it, by the keys.',
-      { items: { type: 'string', pattern: '^[+-]?[A-Za-z]' } },
+      { minItems: 1, items: { type: 'string', pattern: '^[+-]?[A-Za-z]' } },
     ),
-    {
-      ...sharedParameters.PageSize,
-      description: `Groups of a page: ${SUMMARY_PAGES.min} to ${SUMMARY_PAGES.max}; other integers are set to the nearer of the two.`,
-      schema: { type: 'integer', default: SUMMARY_PAGES.normal },
-      example: SUMMARY_PAGES.normal,
-    },
+    boundedInQuery('PageSize', 'Groups of a page', [SUMMARY_PAGES.min, SUMMARY_PAGES.max], SUMMARY_PAGES.normal),
     ...['Page', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
     ...properties.flatMap((property) => bracketParameters(entity, property)),
   ]
-}
-
-function listParameter(name: string, description: string, schema: Schema): Schema {
-  return { name, in: 'query', description, style: 'form', explode: false, schema: { type: 'array', minItems: 1, ...schema } }
 }
 
 function keyNames(property: Property): string[] {
@@ -46,10 +33,13 @@ function keyNames(property: Property): string[] {
   return [property.name, ...periods]
 }
 
-function aggregateParameter({ properties }: Entity, aggregate: Aggregate): Schema[] {
+function aggregateParameter({ properties }: Entity, aggregate: Aggregate): Schema {
   const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
-  const items = { type: 'string', enum: names }
-  return [listParameter(aggregate, MEANINGS[aggregate], { items, maxItems: MEASURES_MAX })]
+  return listInQuery(aggregate, MEANINGS[aggregate], {
+    minItems: 1,
+    items: { type: 'string', enum: names },
+    maxItems: MEASURES_MAX,
+  })
 }
 
 const MEANINGS: Readonly<Record<Aggregate, string>> = {
