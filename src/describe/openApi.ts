@@ -59,9 +59,7 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts): Op
     components: {
       securitySchemes: {
         ApiKey: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'Authorization',
+          ...{ type: 'apiKey', in: 'header', name: 'Authorization' },
           description: 'The word `ApiKey`, a space, and the key: `ApiKey roster_…`',
         },
       },
@@ -85,17 +83,11 @@ function describeServer({ limits, anonymousLimits }: ServerFacts): string {
 
 function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entities: readonly Entity[]): Record<string, Schema> {
   const byPath = Map.groupBy(operations, ({ path }) => path)
-  return Object.fromEntries(
-    [...byPath].map(([path, ofPath]) => [
-      path,
-      {
-        parameters: pathParameters(path),
-        ...Object.fromEntries(
-          ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, entities)]),
-        ),
-      },
-    ]),
-  )
+  const paths = [...byPath].map(([path, ofPath]) => {
+    const own = ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, entities)])
+    return [path, { parameters: pathParameters(path), ...Object.fromEntries(own) }]
+  })
+  return Object.fromEntries(paths)
 }
 
 function pathParameters(path: string): Schema[] {
@@ -115,19 +107,14 @@ const CODE: Schema = {
 function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Schema {
   const { operationId, summary, description, success, entity, isOpen } = operation
   const responses = { ...successesOf(operation), ...errors.of(operation) }
+  const tag = entity?.plural ?? (success === 'changes' ? CHANGES_TAG : PAGES_TAG)
   return {
-    ...{ operationId, summary, description, tags: [entity?.plural ?? tagOf(success)] },
+    ...{ operationId, summary, description, tags: [tag] },
     ...(isOpen ? { security: [] } : {}),
     ...parametersOf(operation, '304' in responses, entities),
-    ...(entity !== null && (success === 'created' || success === 'updated')
-      ? { requestBody: bodyOf(entity, operation.method) }
-      : {}),
+    ...(entity && ['created', 'updated'].includes(success) ? { requestBody: bodyOf(entity, operation.method) } : {}),
     responses,
   }
-}
-
-function tagOf(success: Operation['success']): string {
-  return success === 'changes' ? CHANGES_TAG : PAGES_TAG
 }
 
 function parametersOf(
@@ -137,13 +124,15 @@ function parametersOf(
 ): { parameters?: Schema[] } {
   if (success === 'changes') return { parameters: listChangesParameters(entities) }
   if (success === 'history') return { parameters: historyParameters() }
-  const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
-  if (entity !== null && success === 'summary') parameters.push(...summaryParameters(entity))
-  if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
-  if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
-  if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
-  if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
-  return parameters.length === 0 ? {} : { parameters }
+  if (entity === null) return isConditional ? { parameters: [refTo('parameters', 'PageIfNoneMatch')] } : {}
+  const parameters: Schema[] = []
+  if (success === 'list') parameters.push(...listParameters(entity))
+  if (success === 'summary') parameters.push(...summaryParameters(entity))
+  if (success === 'row') parameters.push(fieldsParameter(entity))
+  if (isConditional) parameters.push(refTo('parameters', 'IfNoneMatch'))
+  if (method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
+  if (method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
+  return { parameters }
 }
 
 /** Request body. Several rows have no schema: of a row or an array, generated clients send neither right. D59 */

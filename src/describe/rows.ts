@@ -49,35 +49,30 @@ function objectOf(members: readonly (Property | Group)[], schema: Schema, entity
   return { ...rest, properties: Object.fromEntries(described) }
 }
 
+const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
+
 function propertyOf(property: Property, schema: Schema, entity: Entity): Schema {
   const { kind, writable, examples, reference } = property
-  const description = describeProperty(property, entity)
-  const through = referenceCopiedBy(property, entity)
+  const through = entity.properties.find((other) => other.reference?.copy?.column === property.column)
+  const description = describeProperty(property, entity, through)
   return {
     ...schema,
     ...(description === '' ? {} : { description }),
     // For programs, which cannot read the description.
     ...(reference ? { 'x-references': reference.entity } : {}),
     ...(through ? { 'x-copied-through': through.name } : {}),
-    ...(kind.name === 'instant' ? { format: 'date-time' } : {}),
-    ...(kind.name === 'date' ? { format: 'date' } : {}),
-    ...(kind.name === 'integer' ? { format: 'int64' } : {}),
+    ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
     ...(examples.length === 0 ? {} : { examples }),
     ...(writable ? {} : { readOnly: true }),
   }
 }
 
-function describeProperty(property: Property, entity: Entity): string {
+/** `through`: the reference that it is copied through; undefined: it is no copy. */
+function describeProperty(property: Property, entity: Entity, through: Property | undefined): string {
   if (property === entity.id) return 'Made by the server.'
   if (property.reference) return `The id of ${withArticle(property.reference.entity)}.`
   if (property.computedFrom.length > 0) return 'Made of other properties of the row.'
-  const reference = referenceCopiedBy(property, entity)
-  return reference ? `Copied from the row that \`${reference.path.join('.')}\` names.` : ''
-}
-
-/** The reference that a property is copied through; undefined: it is no copy. */
-function referenceCopiedBy({ column }: Property, { properties }: Entity): Property | undefined {
-  return properties.find(({ reference }) => reference?.copy?.column === column)
+  return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
 /** `{anyOf: [{type: 'string'}, {type: 'null'}]}` → `{type: ['string', 'null']}` */

@@ -22,39 +22,17 @@ const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 
+type HeadersOf = (own?: Record<string, string>) => { headers: Record<string, Schema> }
+
 /** The `responses` of an operation that succeeds. */
 export function successesOf(operation: Operation): Record<string, Schema> {
   const { success, entity, isUnlimited } = operation
-  const headers = (own: Record<string, string> = {}) => ({ headers: headersOf(own, { isUnlimited }) })
+  const headers: HeadersOf = (own = {}) => ({ headers: headersOf(own, { isUnlimited }) })
   switch (success) {
-    case 'list': {
-      const schema = { type: 'array', items: read(entity as Entity), maxItems: PAGE_SIZE_MAX }
-      return {
-        200: {
-          description: 'A page, and links to others; or every row, without total, tag and links.',
-          ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
-          content: {
-            ...json(schema).content,
-            'text/csv': {
-              schema: { type: 'string', description: 'Every row, below a line with the names. RFC 4180.' },
-            },
-          },
-        },
-        304: { description: 'The page that the client has: rows, total and links are the same.', ...headers(LISTED) },
-      }
-    }
+    case 'list':
+      return listed('row', read(entity as Entity), PAGE_SIZE_MAX, headers)
     case 'summary':
-      return {
-        200: {
-          description: 'A page of groups; or every group, without total, tag and links.',
-          ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
-          content: {
-            ...json({ type: 'array', items: row(`${(entity as Entity).name}Group`), maxItems: SUMMARY_PAGES.max }).content,
-            'text/csv': { schema: { type: 'string', description: 'Every group, below a line with the names. RFC 4180.' } },
-          },
-        },
-        304: { description: 'The page that the client has: groups, total and links are the same.', ...headers(LISTED) },
-      }
+      return listed('group', row(`${(entity as Entity).name}Group`), SUMMARY_PAGES.max, headers)
     case 'row':
       return {
         200: { description: 'The row.', ...headers(VERSION), ...json(read(entity as Entity)) },
@@ -70,11 +48,7 @@ export function successesOf(operation: Operation): Record<string, Schema> {
       }
     case 'updated':
       return {
-        200: {
-          description: 'The row as it is now.',
-          ...headers({ ...VERSION, ...WRITTEN }),
-          ...written(entity as Entity),
-        },
+        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...WRITTEN }), ...written(entity as Entity) },
       }
     case 'deleted':
       return { 204: { description: 'The row is deleted.', ...headers(WRITTEN) } }
@@ -89,21 +63,34 @@ export function successesOf(operation: Operation): Record<string, Schema> {
     case 'history':
       return { 200: { description: 'A page of the row’s changes.', ...headers(), ...json(row('History')) } }
     default:
-      return pageSuccesses(success, isUnlimited)
+      return pageSuccesses(success, headers)
+  }
+}
+
+/** Pages and streams of rows, or of groups. */
+function listed(one: 'row' | 'group', items: Schema, maxItems: number, headers: HeadersOf): Record<string, Schema> {
+  const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
+  const csv = { type: 'string', description: `Every ${one}, below a line with the names. RFC 4180.` }
+  return {
+    200: {
+      description: `${pages}; or every ${one}, without total, tag and links.`,
+      ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
+      content: { ...json({ type: 'array', items, maxItems }).content, 'text/csv': { schema: csv } },
+    },
+    304: { description: `The page that the client has: ${one}s, total and links are the same.`, ...headers(LISTED) },
   }
 }
 
 const STORED = { ETag: 'ETag', Vary: 'Vary' }
 const HTML = { 'Content-Security-Policy': 'Content-Security-Policy' }
 
-function pageSuccesses(page: PageName, isUnlimited: boolean): Record<string, Schema> {
-  if (page === 'live' || page === 'ready')
-    return { 200: { description: 'It does.', headers: headersOf({}, { isUnlimited }), ...json(pageSchemas[page]) } }
+function pageSuccesses(page: PageName, headers: HeadersOf): Record<string, Schema> {
+  if (page === 'live' || page === 'ready') return { 200: { description: 'It does.', ...headers(), ...json(pageSchemas[page]) } }
   const stored = page === 'document' ? STORED : { ...STORED, ...HTML }
   const encoded = { ...stored, 'Content-Encoding': 'Content-Encoding' }
   return {
-    200: { description: 'The page.', headers: headersOf(encoded, { isUnlimited }), content: contentOf(page) },
-    304: { description: 'It has not changed.', headers: headersOf(stored, { isUnlimited }) },
+    200: { description: 'The page.', ...headers(encoded), content: contentOf(page) },
+    304: { description: 'It has not changed.', ...headers(stored) },
   }
 }
 
@@ -139,12 +126,10 @@ const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema
     required: ['openapi', 'info', 'servers', 'paths', 'components'],
     properties: {
       openapi: { type: 'string', pattern: '^3[.]1[.][0-9]+$' },
-      ...{
-        info: { type: 'object' },
-        servers: { type: 'array', items: { type: 'object' } },
-        paths: { type: 'object' },
-        components: { type: 'object' },
-      },
+      info: { type: 'object' },
+      servers: { type: 'array', items: { type: 'object' } },
+      paths: { type: 'object' },
+      components: { type: 'object' },
     },
   },
   errors: object({ errors: { type: 'array', items: object(errorKind) } }),
