@@ -58,26 +58,26 @@ function importHint({ name, message }: Error, folder: string): string {
   return `. Add: import { ${missing} } from '${from}'`
 }
 
-/** Tables of the server's own, which migrations make beside those of entities. */
-export const OWN_TABLES = [
-  'api_key',
-  'api_key_version',
-  'change_feed',
-  'cursor_secret',
-  'entity_change',
-  'hook',
-  'hook_sender',
-  'idempotency_key',
-  'migration',
-  'row_change',
-  'row_change_run',
-]
+/** Tables of the server's own, which migrations make beside those of entities, and the rights on them that it needs. */
+export const OWN_TABLES: Readonly<Record<string, string>> = {
+  migration: 'select',
+  cursor_secret: 'select',
+  idempotency_key: 'select, insert, update, delete',
+  entity_change: 'select, delete',
+  change_feed: 'select, update',
+  hook: 'select, insert, update, delete',
+  hook_sender: 'select, update',
+  api_key: 'select, insert, update',
+  api_key_version: 'select, update',
+  row_change: 'select, delete',
+  row_change_run: 'select, insert, update',
+}
 
 /** Checks declarations beside each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {
   const seen = new Map<string, string>()
   for (const { name, plural, table } of entities) {
-    if (OWN_TABLES.includes(table))
+    if (Object.hasOwn(OWN_TABLES, table))
       throw new DeclarationError(`${name} cannot be the name of an entity: the server has a table ${table} of its own`)
     for (const key of [`table ${table}`, `path /${plural.toLowerCase()}`]) {
       if (seen.has(key)) throw new DeclarationError(`${seen.get(key)} and ${name} cannot both have the ${key}`)

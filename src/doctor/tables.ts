@@ -2,26 +2,12 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'
+import { OWN_TABLES } from '../registry.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
-
-/** Tables beside those of the entities, and what a server does with them. */
-export const OTHERS: Readonly<Record<string, string>> = {
-  migration: 'select',
-  cursor_secret: 'select',
-  idempotency_key: 'select, insert, update, delete',
-  entity_change: 'select, delete',
-  change_feed: 'select, update',
-  hook: 'select, insert, update, delete',
-  hook_sender: 'select, update',
-  api_key: 'select, insert, update',
-  api_key_version: 'select, update',
-  row_change: 'select, delete',
-  row_change_run: 'select, insert, update',
-}
 
 export async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const own = entities.map(({ table }) => [table, 'select, insert, update, delete'] as const)
-  const wanted = [...own, ...Object.entries(OTHERS)].flatMap(([table, list]) =>
+  const wanted = [...own, ...Object.entries(OWN_TABLES)].flatMap(([table, list]) =>
     list.split(', ').map((right) => ({ table, right })),
   )
   const lacking = await sql<{ table: string; right: string }[]>`

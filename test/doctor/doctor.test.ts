@@ -7,9 +7,9 @@ import { readConfig } from '../../src/config/config.ts'
 import { isLocal } from '../../src/doctor/database.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { clockOff } from '../../src/doctor/finding.ts'
-import { OTHERS } from '../../src/doctor/tables.ts'
 import { daysLeft } from '../../src/os/certificate.ts'
 import { lockPort } from '../../src/os/folder.ts'
+import { OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run } from '../support/process.ts'
@@ -66,7 +66,7 @@ test('it asks for no right that docs/operations.md does not grant', async () => 
       tables.split(', ').flatMap((table) => rights.split(', ').map((right) => `${right} on ${table}`)),
     ),
   )
-  const asked = Object.entries(OTHERS).flatMap(([table, rights]) => rights.split(', ').map((right) => `${right} on ${table}`))
+  const asked = Object.entries(OWN_TABLES).flatMap(([table, rights]) => rights.split(', ').map((right) => `${right} on ${table}`))
   expect(granted.size).toBeGreaterThan(10)
   expect(asked.filter((right) => !granted.has(right))).toEqual([])
 })
