@@ -8,7 +8,7 @@ import { type ListedHook, WAITING_MAX } from '../hooks/store.ts'
 import { parseTargets } from '../model/targets.ts'
 import { loadEntities } from '../registry.ts'
 import { withHooks } from './openDatabase.ts'
-import { formatTable, print } from './output.ts'
+import { formatTable, report } from './output.ts'
 import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
 type Common = { json?: true }
@@ -17,6 +17,10 @@ type Resume = Common & { skip?: boolean }
 
 const [URL_FLAGS, ENTITY_FLAGS] = ['--url <address>', '--entity <events>']
 const EXAMPLE = '--url https://receiver.example.com/roster --entity Employees:update'
+const CHANGES = [
+  ['remove', 'Post no more, and forget the hook.', 'Removed'],
+  ['pause', 'Post nothing until it is resumed; changes wait for as long as they are kept.', 'Paused'],
+] as const
 const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver checks signatures with it.'
 
 /** `hooks add`, `list`, `remove`, `pause` and `resume`, for the database that the settings name. */
@@ -33,12 +37,13 @@ export function hooksCommand(readSettings: () => Config): Command {
   addCommand(hooks, 'list', 'List all hooks: address, events, state, last answer, how many changes wait.', '').action(
     (options: Common) => list(readSettings(), options),
   )
-  addCommand(hooks, 'remove', 'Post no more, and forget the hook.', '<id>')
-    .argument('<id>', 'the id of the hook')
-    .action((id: string, options: Common) => remove(readSettings(), id, options))
-  addCommand(hooks, 'pause', 'Post nothing until it is resumed; changes wait for as long as they are kept.', '<id>')
-    .argument('<id>', 'the id of the hook')
-    .action((id: string, options: Common) => pause(readSettings(), id, options))
+  for (const [name, description, done] of CHANGES)
+    addCommand(hooks, name, description, '<id>')
+      .argument('<id>', 'the id of the hook')
+      .action(async (id: string, { json }: Common) => {
+        await withHooks(readSettings(), (store) => store[name](id))
+        await report(json, { id }, `${done} the hook ${id}.\n`)
+      })
   addCommand(hooks, 'resume', 'Post again, at once, from where it is: a hook that is paused, parked, or fails.', '<id> --skip')
     .argument('<id>', 'the id of the hook')
     .option('--skip', 'leave out the first change that waits, which its receiver cannot take')
@@ -54,39 +59,22 @@ async function add(config: Config, { url, entity, json }: Add, command: Command)
   })
   const secret = makeSecret()
   const id = await withHooks(config, (store) => store.add({ url: url.href, secret, events }))
-  if (json) return print(`${JSON.stringify({ id, url: url.href, events, secret })}\n`)
-  return print(`Made the hook ${id} for ${events.join(', ')}.\n${SHOWN_ONCE}\n${secret}\n`)
+  const made = `Made the hook ${id} for ${events.join(', ')}.\n${SHOWN_ONCE}\n${secret}\n`
+  return report(json, { id, url: url.href, events, secret }, made)
 }
 
 async function list(config: Config, { json }: Common) {
   const hooks = await withHooks(config, (store) => store.list())
-  return print(json ? `${JSON.stringify(hooks)}\n` : formatHooks(hooks))
-}
-
-async function remove(config: Config, id: string, { json }: Common) {
-  await withHooks(config, (store) => store.remove(id))
-  return print(json ? `${JSON.stringify({ id })}\n` : `Removed the hook ${id}.\n`)
-}
-
-async function pause(config: Config, id: string, { json }: Common) {
-  await withHooks(config, (store) => store.pause(id))
-  return print(json ? `${JSON.stringify({ id })}\n` : `Paused the hook ${id}.\n`)
+  return report(json, hooks, hooks.length === 0 ? 'There are no hooks.\n' : formatTable([HEADS, ...hooks.map(cellsOf)]))
 }
 
 async function resume(config: Config, id: string, { skip = false, json }: Resume) {
   const isMissing = await withHooks(config, (store) => store.resume(id, skip))
-  if (json) return print(`${JSON.stringify({ id, isMissing })}\n`)
   const missing = 'Changes may be missing: it goes on with the first one that is kept.\n'
-  return print(`Resumed the hook ${id}.\n${isMissing ? missing : ''}`)
+  return report(json, { id, isMissing }, `Resumed the hook ${id}.\n${isMissing ? missing : ''}`)
 }
 
 const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING']
-
-/** A table of hooks, or a sentence where there are none. */
-function formatHooks(hooks: readonly ListedHook[]): string {
-  if (hooks.length === 0) return 'There are no hooks.\n'
-  return formatTable([HEADS, ...hooks.map(cellsOf)])
-}
 
 function cellsOf({ id, url, events, lastStatus, lastAttempt, waiting, ...rest }: ListedHook): string[] {
   const answer = lastAttempt === null ? 'none yet' : `${lastStatus} (${lastAttempt})`

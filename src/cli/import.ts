@@ -10,7 +10,7 @@ import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows
 import { counted, print, progress } from './output.ts'
 import { serverUrl, URL_MEANING } from './request.ts'
 import { type FileRow, formatOf, RowsFile } from './rowsFile.ts'
-import { CommandError, parserOf } from './run.ts'
+import { CommandError, parserOfNumber } from './run.ts'
 import { extentText, faultsText, type Outcome, sendAll, type Target } from './sendFile.ts'
 
 interface Options {
@@ -40,7 +40,7 @@ export function importCommand(
     .argument('<file>', 'with a header of property names, as an export has it; - for stdin')
     .option('--url <address>', URL_MEANING)
     .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(['csv', 'ndjson']))
-    .option('--piece <rows>', 'rows of one request, which are created all or none', parsePiece, PIECE_ROWS)
+    .option('--piece <rows>', 'rows of one request, which are created all or none', parserOfNumber(1, PIECE_ROWS), PIECE_ROWS)
     .option(
       '--excel',
       'the CSV is one of export --excel: its date-times are in UTC, and its apostrophes before formulas are taken away',
@@ -171,9 +171,3 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
 function say(text: string) {
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }
-
-const parsePiece = parserOf((text) => {
-  const rows = Number(text)
-  if (!/^\d+$/.test(text) || rows < 1 || rows > PIECE_ROWS) throw new Error('It is a number from 1 to 1000.')
-  return rows
-})

@@ -7,7 +7,7 @@ import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { withKeys } from './openDatabase.ts'
-import { formatTable, print } from './output.ts'
+import { formatTable, report } from './output.ts'
 import { addCommand, orUsage, parserOf } from './run.ts'
 
 type Common = { name: string; json?: true }
@@ -51,27 +51,27 @@ async function create(config: Config, options: Create, command: Command) {
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
   const { key, id, hash } = newKey()
   await withKeys(config, (store) => store.create({ id, name, hash, rights, limits }))
-  if (options.json) return print(`${JSON.stringify({ name, id, rights, limits, key })}\n`)
-  return print(`Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`)
+  const made = `Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`
+  return report(options.json, { name, id, rights, limits, key }, made)
 }
 
 async function list(config: Config, { json }: Common) {
   const keys = await withKeys(config, (store) => store.list())
-  return print(json ? `${JSON.stringify(keys)}\n` : formatKeys(keys))
+  return report(json, keys, keys.length === 0 ? 'There are no keys.\n' : formatTable([HEADS, ...keys.map(cellsOf)]))
 }
 
 async function revoke(config: Config, { name, json }: Common) {
   const revoked = await withKeys(config, (store) => store.revoke(name))
-  return print(json ? `${JSON.stringify({ name, revoked })}\n` : `Revoked "${name}" (${revoked.join(', ')}).\n`)
+  return report(json, { name, revoked }, `Revoked "${name}" (${revoked.join(', ')}).\n`)
 }
 
 async function rotate(config: Config, { name, overlap, json }: Rotate) {
   const { key, id, hash } = newKey()
   const old = await withKeys(config, (store) => store.rotate(name, { id, hash }, overlap))
   const { rights, limits, ...replaced } = old
-  if (json) return print(`${JSON.stringify({ name, id, rights, limits, replaced, key })}\n`)
   const until = old.expires ? `is valid until ${old.expires}` : 'is revoked'
-  return print(`Rotated "${name}": the new key is ${id}; the old one (${old.id}) ${until}.\n${KEPT_NOWHERE}\n${key}\n`)
+  const rotated = `Rotated "${name}": the new key is ${id}; the old one (${old.id}) ${until}.\n${KEPT_NOWHERE}\n${key}\n`
+  return report(json, { name, id, rights, limits, replaced, key }, rotated)
 }
 
 function newKey() {
@@ -106,12 +106,6 @@ const parseOverlap = parserOf((text) => {
 })
 
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
-
-/** A table of keys, or a sentence where there are none. */
-function formatKeys(keys: readonly ListedKey[]): string {
-  if (keys.length === 0) return 'There are no keys.\n'
-  return formatTable([HEADS, ...keys.map(cellsOf)])
-}
 
 function cellsOf({ name, id, rights, limits, created, lastUsed, ...rest }: ListedKey): string[] {
   return [name, id, rights, limits ?? 'default', created, lastUsed ?? 'never', stateOf(rest)]

@@ -16,6 +16,7 @@ export const MATCHED_ROWS_MAX = 100_000
 const VALUES_BYTES_MAX = 2_000
 /** Tries at a row that others write at the same time. */
 const CHANGE_TRIES_MAX = 5
+const JSON_ACCEPTED = { Accept: 'application/json' }
 
 /** A value of a row that differs from the file's. */
 interface Difference {
@@ -107,7 +108,7 @@ function bytesInAddress(value: string): number {
 /** The rows of the table by their value of the property. */
 async function rowsWith(entity: Entity, matched: Property, values: readonly string[], target: Target) {
   const query = values.map((value) => `${encodeURIComponent(`${matched.name}[]`)}=${encodeURIComponent(value)}`).join('&')
-  const { text } = await ask(target, { method: 'GET', address: `${target.address}?${query}`, accept: 'application/x-ndjson' })
+  const { text } = await ask(target, 'GET', `${target.address}?${query}`, { Accept: 'application/x-ndjson' })
   const found = new Map<string, ValueTexts[]>()
   for (const line of text.split('\n').filter(Boolean)) {
     if (line.startsWith('{"Error":')) throw new CommandError(messageOf(line, 200))
@@ -136,7 +137,7 @@ function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
 export async function changeRow(entity: Entity, { id, differences }: Change, target: Target): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
-    const { text, etag } = await ask(target, { method: 'GET', address, accept: 'application/json' })
+    const { text, etag } = await ask(target, 'GET', address, JSON_ACCEPTED)
     const row = storedTexts(entity, parseJson(text) as Record<string, unknown>)
     const open = differences.filter(({ property, after }) => row.get(property) !== after)
     const lost = open.find(({ property, before }) => row.get(property) !== before)
@@ -144,24 +145,16 @@ export async function changeRow(entity: Entity, { id, differences }: Change, tar
     if (open.length === 0) return
     const body = bodyOf(new Map(open.map(({ property, after }) => [property, after])))
     const own = { 'If-Match': etag ?? '*', 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
-    const { status, text: answer } = await ask(target, { method: 'PATCH', address, accept: 'application/json', own, body })
+    const { status, text: answer } = await ask(target, 'PATCH', address, { ...JSON_ACCEPTED, ...own }, body)
     if (status !== 412) return
     if (tries === CHANGE_TRIES_MAX) throw new CommandError(messageOf(answer, status))
   }
 }
 
-interface Own {
-  readonly method: Asked['method']
-  readonly address: string
-  readonly accept: string
-  readonly own?: Readonly<Record<string, string>>
-  readonly body?: string
-}
-
-/** @throws CommandError for a status from 400 on, but 412 */
-async function ask({ key, onWait }: Target, { method, address, accept, own, body = '' }: Own) {
-  const headers = { Authorization: `ApiKey ${key}`, Accept: accept, ...own }
-  const answer = await askUntilAnswered({ method, address, headers, body: body || null }, onWait, false)
+/** `own`: headers beside that of the key. @throws CommandError for a status from 400 on, but 412 */
+async function ask({ key, onWait }: Target, method: Asked['method'], address: string, own: Asked['headers'], body?: string) {
+  const headers = { Authorization: `ApiKey ${key}`, ...own }
+  const answer = await askUntilAnswered({ method, address, headers, body: body ?? null }, onWait, false)
   if (answer.status >= 400 && answer.status !== 412) throw new CommandError(messageOf(answer.text, answer.status))
   return answer
 }

@@ -8,6 +8,11 @@ export async function print(text: string): Promise<void> {
   })
 }
 
+/** Prints what a command has done: a line of JSON, or a text for people. */
+export function report(json: true | undefined, value: unknown, text: string): Promise<void> {
+  return print(json ? `${JSON.stringify(value)}\n` : text)
+}
+
 /** Aligned columns; each line ends with a line feed. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))))

@@ -95,6 +95,15 @@ export function parserOf<T>(parse: (text: string) => T): (text: string) => T {
   }
 }
 
+/** Parser of an option that is a whole number. */
+export function parserOfNumber(min: number, max: number): (text: string) => number {
+  return parserOf((text) => {
+    const number = Number(text)
+    if (!/^\d+$/.test(text) || number < min || number > max) throw new Error(`It is a number from ${min} to ${max}.`)
+    return number
+  })
+}
+
 /** Checks what an option's own parser cannot, with the same kind of message. */
 export function orUsage<T>(command: Command, option: string, parse: () => T): T {
   try {

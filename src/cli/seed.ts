@@ -8,7 +8,7 @@ import { loadEntities } from '../registry.ts'
 import { type Seeded, SeedRefused, seed, sharesOf, withRows } from '../seed/seed.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
 import { counted, print, progress } from './output.ts'
-import { CommandError, parserOf } from './run.ts'
+import { CommandError, parserOfNumber } from './run.ts'
 
 interface Options {
   readonly rows: number
@@ -86,12 +86,4 @@ function textOf(seeded: readonly Seeded[], options: Options): string {
 
 function sumOf(seeded: readonly Seeded[]): number {
   return seeded.reduce((sum, { rows }) => sum + rows, 0)
-}
-
-function parserOfNumber(min: number, max: number): (text: string) => number {
-  return parserOf((text) => {
-    const number = Number(text)
-    if (!/^\d{1,10}$/.test(text) || number < min || number > max) throw new Error(`It is a number from ${min} to ${max}.`)
-    return number
-  })
 }
