@@ -48,14 +48,14 @@ export function exportCommand(readKey: () => string | undefined, readSettings: (
 async function exportRows(entity: string, options: Options, url: string, key: string | undefined): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to read with')
   const response = await ask(addressOf(entity, url, options), MEDIA[options.format], key)
-  const { output } = options
-  if (output === undefined) return copy(response, options.format, 1)
+  const { format, output: path } = options
+  if (path === undefined) return copy(response, format, 1)
   // Opened exclusively, so that a link or a file of another user under this name is never written to.
-  const unfinished = `${output}.${process.pid}.part`
-  const file = opened(unfinished)
+  const unfinished = `${path}.${process.pid}.part`
+  const file = output(() => openSync(unfinished, 'wx', 0o600))
   try {
-    await copy(response, options.format, file)
-    renameSync(unfinished, output)
+    await copy(response, format, file)
+    renameSync(unfinished, path)
   } catch (error) {
     rmSync(unfinished, { force: true })
     throw error
@@ -96,7 +96,9 @@ async function copy(response: Response, format: Options['format'], file: number)
   let last = ''
   try {
     for await (const piece of response.body as ReadableStream<Uint8Array>) {
-      writeAll(file, piece)
+      output(() => {
+        for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at)
+      })
       shown.add(piece.length)
       if (format === 'csv') continue
       const text = last + decoder.decode(piece, { stream: true })
@@ -112,22 +114,11 @@ async function copy(response: Response, format: Options['format'], file: number)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
 }
 
-function writeAll(file: number, bytes: Uint8Array) {
+/** Does work at the output. @throws CommandError where it cannot be done */
+function output<T>(work: () => T): T {
   try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+    return work()
   } catch (error) {
-    throw unwritable(error as Error)
+    throw new CommandError(`the output could not be written: ${(error as Error).message}`)
   }
-}
-
-function opened(path: string): number {
-  try {
-    return openSync(path, 'wx', 0o600)
-  } catch (error) {
-    throw unwritable(error as Error)
-  }
-}
-
-function unwritable({ message }: Error): CommandError {
-  return new CommandError(`the output could not be written: ${message}`)
 }

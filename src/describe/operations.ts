@@ -39,14 +39,15 @@ const LISTED = [
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
   ...(['InvalidFields', 'InvalidForm', 'TooCostly'] as const),
 ]
+/** Errors of the headers that ask for a version. */
+const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 /** Errors of summaries. D76 */
 const SUMMARIZED = [
   ...WITHOUT_PARAMETERS,
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups', 'InvalidSort'] as const),
   ...(['InvalidPageSize', 'InvalidPage', 'InvalidForm', 'TooCostly'] as const),
+  ...CONDITIONAL,
 ]
-/** Errors of the headers that ask for a version. */
-const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 /** Errors of reading one row. */
 const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...(['InvalidFields', 'NotFound'] as const)]
 const WITH_BODY = [
@@ -66,13 +67,8 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
   const isReferredTo = entities.some((other) => other.properties.some(({ reference }) => reference?.entity === name))
-  const removed: ErrorCode[] = [
-    ...WITHOUT_PARAMETERS,
-    ...CONDITIONAL,
-    ...REPEATABLE,
-    'NotFound',
-    ...(isReferredTo ? ['StillReferenced' as const] : []),
-  ]
+  const removed: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound']
+  if (isReferredTo) removed.push('StillReferenced')
   const on = (
     method: Operation['method'],
     path: string,
@@ -86,13 +82,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   return [
     on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...written, ...OF_ROWS]),
-    on(
-      'GET',
-      `${list}/Summary`,
-      'summary',
-      [`summarize${plural}`, `Summarize ${many}`, SUMMARY],
-      [...SUMMARIZED, ...CONDITIONAL],
-    ),
+    on('GET', `${list}/Summary`, 'summary', [`summarize${plural}`, `Summarize ${many}`, SUMMARY], SUMMARIZED),
     on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
