@@ -23,15 +23,12 @@ export function readToken(text: string): ChangesToken | null {
   if (text.length > LENGTH_MAX) return null
   const [, run = '', position = '', number = ''] = PLAIN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
   const token = { run, position, number }
-  return run !== '' && isPlace(position) && isPlace(number) && writeToken(token) === text ? token : null
+  const isPlace = [position, number].every((place) => BigInt(place) <= PLACE_MAX)
+  return run !== '' && isPlace && writeToken(token) === text ? token : null
 }
 
 /** The greatest bigint of PostgreSQL. */
 const PLACE_MAX = 2n ** 63n - 1n
-
-function isPlace(text: string): boolean {
-  return BigInt(text) <= PLACE_MAX
-}
 
 /** Less than 0: `one` lies before `other`. */
 export function comparePlaces(one: ChangesPlace, other: ChangesPlace): number {

@@ -12,22 +12,21 @@ export function copiedProperties(entity: Entity, entities: readonly Entity[]): P
 export interface ReferringColumn {
   readonly table: string
   readonly column: string
+  readonly isCopying: boolean
 }
 
 /** Columns of any of `entities` that refer to rows of `entity`. */
 export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
   return entities.flatMap(({ table, properties }) =>
-    properties.flatMap(({ column, reference }) => (reference?.table === entity.table ? [{ table, column }] : [])),
+    properties.flatMap(({ column, reference }) =>
+      reference?.table === entity.table ? [{ table, column, isCopying: reference.copy !== null }] : [],
+    ),
   )
 }
 
-/** Columns of any of `entities` that refer to rows of `entity` and copy from them. */
+/** Columns of these that copy from the rows that they refer to. */
 export function copyingColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
-  return entities.flatMap(({ table, properties }) =>
-    properties.flatMap(({ column, reference }) =>
-      reference?.copy && reference.table === entity.table ? [{ table, column }] : [],
-    ),
-  )
+  return referringColumns(entity, entities).filter(({ isCopying }) => isCopying)
 }
 
 /** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */

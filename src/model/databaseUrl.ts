@@ -12,10 +12,7 @@ export interface DatabaseUrl {
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-standby']
-const oneOf = (values: readonly string[]) => ({
-  allows: (value: string) => values.includes(value),
-  allowed: values.join(', '),
-})
+const oneOf = (values: readonly string[]) => ({ allows: (value: string) => values.includes(value), allowed: values.join(', ') })
 
 /**
  * The parameters that there are: which values they have, and what becomes of them. All others are refused: the driver
@@ -25,16 +22,9 @@ const oneOf = (values: readonly string[]) => ({
 const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
   sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
   ssl: { ...oneOf(['true', 'false', ...SSL_MODES]), option: 'ssl' },
-  sslrootcert: {
-    allows: (value) => value === 'system' || /^\/./.test(value),
-    allowed: 'system, or the whole path of a file',
-  },
+  sslrootcert: { allows: (value) => value === 'system' || /^\/./.test(value), allowed: 'system, or the whole path of a file' },
   sslnegotiation: { ...oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
-  connect_timeout: {
-    allows: (value) => /^[1-9]\d?$/.test(value),
-    allowed: 'seconds from 1 to 99',
-    option: 'connect_timeout',
-  },
+  connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), allowed: 'seconds from 1 to 99', option: 'connect_timeout' },
   target_session_attrs: { ...oneOf(SESSIONS), option: 'target_session_attrs' },
   // With a setting of ours among them, other servers would take this one's writes for their own.
   options: { allows: (value) => !/roster\./i.test(value), allowed: 'settings of PostgreSQL, none of Roster' },
@@ -70,12 +60,8 @@ function optionOf(value: string): string | number | false {
 
 /** As the driver does: of several hosts the first stands for all. */
 function requireReadable(address: string) {
-  const hosts = hostsOf(address)
+  const [, hosts = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
   if (!URL.canParse(address.replace(hosts, hosts.split(',')[0] ?? ''))) throw new RangeError('it cannot be read')
-}
-
-function hostsOf(address: string): string {
-  return /:\/\/(?:[^/]*@)?([^/]*)/.exec(address)?.[1] ?? ''
 }
 
 /** A password with a question mark in it would look like the name of a parameter. */

@@ -5,20 +5,7 @@ import type { Kind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
 
 // A declaration imports from here all that it needs.
-export {
-  boolean,
-  computed,
-  copied,
-  date,
-  decimal,
-  group,
-  identity,
-  instant,
-  integer,
-  oneOf,
-  reference,
-  text,
-} from './fields.ts'
+export { boolean, computed, copied, date, decimal, group, identity, instant, integer, oneOf, reference, text } from './fields.ts'
 
 /** One primitive value of an entity, as everything behind the declaration sees it. */
 export interface Property {
@@ -182,12 +169,10 @@ export function keyColumnOf(column: string): string {
 function toReference(key: string, entity: string, siblings: Fields): Reference {
   const [name, field] = Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key) ?? []
   const copied = field && 'copied' in field ? field.copied : undefined
-  return { entity, table: snakeCase(entity), copy: name && copied ? toCopy(snakeCase(name), copied.source) : null }
-}
-
-function toCopy(column: string, sourceName: string): Copy {
-  const source = snakeCase(sourceName)
-  return { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
+  if (!name || !copied) return { entity, table: snakeCase(entity), copy: null }
+  const [column, source] = [snakeCase(name), snakeCase(copied.source)]
+  const copy = { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
+  return { entity, table: snakeCase(entity), copy }
 }
 
 function schemaOf(members: readonly (Property | Group)[]): TSchema {

@@ -1,7 +1,5 @@
-import { dateKind } from './dateKind.ts'
-import { instantKind } from './instantKind.ts'
-import { booleanKind, decimalKind, integerKind, type Kind, textKind } from './kinds.ts'
-import { checkedRange, numberKind, type Range } from './numberKind.ts'
+import { dateKind, instantKind } from './dateKinds.ts'
+import { booleanKind, decimalKind, integerKind, type Kind, numberKind, type Range, textKind } from './kinds.ts'
 import { oneOfKind } from './oneOfKind.ts'
 
 /** Declaration of one property. */
@@ -47,7 +45,7 @@ const SCALE_MAX = 20
 const READ_ONLY_LENGTH_MAX = 401
 
 /** The field with its options. */
-function writable(kind: Kind, options: Requiring): Field {
+function writable(kind: Kind, options: Indexing & Requiring): Field {
   return { kind: kindOf(kind, options), readOnly: false, ...options }
 }
 
@@ -73,11 +71,7 @@ export const oneOf = (values: readonly string[], options: Indexing & Requiring =
   writable(oneOfKind(values), options)
 
 /** True or false, never null. */
-export const boolean = (options: Indexing = {}): Field => ({
-  kind: booleanKind,
-  readOnly: false,
-  ...options,
-})
+export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
 
 /** An integer from `min` to `max`, which are those that JSON's numbers keep in all languages. */
 export const integer = ({
@@ -85,6 +79,12 @@ export const integer = ({
   max = Number.MAX_SAFE_INTEGER,
   ...options
 }: Partial<Range> & Indexing & Requiring & Unique = {}): Field => writable(numberKind(checkedRange({ min, max })), options)
+
+/** @throws Error where the range is none, or goes beyond what JSON's numbers keep in all languages */
+function checkedRange({ min, max }: Range): Range {
+  if (Number.isSafeInteger(min) && Number.isSafeInteger(max) && min <= max) return { min, max }
+  throw new Error(`no range of integers from -(2^53-1) to 2^53-1: ${min} to ${max}`)
+}
 
 /** A day of the calendar, without a time. */
 export const date = (options: Indexing & Requiring & Unique = {}): Field => writable(dateKind, options)
@@ -129,6 +129,4 @@ export const computed = (from: readonly string[], { by, ...options }: { by?: str
 })
 
 /** An object: its parts are properties of their own, with a dot in the name. */
-export const group = (parts: FieldGroup['group']): FieldGroup => ({
-  group: parts,
-})
+export const group = (parts: FieldGroup['group']): FieldGroup => ({ group: parts })

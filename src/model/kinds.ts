@@ -25,7 +25,7 @@ export interface Kind {
   /** All values that there may be; without it they are without number. */
   readonly values?: readonly string[]
   /** The least and the greatest number that there may be. */
-  readonly range?: { readonly min: number; readonly max: number }
+  readonly range?: Range
   /** The most code points that a text may have. */
   readonly lengthMax?: number
   /** Continues "must be": what is allowed, for messages and documentation. */
@@ -51,18 +51,25 @@ export interface Kind {
   readonly readText: ((text: string) => string | number | boolean) | null
 }
 
+/** Facts that hold of most kinds. */
+export const COMMON = {
+  nullable: true,
+  default: null,
+  ordered: true,
+  emptyIsNoValue: false,
+  printFilter: (operand: string) => operand,
+} as const
+
 /** Text of at most `lengthMax` code points, ordered as people order names. */
 export function textKind(lengthMax: number): Kind {
   const allowed = `a text of at most ${lengthMax} characters`
   return {
+    ...COMMON,
     name: 'text',
     lengthMax,
     allowed,
     columnType: 'text',
     schema: Type.Union([Type.String({ maxLength: lengthMax }), Type.Null()]),
-    nullable: true,
-    default: null,
-    ordered: true,
     emptyIsNoValue: true,
     parseJson(value) {
       if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
@@ -75,7 +82,6 @@ export function textKind(lengthMax: number): Kind {
       if (text.includes('\0')) throw new Mismatch('must not contain the character NUL')
       return text
     },
-    printFilter: (operand) => operand,
     // PostgreSQL's ICU may be of another version than Bun's, and orders some texts otherwise.
     readText: (text) => text,
   }
@@ -95,6 +101,7 @@ function longerThan(text: string, lengthMax: number): boolean {
 }
 
 export const booleanKind: Kind = {
+  ...COMMON,
   name: 'boolean',
   allowed: 'true or false',
   columnType: 'boolean',
@@ -102,7 +109,6 @@ export const booleanKind: Kind = {
   nullable: false,
   default: 'false',
   ordered: false,
-  emptyIsNoValue: false,
   parseJson(value) {
     if (typeof value !== 'boolean') throw new Mismatch('must be true or false')
     return String(value)
@@ -121,31 +127,56 @@ const INTEGER_FILTER = /^-?\d+$/
 /** Most of them: as PostgreSQL prints it, and within bigint. */
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
+const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter: parseIntegerFilter, readText: Number } as const
+
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
 export function integerKind(nullable: boolean): Kind {
+  const schema = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   return {
-    name: 'integer',
+    ...INTEGER,
     allowed: 'an integer',
-    columnType: 'bigint',
-    schema: nullable ? Type.Union([INTEGER_SCHEMA, Type.Null()]) : INTEGER_SCHEMA,
+    schema: nullable ? Type.Union([schema, Type.Null()]) : schema,
     nullable,
-    default: null,
-    ordered: true,
-    emptyIsNoValue: false,
     parseJson(value) {
-      const plain = value instanceof JsonNumber ? plainDecimal(value.source) : null
-      if (!plain || plain.includes('.')) throw new Mismatch(`must be an integer${orNull(this)}`)
+      const plain = parseInteger(value, this)
       const number = Number(plain)
       // No row can have another number, so all of those stand for one that is never there.
       return number >= 1 && number <= Number.MAX_SAFE_INTEGER ? plain : '0'
     },
-    parseFilter: parseIntegerFilter,
-    printFilter: (operand) => operand,
-    readText: Number,
   }
 }
 
-export function parseIntegerFilter(text: string): string {
+/** The integers from `min` to `max`, both of which a JSON number keeps. */
+export interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+/** An integer of a range. */
+export function numberKind({ min, max }: Range): Kind {
+  const allowed = `an integer from ${min} to ${max}`
+  return {
+    ...INTEGER,
+    range: { min, max },
+    allowed,
+    schema: Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.Null()]),
+    parseJson(value) {
+      const plain = parseInteger(value, this)
+      // Rounded or not, a number beyond 2^53 is beyond the range.
+      if (Number(plain) < min || Number(plain) > max) throw new Mismatch(`must be ${allowed}`)
+      return plain
+    },
+  }
+}
+
+/** @throws Mismatch */
+function parseInteger(value: unknown, kind: Pick<Kind, 'allowed' | 'nullable'>): string {
+  const plain = value instanceof JsonNumber ? plainDecimal(value.source) : null
+  if (!plain || plain.includes('.')) throw new Mismatch(`must be ${kind.allowed}${orNull(kind)}`)
+  return plain
+}
+
+function parseIntegerFilter(text: string): string {
   if (PLAIN_INTEGER.test(text)) return text
   if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
   // No number that is stored comes near the ends of bigint, so one beyond compares the same there.
@@ -154,22 +185,17 @@ export function parseIntegerFilter(text: string): string {
   return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
 }
 
-const INTEGER_SCHEMA = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
 /** A number of 0 or more with `digits` before and `scale` after the point, exact and printed with all `scale`. */
 export function decimalKind(digits: number, scale: number): Kind {
   const allowed = `a number of 0 or more with up to ${digits} digits before and ${scale} after the point`
   return {
+    ...COMMON,
     name: 'decimal',
     allowed,
     columnType: `numeric(${digits + scale},${scale})`,
     schema: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
-    nullable: true,
-    default: null,
-    ordered: true,
-    emptyIsNoValue: false,
     parseJson(value) {
       if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       const plain = plainDecimal(value.source)

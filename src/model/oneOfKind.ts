@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { type Kind, Mismatch, orNull } from './kinds.ts'
+import { COMMON, type Kind, Mismatch, orNull } from './kinds.ts'
 import { nearestOf } from './nearest.ts'
 
 /** Letters, digits, and a few marks between: in a filter none is taken for an operator, in an address most need no code. */
@@ -18,21 +18,17 @@ export function oneOfKind(values: readonly string[]): Kind {
     throw new Mismatch(`must be ${allowed}${nearest === null ? '' : `; for ${text} write ${nearest}`}`)
   }
   return {
+    ...COMMON,
     name: 'oneOf',
     values,
     allowed,
     columnType: 'text',
     schema: Type.Union([Type.String({ enum: [...values] }), Type.Null()]),
-    nullable: true,
-    default: null,
-    ordered: true,
-    emptyIsNoValue: false,
     parseJson(value) {
       if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       return parse(value)
     },
     parseFilter: parse,
-    printFilter: (operand) => operand,
     // As of any text, PostgreSQL alone knows it.
     readText: (text) => text,
   }

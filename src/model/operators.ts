@@ -30,7 +30,6 @@ export interface Operator {
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
 }
 
-const plain = { folded: null, isAny: false }
 const everyKind = () => true
 const orderedKinds = (kind: Kind) => kind.ordered
 const freeTexts = ({ name }: Kind) => name === 'text'
@@ -39,9 +38,11 @@ const folded = (operand: Param) => sql`(select ${foldSql(sql`${operand}`)})`
 const isNone = (column: Sql, emptyToo: boolean) =>
   emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`
 
+const DEFAULTS = { serves: orderedKinds, sides: null, folded: null, isAny: false, compileEmpty: null }
+
 export const operators: readonly Operator[] = [
   {
-    ...plain,
+    ...DEFAULTS,
     sign: '=',
     meaning: 'equals; exact and case-sensitive',
     serves: everyKind,
@@ -50,7 +51,7 @@ export const operators: readonly Operator[] = [
     compileEmpty: isNone,
   },
   {
-    ...plain,
+    ...DEFAULTS,
     sign: '!=',
     meaning: 'not equals; the complement of =, so rows without a value belong here',
     serves: everyKind,
@@ -59,70 +60,57 @@ export const operators: readonly Operator[] = [
     compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
   },
   {
-    ...plain,
+    ...DEFAULTS,
     sign: '<',
     meaning: 'less than',
-    serves: orderedKinds,
     compile: (column, value) => sql`${column} < ${value}`,
     sides: { less: true, equal: false, greater: false, none: false },
-    compileEmpty: null,
   },
   {
-    ...plain,
+    ...DEFAULTS,
     sign: '<=',
     meaning: 'less than or equal',
-    serves: orderedKinds,
     compile: (column, value) => sql`${column} <= ${value}`,
     sides: { less: true, equal: true, greater: false, none: false },
-    compileEmpty: null,
   },
   {
-    ...plain,
+    ...DEFAULTS,
     sign: '>',
     meaning: 'greater than',
-    serves: orderedKinds,
     compile: (column, value) => sql`${column} > ${value}`,
     sides: { less: false, equal: false, greater: true, none: false },
-    compileEmpty: null,
   },
   {
-    ...plain,
+    ...DEFAULTS,
     sign: '>=',
     meaning: 'greater than or equal',
-    serves: orderedKinds,
     compile: (column, value) => sql`${column} >= ${value}`,
     sides: { less: false, equal: true, greater: true, none: false },
-    compileEmpty: null,
   },
   {
+    ...DEFAULTS,
     sign: '[]',
     meaning: 'equals any of the values of all parameters of this name',
     serves: everyKind,
     compile: (column, values) => sql`${column} = any (${values})`,
-    sides: null,
-    folded: null,
     isAny: true,
     compileEmpty: isNone,
   },
   {
+    ...DEFAULTS,
     sign: '[begins]',
     meaning: 'begins with the value, whatever case and accents',
     serves: freeTexts,
     compile: (column, value) => sql`starts_with(${foldSql(column)}, ${folded(value)})`,
-    sides: null,
     folded: 'beginning',
-    isAny: false,
-    compileEmpty: null,
   },
   {
+    ...DEFAULTS,
     sign: '[contains]',
     meaning: 'contains the value, whatever case and accents',
     serves: freeTexts,
     compile: (column, value) => sql`strpos(${foldSql(column)}, ${folded(value)}) > 0`,
-    sides: null,
     folded: 'anywhere',
-    isAny: false,
-    compileEmpty: null,
   },
 ]
 

@@ -28,14 +28,12 @@ export interface Seek {
 /** Which rows, in what order. */
 export interface FiltersAndSorts {
   readonly filters: readonly Filter[]
+  /** Each property at most once; the id breaks what ties are left, in the direction of the last. */
   readonly sorts: readonly Sort[]
 }
 
 /** A list request, checked and typed. */
-export interface ListQuery {
-  readonly filters: readonly Filter[]
-  /** Each property at most once; the id breaks what ties are left, in the direction of the last. */
-  readonly sorts: readonly Sort[]
+export interface ListQuery extends FiltersAndSorts {
   /** 5 to 50. */
   readonly pageSize: number
   /** 1 upwards. With `seek` it is only the number that the page goes by. */
@@ -59,9 +57,7 @@ export interface CsvForm {
 }
 
 /** A request for a stream of a list, checked and typed. */
-export interface StreamQuery extends CsvForm {
-  readonly filters: readonly Filter[]
-  readonly sorts: readonly Sort[]
+export interface StreamQuery extends CsvForm, FiltersAndSorts {
   readonly choice: Choice | null
 }
 

@@ -37,8 +37,8 @@ export function readRights(text: string): Rights {
 /** `Companies:read,Companies:write`, each right once. */
 export function formatRights({ read, write }: Rights): string {
   const names = [...new Set([...read, ...write])]
-  const rights = names.map((name) => ACTIONS.filter((action) => (action === 'read' ? read : write).has(name)))
-  return names.flatMap((name, index) => rights[index]?.map((action) => `${name}:${action}`) ?? []).join(',')
+  const has = { read, write }
+  return names.flatMap((name) => ACTIONS.filter((action) => has[action].has(name)).map((action) => `${name}:${action}`)).join()
 }
 
 function parseRight(part: string, plurals: readonly string[]): [string, Action] {

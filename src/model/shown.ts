@@ -4,14 +4,6 @@
  */
 export function shown(text: string, lengthMax = 100): string {
   if (text.length <= lengthMax) return text.toWellFormed()
-  const cutsPair = isHigh(text.charCodeAt(lengthMax - 1)) && isLow(text.charCodeAt(lengthMax))
+  const cutsPair = (text.codePointAt(lengthMax - 1) as number) > 0xffff
   return text.slice(0, cutsPair ? lengthMax - 1 : lengthMax).toWellFormed()
-}
-
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00
-}
-
-function isLow(unit: number): boolean {
-  return unit >= 0xdc00 && unit < 0xe000
 }

@@ -2,10 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
 import type postgres from 'postgres'
-import { dateKind } from '../../src/model/dateKind.ts'
-import { instantKind } from '../../src/model/instantKind.ts'
-import { booleanKind, decimalKind, integerKind, JsonNumber, type Kind, Mismatch, textKind } from '../../src/model/kinds.ts'
-import { numberKind } from '../../src/model/numberKind.ts'
+import { dateKind, instantKind } from '../../src/model/dateKinds.ts'
+import {
+  booleanKind,
+  decimalKind,
+  integerKind,
+  JsonNumber,
+  type Kind,
+  Mismatch,
+  numberKind,
+  textKind,
+} from '../../src/model/kinds.ts'
 import { oneOfKind } from '../../src/model/oneOfKind.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { instantKind } from '../../src/model/instantKind.ts'
+import { instantKind } from '../../src/model/dateKinds.ts'
 import { instantHint, isPlainInstant, plainInstantOf } from '../../src/model/plainInstant.ts'
 
 /** What `parse` returns, or why it throws. */

@@ -1,17 +1,14 @@
 import { Type } from '@sinclair/typebox'
-import { type Kind, Mismatch, orNull } from './kinds.ts'
-import { instantHint, plainInstantOf } from './plainInstant.ts'
+import { COMMON, type Kind, Mismatch, orNull } from './kinds.ts'
+import { instantHint, isPlainInstant, plainInstantOf } from './plainInstant.ts'
 
 /** A date-time to the second, in UTC. */
 export const instantKind: Kind = {
+  ...COMMON,
   name: 'instant',
   allowed: 'a date-time like 2024-01-31T09:00:00Z',
   columnType: 'timestamp(0) with time zone',
   schema: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' }), Type.Null()]),
-  nullable: true,
-  default: null,
-  ordered: true,
-  emptyIsNoValue: false,
   parseJson(value) {
     if (typeof value !== 'string') throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${orNull(this)}`)
     return parseInstant(value)
@@ -58,4 +55,39 @@ function offsetMsOf(zone: string): number {
 
 function secondsText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -5)}Z`
+}
+
+const DATE_ALLOWED = 'a date like 2024-01-31'
+
+/** A day of the calendar, without a time or a zone. RFC 3339, full-date */
+export const dateKind: Kind = {
+  ...COMMON,
+  name: 'date',
+  allowed: DATE_ALLOWED,
+  columnType: 'date',
+  schema: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }), Type.Null()]),
+  parseJson(value) {
+    if (typeof value !== 'string') throw new Mismatch(`must be ${DATE_ALLOWED}${orNull(this)}`)
+    return parseDate(value)
+  },
+  parseFilter: parseDate,
+  readText: (text) => text,
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/
+/** A date-time, which says more than a date. */
+const LONGER = /^(\d{4}-\d\d-\d\d)[T ][\d:.]+ ?(?:Z|[+-]\d\d:?\d\d)?$/i
+/** Beyond that length it is no slip, and the message would repeat all of it. */
+const LENGTH_MAX = 40
+
+/** @throws Mismatch also for 2023-02-30 */
+function parseDate(text: string): string {
+  if (isDay(text)) return text
+  if (DATE.test(text)) throw new Mismatch('must be a date that exists, in the years 0001 to 9999')
+  const [, date = ''] = text.length > LENGTH_MAX ? [] : (LONGER.exec(text) ?? [])
+  throw new Mismatch(`must be ${DATE_ALLOWED}${isDay(date) ? `; for ${text} write ${date}` : ''}`)
+}
+
+function isDay(text: string): boolean {
+  return text.length === 10 && isPlainInstant(`${text}T00:00:00Z`)
 }
