@@ -55,13 +55,9 @@ export class KeyRefresh {
     const ageMs = monotonicMs() - this.trustedMs
     if (ageMs < ASK_MS) return true
     this.confirming ??= this.refresh()
-      .then(
-        () => true,
-        () => monotonicMs() - this.trustedMs < CONFIRMED_MS_MAX,
-      )
-      .finally(() => {
-        this.confirming = null
-      })
+      .then(() => true)
+      .catch(() => monotonicMs() - this.trustedMs < CONFIRMED_MS_MAX)
+      .finally(() => (this.confirming = null))
     return ageMs < WAIT_MS || this.confirming
   }
 

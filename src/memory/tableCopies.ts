@@ -124,9 +124,7 @@ export class TableCopies {
     tracked.loading = this.lastLoad
       .then(() => this.loadCopy(tracked, orderedBy))
       .catch((error) => this.noteFailure(tracked, error))
-      .finally(() => {
-        tracked.loading = null
-      })
+      .finally(() => (tracked.loading = null))
     // One table at a time: the sizes of all that are there are known then.
     this.lastLoad = tracked.loading
   }

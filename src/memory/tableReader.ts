@@ -109,15 +109,8 @@ async function readWithin(
   const percent = Math.min(100, (100 * SAMPLE_ROWS * SAMPLE_ROW_BYTES) / Math.max(1, Number(bytes)))
   const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
   const size = { rows: Number(rows) < 0 ? null : Number(rows), bytes: Number(bytes) }
-  begin(
-    size,
-    sample.map(([value]) => value ?? null),
-  )
+  const values = sample.map(([value]) => value ?? null)
+  begin(size, values)
   await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
-  return {
-    snapshot: new Snapshot(snapshot as string),
-    relation: relation as string,
-    state: state as string,
-    definition,
-  }
+  return { snapshot: new Snapshot(snapshot as string), relation: relation as string, state: state as string, definition }
 }

@@ -29,7 +29,17 @@ export const NO_ROUTE = 'none'
 export type KindOfRequest = (typeof KINDS_OF_REQUEST)[number]
 export type KindOfStatement = (typeof KINDS_OF_STATEMENT)[number]
 
-type Labels = Metric['labels']
+/** Makes metrics of a type. */
+function ofType<const Type extends Metric['type']>(type: Type) {
+  return <const Labels extends Metric['labels'] = Record<string, never>>(
+    name: string,
+    help: string,
+    from: Metric['from'],
+    labels = {} as Labels,
+  ) => ({ name, type, help, labels, from }) as const
+}
+
+const [counter, gauge, histogram] = [ofType('counter'), ofType('gauge'), ofType('histogram')]
 
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
 /** From half a millisecond, which a page from memory takes, to the deadline of a query, and beyond. */
@@ -45,13 +55,15 @@ export const metrics = {
     method: METHODS,
     status: null,
   }),
-  requestSeconds: histogram(
-    'roster_http_request_duration_seconds',
-    'From the arrival of a request to its answer, and to the end of a stream.',
-    'sum',
-    REQUEST_SECONDS,
-    { kind: KINDS_OF_REQUEST },
-  ),
+  requestSeconds: {
+    ...histogram(
+      'roster_http_request_duration_seconds',
+      'From the arrival of a request to its answer, and to the end of a stream.',
+      'sum',
+      { kind: KINDS_OF_REQUEST },
+    ),
+    bounds: REQUEST_SECONDS,
+  },
   requestsInFlight: gauge('roster_http_requests_in_flight', 'Requests without an answer yet.', 'sum'),
   streams: gauge('roster_streams', 'Streams under way.', 'sum'),
   limited: counter(
@@ -73,13 +85,15 @@ export const metrics = {
   limiterKeysMax: gauge('roster_limiter_keys_max', 'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.', 'greatest'),
 
   // Statements, batches and connections
-  statementSeconds: histogram(
-    'roster_database_statement_duration_seconds',
-    'From handing a statement to the driver to its answer, by kind.',
-    'sum',
-    STATEMENT_SECONDS,
-    { kind: KINDS_OF_STATEMENT },
-  ),
+  statementSeconds: {
+    ...histogram(
+      'roster_database_statement_duration_seconds',
+      'From handing a statement to the driver to its answer, by kind.',
+      'sum',
+      { kind: KINDS_OF_STATEMENT },
+    ),
+    bounds: STATEMENT_SECONDS,
+  },
   failures: counter(
     'roster_database_failures_total',
     'Statements that ended with an error or missed their deadline, by kind.',
@@ -150,12 +164,14 @@ export const metrics = {
   ),
 
   // Processes
-  delays: histogram(
-    'roster_event_loop_delay_seconds',
-    'Delay of a timer of each worker; each of its requests waited as long.',
-    'each',
-    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-  ),
+  delays: {
+    ...histogram(
+      'roster_event_loop_delay_seconds',
+      'Delay of a timer of each worker; each of its requests waited as long.',
+      'each',
+    ),
+    bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+  },
   workers: gauge('roster_workers', 'Worker processes that run.', 'supervisor'),
   workersWanted: gauge('roster_workers_wanted', 'Worker processes that are to run.', 'supervisor'),
   replacements: counter(
@@ -173,31 +189,3 @@ export const metrics = {
 } as const satisfies Record<string, Metric>
 
 export type MetricName = keyof typeof metrics
-
-function counter<const L extends Labels = Record<string, never>>(
-  name: string,
-  help: string,
-  from: Metric['from'],
-  labels = {} as L,
-) {
-  return { name, type: 'counter', help, labels, from } as const
-}
-
-function gauge<const L extends Labels = Record<string, never>>(
-  name: string,
-  help: string,
-  from: Metric['from'],
-  labels = {} as L,
-) {
-  return { name, type: 'gauge', help, labels, from } as const
-}
-
-function histogram<const L extends Labels = Record<string, never>>(
-  name: string,
-  help: string,
-  from: Metric['from'],
-  bounds: readonly number[],
-  labels = {} as L,
-) {
-  return { name, type: 'histogram', help, labels, bounds, from } as const
-}

@@ -36,12 +36,19 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
   const owner = resolve(dataDir)
   const first = memoryFolderOf(dataDir, port, kind)
   mkdirSync(dirname(first), { recursive: true })
-  makeDataFolder(owner)
+  try {
+    // With DATABASE_URL nothing else creates DATA_DIR, and `sweep` deletes shared memory whose DATA_DIR is gone.
+    mkdirSync(owner, { recursive: true })
+  } catch {
+    // its disk may be read-only
+  }
   sweep(dirname(first), first)
   // Several servers can run with the same data folder and port 0; each takes a folder of its own.
   for (const path of namesFrom(first)) {
-    const lock = lockFolder(path, owner)
-    if (lock) return { path, release: lock.release, remove: () => remove(path, lock) }
+    const lock = makeOwn(path) ? tryLock(join(path, 'lock')) : null
+    if (lock === null) continue
+    writeFileSync(join(path, OWNER), owner)
+    return { path, release: lock.release, remove: () => remove(path, lock) }
   }
   throw new Error(`no folder for shared memory can be made beside ${first}`)
 }
@@ -49,15 +56,6 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 /** Names that can be foreseen, so that a later run finds its folder again. */
 function namesFrom(first: string): string[] {
   return [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
-}
-
-/** With DATABASE_URL nothing else creates DATA_DIR, and `sweep` deletes shared memory whose DATA_DIR is gone. */
-function makeDataFolder(path: string) {
-  try {
-    mkdirSync(path, { recursive: true })
-  } catch {
-    // its disk may be read-only
-  }
 }
 
 /** Takes the lock of a port; null: a server of this user on this machine has it. */
@@ -76,13 +74,6 @@ function firstOwn(names: readonly string[]): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function lockFolder(path: string, owner: string) {
-  if (!makeOwn(path)) return null
-  const lock = tryLock(join(path, 'lock'))
-  if (lock) writeFileSync(join(path, OWNER), owner)
-  return lock
 }
 
 /** Makes the folder; false when there is anything else than a folder of this user's alone: it may be in our way on purpose. */

@@ -40,13 +40,16 @@ const ZEROES = new Uint8Array(1 << 20)
  */
 export class RegionFile {
   private descriptor: number | null = null
+  private readonly part: string
 
   /** `format`: what the words mean; a file of another format, boot or size is replaced. */
   constructor(
     private readonly file: string,
     private readonly format: string,
     private readonly words: number,
-  ) {}
+  ) {
+    this.part = `${file}.part`
+  }
 
   /** Makes the file, or replaces it where it is damaged. False: it was there already. @throws Error when there is no room */
   ensure(): boolean {
@@ -67,10 +70,6 @@ export class RegionFile {
   close(): void {
     if (this.descriptor !== null) closeSync(this.descriptor)
     this.descriptor = null
-  }
-
-  private get part(): string {
-    return `${this.file}.part`
   }
 
   private openGood(): number | null {
@@ -101,31 +100,27 @@ export class RegionFile {
     // The old file cannot be used, and both together may not fit.
     rmSync(this.file, { force: true })
     requireRoom(this.file, this.words * 4)
-    const { part } = this
-    const descriptor = openSync(part, 'w+', 0o600)
+    const descriptor = openSync(this.part, 'w+', 0o600)
     try {
-      writeRegion(descriptor, this.format, this.words)
-      renameSync(part, this.file)
+      // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
+      const bytes = this.words * 4
+      for (let at = 0; at < bytes; at += ZEROES.length) writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
+      const seeds = crypto.getRandomValues(new Int32Array(2))
+      const header = new Int32Array([...headerOf(this.format, this.words), ...seeds])
+      writeSync(descriptor, header, 0, header.byteLength, 0)
+      renameSync(this.part, this.file)
       return descriptor
     } catch (error) {
       ftruncateSync(descriptor, 0)
       closeSync(descriptor)
-      rmSync(part, { force: true })
+      rmSync(this.part, { force: true })
       throw noRoom(this.file, this.words * 4, error as NodeJS.ErrnoException)
     }
   }
 }
 
-function writeRegion(descriptor: number, format: string, words: number): void {
-  // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
-  const bytes = words * 4
-  for (let at = 0; at < bytes; at += ZEROES.length) writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
-  const seeds = crypto.getRandomValues(new Int32Array(2))
-  writeSync(descriptor, new Int32Array([...headerOf(format, words), ...seeds]), 0, 4 * (SEED_WORD + 2), 0)
-}
-
 function headerOf(format: string, words: number): number[] {
-  return [MAGIC, VERSION, words | 0, hash(format), hash(bootId()), 0]
+  return [MAGIC, VERSION, words | 0, Bun.hash.xxHash32(format) | 0, Bun.hash.xxHash32(bootId()) | 0, 0]
 }
 
 /** Maps the region at `path`, which a `RegionFile` of another process, or of this one, has made. */
@@ -165,10 +160,6 @@ function availableMemory(): number {
   if (process.platform !== 'linux') return freemem()
   const [, kilobytes] = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? []
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1_024
-}
-
-function hash(text: string): number {
-  return Bun.hash.xxHash32(text) | 0
 }
 
 /** Part of the header because times in a region are of the monotonic clock, which begins anew with each boot. */

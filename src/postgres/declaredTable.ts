@@ -16,7 +16,7 @@ export interface DeclaredColumn extends Part {
   /** Order in which missing columns are added: a column needs only columns of steps before its own. */
   readonly step: Step
   /** Source of a copy's values in rows that refer to others already. */
-  readonly filledBy: { readonly reference: string; readonly table: string; readonly column: string } | null
+  readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
 }
 
 export interface ForeignKey extends ColumnPart {
@@ -41,6 +41,8 @@ export type Quote = (name: string) => string
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
   return referredFirst(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
 }
+
+const IDENTITY = 'bigint generated always as identity (maxvalue 9007199254740991)'
 
 class Declaration {
   private readonly id: string
@@ -70,7 +72,10 @@ class Declaration {
       ],
       constraints: [
         part(`${table}_pk`, `primary key (${this.id})`, this.id),
-        ...sources.map(({ column }) => this.copied(column)),
+        ...sources.map(({ column }) => {
+          const copy = keyColumnOf(column)
+          return part(`${table}_${column}_copied`, `unique (${this.id}, ${this.quote(copy)})`, copy)
+        }),
         ...uniques.map(([name, column]) => part(name, `unique (${this.quote(column)})`, column)),
         ...rules.map(({ constraint, later, earlier }) => {
           const rule = `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`
@@ -85,21 +90,16 @@ class Declaration {
     }
   }
 
-  private copied(column: string): ColumnPart {
-    const copy = keyColumnOf(column)
-    return part(`${this.name}_${column}_copied`, `unique (${this.id}, ${this.quote(copy)})`, copy)
-  }
-
   private column(property: Property): DeclaredColumn {
     const { column, kind, required, writable } = property
-    if (property === this.entity.id) return plain(column, 'bigint generated always as identity (maxvalue 9007199254740991)')
+    if (property === this.entity.id) return { name: column, text: IDENTITY, step: 'plain' }
     const type = typeOf(property)
     if (writable) {
       const fallback = kind.default === null ? '' : ` default ${kind.default}`
-      return plain(column, `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`)
+      return { name: column, text: `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`, step: 'plain' }
     }
     const step = this.isCopied(property) ? 'made of key' : 'made'
-    return { name: column, text: `${type} generated always as (${this.value(property)}) stored`, step, filledBy: null }
+    return { name: column, text: `${type} generated always as (${this.value(property)}) stored`, step }
   }
 
   /** Column that other rows copy from this one: a text that is never null, because foreign keys do not compare nulls. */
@@ -109,7 +109,6 @@ class Declaration {
       name: keyColumnOf(property.column),
       text: `text not null generated always as (${value}) stored`,
       step: this.isCopied(property) ? 'made of key' : 'made',
-      filledBy: null,
     }
   }
 
@@ -170,10 +169,6 @@ class Declaration {
 
 function part(name: string, text: string, ...columns: string[]): ColumnPart {
   return { name, text, columns }
-}
-
-function plain(name: string, text: string): DeclaredColumn {
-  return { name, text, step: 'plain', filledBy: null }
 }
 
 function keyColumn(column: string, { table, copy }: Reference): DeclaredColumn {

@@ -2,8 +2,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
-import { readTables } from './tableCatalog.ts'
-import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
+import { alterText, constraintText, indexText, readTables, TableDifference } from './tableDifference.ts'
 
 /** The difference between a database and the declarations of entities. */
 export interface NextMigration {
@@ -33,11 +32,7 @@ export async function nextMigration(
     const [there, should] = [found.get(table.table), wanted.get(table.table)]
     return there && should ? [new TableDifference(table, there, should, quote)] : []
   })
-  const changes = differences.map((difference) => ({
-    table: difference.table,
-    first: difference.first(),
-    last: difference.last(),
-  }))
+  const changes = differences.map((one) => ({ table: one.table, first: one.first(), last: one.last() }))
   const isChanged = (name: string) => changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
   const statements = [

@@ -50,8 +50,7 @@ export class WorkerPool {
     const ready = await this.begin()
     this.port = ready.port
     if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
-    const others = Array.from({ length: this.options.count - 1 }, () => this.begin())
-    await Promise.all(others)
+    await Promise.all(Array.from({ length: this.options.count - 1 }, () => this.begin()))
     resolve()
     return ready
   }
@@ -125,10 +124,7 @@ export class WorkerPool {
     this.workers.add(worker)
     sums?.enter(worker)
     let hasBegun = false
-    worker.ready.then(
-      () => (hasBegun = true),
-      () => undefined,
-    )
+    worker.ready.then(() => (hasBegun = true)).catch(() => undefined)
     worker.exited.then(() => {
       this.workers.delete(worker)
       sums?.leave(worker)
