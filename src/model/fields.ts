@@ -1,6 +1,5 @@
 import { dateKind, instantKind } from './dateKinds.ts'
-import { booleanKind, decimalKind, integerKind, type Kind, numberKind, type Range, textKind } from './kinds.ts'
-import { oneOfKind } from './oneOfKind.ts'
+import { booleanKind, decimalKind, integerKind, type Kind, numberKind, oneOfKind, type Range, textKind } from './kinds.ts'
 
 /** Declaration of one property. */
 export interface Field {

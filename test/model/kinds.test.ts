@@ -11,9 +11,9 @@ import {
   type Kind,
   Mismatch,
   numberKind,
+  oneOfKind,
   textKind,
 } from '../../src/model/kinds.ts'
-import { oneOfKind } from '../../src/model/oneOfKind.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const decimal = decimalKind(10, 8)
