@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Problem, ROOT } from './api.ts'
+import { Button, Select } from './controls.tsx'
 import { forgetKey, keepKey, keyStore } from './key.ts'
-import { type Resource, resourcesOf } from './resources.ts'
+import { resourcesOf, resourcesStore } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
 import { emptyView, go, printView, viewStore } from './view.ts'
 
@@ -9,11 +10,11 @@ import { emptyView, go, printView, viewStore } from './view.ts'
 export function App() {
   const { key, refusal } = keyStore.use()
   const view = viewStore.use()
-  const [resources, setResources] = useState<readonly Resource[]>([])
+  const resources = resourcesStore.use()
   const [problem, setProblem] = useState<Problem | null>(null)
   useEffect(() => {
     fetch(`${ROOT}openapi.json`)
-      .then(async (response) => setResources(resourcesOf(await response.json())))
+      .then(async (response) => resourcesStore.set(resourcesOf(await response.json())))
       .catch(() => setProblem(new Problem('The API’s description could not be loaded. Reload this page in a while.')))
   }, [])
   const resource = resources.find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
@@ -41,16 +42,13 @@ export function App() {
                 </a>
               ))}
             </nav>
-            <select
+            <Select
               class="menu"
-              aria-label="Resource"
+              label="Resource"
               value={resource?.plural}
-              onChange={({ currentTarget: { value } }) => go(emptyView(value))}
-            >
-              {resources.map(({ plural }) => (
-                <option key={plural}>{plural}</option>
-              ))}
-            </select>
+              options={resources.map(({ plural }) => plural)}
+              take={(plural) => go(emptyView(plural))}
+            />
           </>
         )}
         <span class="grow" />
@@ -58,9 +56,7 @@ export function App() {
         {key !== null && (
           <span class="key">
             <span>Key {key.slice(0, 10)}… </span>
-            <button type="button" class="link" onClick={() => forgetKey()}>
-              Forget
-            </button>
+            <Button class="link" label="Forget" onClick={() => forgetKey()} />
           </span>
         )}
       </header>
@@ -69,7 +65,7 @@ export function App() {
         {key === null ? (
           <KeyForm refusal={refusal} />
         ) : (
-          resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} {...{ resources, resource, view }} />
+          resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} {...{ resource, view }} />
         )}
         {key !== null && resources.length > 0 && !resource && view.resource !== '' && (
           <p>
@@ -108,9 +104,7 @@ function KeyForm({ refusal }: { readonly refusal: string }) {
           onInput={({ currentTarget: { value } }) => setText(value)}
           ref={(field) => field?.focus()}
         />
-        <button type="submit" class="button primary">
-          Continue
-        </button>
+        <Button type="submit" class="button primary" label="Continue" />
       </div>
       <p class="hint" id="refusal" role="alert">
         {refusal}

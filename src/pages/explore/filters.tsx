@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
+import { Button, Hint, Select } from './controls.tsx'
 import { findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { changed, type Filter, go, printQuery, type View } from './view.ts'
 import { choiceOf, choicesOf, inWords } from './words.ts'
@@ -44,22 +45,14 @@ export function Filters({ resource, view, problem }: Props) {
               <button type="button" onClick={() => edit(place)}>
                 {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
               </button>
-              <button type="button" aria-label={`Remove ${name} ${operator} ${value}`} onClick={() => apply(place, null)}>
-                ×
-              </button>
+              <Button class="" label="×" aria-label={`Remove ${name} ${operator} ${value}`} onClick={() => apply(place, null)} />
             </span>
-            {place === lastRefused && (
-              <span class="hint" role="alert">
-                {problem?.message}
-              </span>
-            )}
+            {place === lastRefused && <Hint text={problem?.message} />}
           </span>
         )
       })}
       <span class="anchor">
-        <button type="button" class="button add" ref={adds} aria-keyshortcuts="/" onClick={() => edit(filters.length)}>
-          + Filter
-        </button>
+        <Button class="button add" label="+ Filter" ref={adds} aria-keyshortcuts="/" onClick={() => edit(filters.length)} />
         {edited !== null && (
           <FilterForm
             key={edited}
@@ -93,6 +86,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const [operator, setOperator] = useState(
     filter ? choiceOf(property, filter) : (choicesOf(property)[0] as ReturnType<typeof choiceOf>),
   )
+  const choices = choicesOf(property)
   const isAny = operator.sign === '[]'
   const [picked, pick] = useState<readonly string[]>(filter && isAny ? filter.values : [])
   const [text, setText] = useState(filter && !isAny ? (filter.values[0] ?? '') : '')
@@ -127,46 +121,21 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
         close()
       }}
     >
-      <select aria-label="Property" value={property.name} onChange={(event) => take(event.currentTarget.value)}>
-        {resource.properties.map(({ name }) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Operator"
+      <Select label="Property" value={property.name} options={resource.properties.map(({ name }) => name)} take={take} />
+      <Select
+        label="Operator"
         value={operator.words}
-        onChange={({ currentTarget: { value } }) =>
-          setOperator(choicesOf(property).find(({ words }) => words === value) ?? operator)
-        }
-      >
-        {choicesOf(property).map(({ words }) => (
-          <option key={words}>{words}</option>
-        ))}
-      </select>
-      {picked.map((value) => (
-        <button
-          type="button"
-          key={value}
-          aria-label={`Remove ${value}`}
-          onClick={() => pick(picked.filter((one) => one !== value))}
-        >
-          {value} ×
-        </button>
-      ))}
+        options={choices.map(({ words }) => words)}
+        take={(chosen) => setOperator(choices.find(({ words }) => words === chosen) ?? operator)}
+      />
+      {picked.map((value) => {
+        const remove = () => pick(picked.filter((one) => one !== value))
+        return <Button key={value} class="" label={`${value} ×`} aria-label={`Remove ${value}`} onClick={remove} />
+      })}
       {operator.operand && <ValueField resource={resource} property={property} value={text} setValue={setText} />}
-      {isAny && (
-        <button type="submit" class="adds">
-          Add
-        </button>
-      )}
-      <button type="submit" class="button primary">
-        Apply
-      </button>
-      <button type="button" class="button" onClick={close}>
-        Cancel
-      </button>
+      {isAny && <Button type="submit" class="adds" label="Add" />}
+      <Button type="submit" class="button primary" label="Apply" />
+      <Button label="Cancel" onClick={close} />
     </form>
   )
 }
@@ -178,17 +147,16 @@ interface FieldProps {
   setValue(value: string): void
 }
 
+const YES_OR_NO = [
+  { name: 'true', words: 'yes' },
+  { name: 'false', words: 'no' },
+]
+
 /** A field for a value by its kind: yes or no, a day and a time in UTC, or a text with frequent values. */
 function ValueField({ resource, property, value, setValue }: FieldProps) {
   const { kind } = property
   const shared = { class: 'value', onInput: (event: { currentTarget: { value: string } }) => setValue(event.currentTarget.value) }
-  if (kind === 'boolean')
-    return (
-      <select aria-label="Value" {...shared} value={value}>
-        <option value="true">yes</option>
-        <option value="false">no</option>
-      </select>
-    )
+  if (kind === 'boolean') return <Select class="value" label="Value" value={value} options={YES_OR_NO} take={setValue} />
   if (kind === 'date') return <input type="date" aria-label="Value" {...shared} value={value} />
   if (kind === 'instant') {
     const [day = '', time = ''] = value.replace('Z', '').split('T')

@@ -1,4 +1,4 @@
-import type { Kind, Property } from './resources.ts'
+import { isQuantity, type Kind, type Property } from './resources.ts'
 
 const UTC = { timeZone: 'UTC' } as const
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC })
@@ -17,9 +17,10 @@ export const formatShort = (number: number) => (Math.abs(number) < 10_000 ? plai
 export const formatDecimal = (value: string | number) => decimals.format(value as number)
 
 /** A value as people read it, by the kind of its property; dates in UTC. */
-export function formatValue({ kind, name, references }: Property, value: string | number | boolean): string {
+export function formatValue(property: Property, value: string | number | boolean): string {
+  const { kind } = property
   if (kind === 'decimal') return formatDecimal(value as number)
-  if (kind === 'integer') return name === 'Id' || references !== null ? String(value) : plain.format(value as number)
+  if (kind === 'integer' && isQuantity(property)) return plain.format(value as number)
   if (kind === 'boolean') return value ? 'yes' : 'no'
   return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value)) : String(value)
 }

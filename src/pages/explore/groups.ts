@@ -1,6 +1,6 @@
 import { type Page, readPage, send } from './api.ts'
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
-import { type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { type Filter, filterPairs, printQuery, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
@@ -33,18 +33,14 @@ export function dimensionsOf({ properties }: Resource): Dimension[] {
 }
 
 export function measuresOf({ properties }: Resource): Measure[] {
-  const numbers = properties.filter(
-    ({ kind, name, references }) => kind === 'decimal' || (kind === 'integer' && name !== 'Id' && !references),
-  )
   const calculations = ['sum', 'average', 'minimum', 'maximum'] as const
-  return [
-    { name: 'count', words: 'count', calculation: 'count', property: null },
-    ...calculations.flatMap((calculation) =>
-      numbers.map((property) => ({
-        ...{ name: `${calculation}(${property.name})`, words: `${calculation} of ${property.label}`, calculation, property },
-      })),
-    ),
-  ]
+  const computed = calculations.flatMap((calculation) =>
+    properties.filter(isQuantity).map((property): Measure => {
+      const { name, label } = property
+      return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }
+    }),
+  )
+  return [{ name: 'count', words: 'count', calculation: 'count', property: null }, ...computed]
 }
 
 /** Question of a view to the summary; parts that the address does not name have a default. */

@@ -1,4 +1,5 @@
 import type { Page } from './api.ts'
+import { Select } from './controls.tsx'
 import { formatCount } from './format.ts'
 import { changed, go, printView, type View } from './view.ts'
 
@@ -38,17 +39,15 @@ export function Pager({ page, view, isSummary }: Props) {
       </span>
       <span class="grow" />
       {!isSummary && (
-        <label>
+        <label for="rows">
           Rows{' '}
-          <select
-            aria-label="Rows"
+          <Select
+            id="rows"
+            label="Rows"
             value={String(size)}
-            onChange={({ currentTarget: { value } }) => go(changed(view, { size: value }))}
-          >
-            {[...new Set([...SIZES, String(size)])].map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
+            options={[...new Set([...SIZES, String(size)])]}
+            take={(value) => go(changed(view, { size: value }))}
+          />
         </label>
       )}
       {link('previous', '‹ Previous')}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Asked, type Page, readPage, readTotal, useAnswer } from './api.ts'
-import { CopyButton } from './copy.tsx'
+import { CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
 import { Pager } from './pager.tsx'
@@ -9,17 +9,15 @@ import { RowPanel } from './row.tsx'
 import { allGroupsPath, groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
 import { Columns, keptColumns, Tools } from './tools.tsx'
-import { Trouble } from './trouble.tsx'
 import { changed, filterPairs, go, printQuery, type View } from './view.ts'
 
 interface Props {
-  readonly resources: readonly Resource[]
   readonly resource: Resource
   readonly view: View
 }
 
 /** A list or its summary: filters, tools, the table or the chart, pages, and the row that is open. */
-export function ResourceView({ resources, resource, view }: Props) {
+export function ResourceView({ resource, view }: Props) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary
   const filtered = filterPairs(view.filters)
@@ -51,7 +49,7 @@ export function ResourceView({ resources, resource, view }: Props) {
           {found !== null && formatCount(found)}
           {found !== null && filtered.length > 0 && all !== null && ` of ${formatCount(all)}`}
         </span>
-        <CopyButton label="Copy link" text={() => location.href} isQuiet />
+        <CopyButton label="Copy link" text={() => location.href} look="link" />
         {resource.hasSummary && (
           <fieldset class="views" aria-label="View">
             {tab('table', 'Table')}
@@ -81,7 +79,7 @@ export function ResourceView({ resources, resource, view }: Props) {
             asked.answer &&
             !isRefusedNow && (
               <div class="scroll">
-                <Table {...{ resources, resource, columns, view }} rows={asked.answer.rows} />
+                <Table {...{ resource, columns, view }} rows={asked.answer.rows} />
                 {asked.answer.rows.length === 0 && (
                   <p class="empty">No rows{filtered.length > 0 ? ' match these filters' : ''}.</p>
                 )}
@@ -90,7 +88,7 @@ export function ResourceView({ resources, resource, view }: Props) {
           )}
           {asked.answer && !isRefusedNow && <Pager page={asked.answer} view={view} isSummary={isSummary} />}
         </div>
-        {view.row !== '' && <RowPanel key="row" {...{ resources, resource }} id={view.row} close={closeRow} />}
+        {view.row !== '' && <RowPanel key="row" resource={resource} id={view.row} close={closeRow} />}
       </div>
     </>
   )

@@ -1,3 +1,5 @@
+import { Store } from './store.ts'
+
 /** Kinds of value, by which filters and cells differ. */
 export type Kind = 'text' | 'oneOf' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
 
@@ -20,6 +22,10 @@ export interface Property {
   readonly hasParts: boolean
 }
 
+/** Returns whether it has numbers that are no names: ids are. */
+export const isQuantity = ({ kind, name, references }: Property) =>
+  kind === 'decimal' || (kind === 'integer' && name !== 'Id' && references === null)
+
 /** An entity of the API, as the OpenAPI document describes it. */
 export interface Resource {
   /** Name in paths: `Absences`. */
@@ -29,6 +35,9 @@ export interface Resource {
   readonly properties: readonly Property[]
   readonly hasSummary: boolean
 }
+
+/** All resources of the server, once its document has come. */
+export const resourcesStore = new Store<readonly Resource[]>([])
 
 // biome-ignore lint/suspicious/noExplicitAny: the server writes the document, and tests hold it against its specification
 type Schema = any

@@ -1,24 +1,26 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { readJson, readTotal, useAnswer } from './api.ts'
-import { CopyButton } from './copy.tsx'
+import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
-import { type Resource, type Row, wordsOf } from './resources.ts'
+import { type Resource, type Row, resourcesStore, wordsOf } from './resources.ts'
 import { Cell, targetOf } from './table.tsx'
 import { emptyView, filterPairs, printQuery, printView } from './view.ts'
 
 interface Props {
-  readonly resources: readonly Resource[]
   readonly resource: Resource
   readonly id: string
   close(): void
 }
 
 /** One row at the side: its properties, the rows that it refers to and those that refer to it, and its changes. */
-export function RowPanel({ resources, resource, id, close }: Props) {
+export function RowPanel({ resource, id, close }: Props) {
   const path = `${resource.plural}/${encodeURIComponent(id)}`
   const { answer: row, problem } = useAnswer<Row>(path, readJson)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
+  const referring = resourcesStore.value.flatMap((other) =>
+    other.properties.flatMap(({ name, references }) => (references === resource.entity ? { other, name } : [])),
+  )
   const isShown = row !== null && String(row.id) === id
   return (
     <aside aria-label="Row">
@@ -28,15 +30,9 @@ export function RowPanel({ resources, resource, id, close }: Props) {
         </h2>
         <span class="grow" />
         {isShown && <CopyButton label="Copy JSON" text={() => JSON.stringify(row, null, 2)} />}
-        <button type="button" class="button" aria-keyshortcuts="Escape" onClick={close}>
-          Close
-        </button>
+        <Button label="Close" aria-keyshortcuts="Escape" onClick={close} />
       </div>
-      {problem && (
-        <p class="hint" role="alert">
-          {problem.message}
-        </p>
-      )}
+      {problem && <Hint text={problem.message} />}
       {isShown && (
         <>
           <dl>
@@ -44,38 +40,27 @@ export function RowPanel({ resources, resource, id, close }: Props) {
               <div key={property.name}>
                 <dt title={property.name}>{property.path.map(wordsOf).join(', ')}</dt>
                 <dd>
-                  <Cell {...{ resources, resource, property, row }} view={null} />
+                  <Cell {...{ resource, property, row }} view={null} />
                 </dd>
               </div>
             ))}
           </dl>
           <ul>
-            {resource.properties
-              .filter(({ references }) => references !== null)
-              .map((property) => {
-                const target = targetOf(resources, resource, property, row)
-                return (
-                  target && (
-                    <li key={property.name}>
-                      <a href={target.href}>
-                        Open{' '}
-                        {wordsOf(property.path.at(-1) as string)
-                          .replace(/ id$/, '')
-                          .toLowerCase()}
-                      </a>
-                    </li>
-                  )
-                )
-              })}
-            {resources.flatMap((other) =>
-              other.properties
-                .filter(({ references }) => references === resource.entity)
-                .map(({ name }) => (
-                  <li key={other.plural + name}>
-                    <Referring name={name} other={other} one={resource.entity} id={id} />
+            {resource.properties.map((property) => {
+              const href = property.references && targetOf(resource, property, row)
+              return (
+                href && (
+                  <li key={property.name}>
+                    <a href={href}>Open {roleOf(property.label)}</a>
                   </li>
-                )),
-            )}
+                )
+              )
+            })}
+            {referring.map(({ other, name }) => (
+              <li key={other.plural + name}>
+                <Referring {...{ name, other, id }} one={resource.entity} />
+              </li>
+            ))}
           </ul>
           <Changes path={`${path}/Changes`} />
         </>
@@ -84,27 +69,26 @@ export function RowPanel({ resources, resource, id, close }: Props) {
   )
 }
 
-/** Leads to the rows that refer to this one, and says how many there are. */
-function Referring({
-  name,
-  other,
-  one,
-  id,
-}: {
+/** `manager` of `ManagerId` or `Manager id` */
+const roleOf = (name: string) => wordsOf(name).replace(/ id$/, '').toLowerCase()
+
+interface ReferringProps {
   readonly name: string
   readonly other: Resource
   readonly one: string
   readonly id: string
-}) {
+}
+
+/** Leads to the rows that refer to this one, and says how many there are. */
+function Referring({ name, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
   const { answer: total } = useAnswer(`${other.plural}?${printQuery(filterPairs(filters))}`, readTotal, '', 'HEAD')
   const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
-  const role = isPlain ? '' : `, as ${wordsOf(name).replace(/ id$/, '').toLowerCase()}`
   return (
     <>
       <a href={printView({ ...emptyView(other.plural), filters })}>
         {other.plural} of this {wordsOf(one).toLowerCase()}
-        {role}
+        {!isPlain && `, as ${roleOf(name)}`}
       </a>{' '}
       {total !== null && <span class="count">{formatCount(total)}</span>}
     </>

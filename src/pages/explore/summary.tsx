@@ -1,5 +1,7 @@
+import type { JSX } from 'preact'
 import { type Asked, type Page, useAnswer } from './api.ts'
 import { ChartView } from './chart.tsx'
+import { type Named, Select, Trouble } from './controls.tsx'
 import { formatCount } from './format.ts'
 import {
   type Dimension,
@@ -19,7 +21,6 @@ import {
 import { type Chart, pivot } from './pivot.ts'
 import type { Resource } from './resources.ts'
 import { Header } from './table.tsx'
-import { Trouble } from './trouble.tsx'
 import { changed, emptyView, go, printView, type View } from './view.ts'
 
 /** A page of groups, and the view that it was asked for: another one may be shown by now. */
@@ -82,21 +83,12 @@ interface ChoicesProps {
 function Choices({ resource, view, question: { measure, by, and }, style }: ChoicesProps) {
   const dimensions = dimensionsOf(resource)
   const styles = STYLES.filter((one) => (one === 'line' ? by.unit : one === 'grouped' || isAdditive(measure)))
+  const looks = styles.map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
   const others = dimensions.filter(({ property }) => property !== by.property)
   const choice = (label: string, name: 'show' | 'by' | 'and' | 'as', value: string, options: readonly Named[]) => (
-    <label>
+    <label for={name}>
       {label}{' '}
-      <select
-        aria-label={label}
-        value={value}
-        onChange={({ currentTarget }) => go(changed(view, { groupSort: '', [name]: currentTarget.value }))}
-      >
-        {options.map(({ name, words }) => (
-          <option key={name} value={name}>
-            {words}
-          </option>
-        ))}
-      </select>
+      <Select id={name} {...{ label, value, options }} take={(chosen) => go(changed(view, { groupSort: '', [name]: chosen }))} />
     </label>
   )
   return (
@@ -104,19 +96,9 @@ function Choices({ resource, view, question: { measure, by, and }, style }: Choi
       {choice('Show', 'show', measure.name, measuresOf(resource))}
       {choice('by', 'by', by.name, dimensions)}
       {choice('and', 'and', and?.name ?? '', [{ name: '', words: 'nothing else' }, ...others])}
-      {choice(
-        'as',
-        'as',
-        style,
-        styles.map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` })),
-      )}
+      {choice('as', 'as', style, looks)}
     </div>
   )
-}
-
-interface Named {
-  readonly name: string
-  readonly words: string
 }
 
 interface ChartProps {
@@ -176,19 +158,17 @@ function GroupsTable({ resource, view, page }: Omit<Props, 'asked'> & { readonly
           {page.rows.map((group, place) => {
             const value = measured(group, measure)
             const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
+            const leading = (words: JSX.Element) => (
+              <a href={printView({ ...emptyView(resource.plural), filters })} title="Rows of this group">
+                {words}
+              </a>
+            )
             return (
               <tr key={place}>
-                {dimensions.map((one, column) => (
-                  <td key={one.name}>
-                    {column === 0 ? (
-                      <a href={printView({ ...emptyView(resource.plural), filters })} title="Rows of this group">
-                        <bdi>{placeOf(group, one)}</bdi>
-                      </a>
-                    ) : (
-                      <bdi>{placeOf(group, one)}</bdi>
-                    )}
-                  </td>
-                ))}
+                {dimensions.map((one, column) => {
+                  const words = <bdi>{placeOf(group, one)}</bdi>
+                  return <td key={one.name}>{column === 0 ? leading(words) : words}</td>
+                })}
                 <td class="n">{formatCount(group.count as number)}</td>
                 {measure.property && <td class="n">{value === null ? '–' : formatMeasured(measure, value)}</td>}
               </tr>

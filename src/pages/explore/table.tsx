@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
-import { type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { isQuantity, type Property, type Resource, type Row, resourcesStore, valueIn } from './resources.ts'
 import { changed, emptyView, go, printView, type View } from './view.ts'
 
 /** Sorts after a click on a header: ascending, descending, none. `isMore`: the others stay. */
@@ -38,12 +38,7 @@ export function Header({ name, label, title, isNumber, sort, setSort }: HeaderPr
   )
 }
 
-const isNumber = ({ kind }: Property) => kind === 'decimal' || kind === 'integer'
-/** Ids are names, not quantities. */
-const isQuantity = (property: Property) => isNumber(property) && property.name !== 'Id' && property.references === null
-
 interface TableProps {
-  readonly resources: readonly Resource[]
   readonly resource: Resource
   readonly columns: readonly Property[]
   readonly rows: readonly Row[]
@@ -51,7 +46,7 @@ interface TableProps {
 }
 
 /** A page of rows. Arrows go up and down, Enter opens. */
-export function Table({ resources, resource, columns, rows, view }: TableProps) {
+export function Table({ resource, columns, rows, view }: TableProps) {
   const [focused, focus] = useState(0)
   const open = (row: Row) => go(changed(view, { row: String(row.id) }), view.row === '')
   const onKey = (event: KeyboardEvent & { currentTarget: HTMLElement }, row: Row) => {
@@ -94,7 +89,7 @@ export function Table({ resources, resource, columns, rows, view }: TableProps) 
           >
             {columns.map((property) => (
               <td key={property.name} class={isQuantity(property) ? 'n' : ''}>
-                <Cell {...{ resources, resource, property, row, view }} />
+                <Cell {...{ resource, property, row, view }} />
               </td>
             ))}
           </tr>
@@ -105,7 +100,6 @@ export function Table({ resources, resource, columns, rows, view }: TableProps) 
 }
 
 interface CellProps {
-  readonly resources: readonly Resource[]
   readonly resource: Resource
   readonly property: Property
   readonly row: Row
@@ -114,7 +108,7 @@ interface CellProps {
 }
 
 /** A value, which leads to the row that it names. */
-export function Cell({ resources, resource, property, row, view }: CellProps) {
+export function Cell({ resource, property, row, view }: CellProps) {
   const value = valueIn(row, property)
   if (value === null)
     return (
@@ -129,16 +123,16 @@ export function Cell({ resources, resource, property, row, view }: CellProps) {
     </bdi>
   )
   if (property.name === 'Id' && view) return <a href={printView(changed(view, { row: text }))}>{shown}</a>
-  const target = targetOf(resources, resource, property, row)
-  return target === null ? shown : <a href={target.href}>{shown}</a>
+  const href = targetOf(resource, property, row)
+  return href === null ? shown : <a href={href}>{shown}</a>
 }
 
-/** The row that a reference, or the name copied through it, leads to. */
-export function targetOf(resources: readonly Resource[], { properties }: Resource, property: Property, row: Row) {
+/** The address of the row that a reference, or the name copied through it, leads to; null: there is none. */
+export function targetOf({ properties }: Resource, property: Property, row: Row) {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
-  const entity = resources.find((one) => one.entity === reference?.references)
+  const entity = resourcesStore.value.find((one) => one.entity === reference?.references)
   const id = reference && valueIn(row, reference)
   if (!entity || id === null || id === undefined) return null
   const filters = [{ name: 'Id', sign: '=', values: [String(id)] }]
-  return { entity, href: printView({ ...emptyView(entity.plural), filters, row: String(id) }) }
+  return printView({ ...emptyView(entity.plural), filters, row: String(id) })
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Problem, ROOT, send } from './api.ts'
-import { CopyButton } from './copy.tsx'
+import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount } from './format.ts'
 import type { Property, Resource } from './resources.ts'
 
@@ -44,14 +44,12 @@ function Download({ path, name }: { readonly path: string; readonly name: string
   }
   return (
     <>
-      <button type="button" class="button" onClick={state ? () => state.stop.abort() : start}>
-        {state ? `${formatCount(state.rows)} rows – Stop` : 'Download CSV'}
-      </button>
-      {fault && (
-        <span class="hint" role="alert">
-          {fault}
-        </span>
+      {state ? (
+        <Button label={`${formatCount(state.rows)} rows – Stop`} onClick={() => state.stop.abort()} />
+      ) : (
+        <Button label="Download CSV" onClick={start} />
       )}
+      {fault && <Hint text={fault} />}
     </>
   )
 }
@@ -107,9 +105,9 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
     setColumns(next)
   }
   const rest = resource.properties.filter((property) => !columns.includes(property))
-  const move = (place: number, by: number) => {
-    const next = columns.toSpliced(place, 1)
-    keep(next.toSpliced(place + by, 0, columns[place] as Property))
+  const mover = (label: string, name: string, from: number, to: number) => {
+    const move = () => keep(columns.toSpliced(from, 1).toSpliced(to, 0, columns[from] as Property))
+    return <Button class="" {...{ label }} aria-label={name} disabled={to < 0 || to === columns.length} onClick={move} />
   }
   return (
     <details class="anchor">
@@ -127,22 +125,8 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
             </label>
             {place < columns.length && (
               <span>
-                <button
-                  type="button"
-                  aria-label={`Move ${property.name} forward`}
-                  disabled={place === 0}
-                  onClick={() => move(place, -1)}
-                >
-                  ↑
-                </button>
-                <button
-                  type="button"
-                  aria-label={`Move ${property.name} back`}
-                  disabled={place === columns.length - 1}
-                  onClick={() => move(place, 1)}
-                >
-                  ↓
-                </button>
+                {mover('↑', `Move ${property.name} forward`, place, place - 1)}
+                {mover('↓', `Move ${property.name} back`, place, place + 1)}
               </span>
             )}
           </li>

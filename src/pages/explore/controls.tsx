@@ -1,0 +1,93 @@
+import type { ButtonHTMLAttributes } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type Problem, ROOT } from './api.ts'
+
+/** A button that submits nothing, unless its `type` says so. */
+export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: string }) {
+  return (
+    <button type="button" class="button" {...rest}>
+      {label}
+    </button>
+  )
+}
+
+/** A choice: its name in the address or the API, and its words for people. */
+export interface Named {
+  readonly name: string
+  readonly words: string
+}
+
+interface SelectProps {
+  readonly label: string
+  readonly value: string | undefined
+  readonly options: readonly (string | Named)[]
+  readonly class?: string
+  readonly id?: string
+  take(value: string): void
+}
+
+/** A menu whose label only screen readers see. */
+export function Select({ label, value, options, take, ...rest }: SelectProps) {
+  const named = options.map((one) => (typeof one === 'string' ? { name: one, words: one } : one))
+  return (
+    <select {...rest} aria-label={label} value={value} onChange={({ currentTarget }) => take(currentTarget.value)}>
+      {named.map(({ name, words }) => (
+        <option key={name} value={name}>
+          {words}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** Words of the API about what it has refused, which screen readers say at once. */
+export const Hint = ({ text }: { readonly text: string | undefined }) => <span class="hint" role="alert" children={text} />
+
+/** Copies a text, and says so. */
+export function CopyButton({ label, look = 'button', text }: { readonly label: string; readonly look?: string; text(): string }) {
+  const [isCopied, say] = useState(false)
+  const copy = async () => {
+    await copyText(text())
+    say(true)
+    setTimeout(() => say(false), 1_500)
+  }
+  return (
+    <button type="button" class={look} onClick={copy}>
+      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
+    </button>
+  )
+}
+
+/** Browsers have a clipboard over HTTPS and for this machine; elsewhere a field is copied. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  document.body.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+}
+
+/** The API's words for a refusal. Where it says when to ask again, a countdown that then does so. */
+export function Trouble({ problem, retry }: { readonly problem: Problem; retry(): void }) {
+  const { message, code, retryAfter } = problem
+  const [seconds, setSeconds] = useState(retryAfter ?? 0)
+  useEffect(() => {
+    if (retryAfter === null) return
+    if (seconds <= 0) return retry()
+    const timer = setTimeout(() => setSeconds(seconds - 1), 1_000)
+    return () => clearTimeout(timer)
+  }, [seconds])
+  return (
+    <p class="trouble">
+      <span role="alert">{message}</span>
+      {retryAfter !== null && (
+        <span>
+          Asking again in {Math.max(1, seconds)} s <Button label="Ask now" onClick={retry} />
+        </span>
+      )}
+      {code !== '' && <a href={`${ROOT}errors/${code}`}>What {code} means</a>}
+    </p>
+  )
+}
