@@ -1,6 +1,13 @@
 import type { StoredBody } from '../respond/storedBody.ts'
 import { hashSource, html, htmlDocument, Markup } from './layout.ts'
-import { SCALAR_FILE } from './scalar.ts'
+import { packedScript } from './packedScript.ts'
+import vendored from './vendor/scalar.json'
+
+/** Name of the script of Scalar's API reference. It has the version, so what it names never changes. */
+export const SCALAR_FILE = `scalar-${vendored.version}.js`
+
+/** The script, as it lies in `vendor/`. */
+export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
 /**
  * Starts Scalar on the document. What it would take from other hosts is turned off. Requests go to the server that the page

@@ -8,11 +8,10 @@ import { suggest } from '../model/nearest.ts'
 import { prefersHtml } from '../model/preferences.ts'
 import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
-import { docsPage } from './docsPage.ts'
+import { docsPage, SCALAR_FILE, scalarReply } from './docsPage.ts'
 import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from './errorPages.ts'
 import { exploreFiles, explorePage } from './explorePage.ts'
 import { html, layOut, PAGE_CACHE, rootOf } from './layout.ts'
-import { SCALAR_FILE, scalarReply } from './scalar.ts'
 
 /** A request for a page. */
 interface PageRequest {

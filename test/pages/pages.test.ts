@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SCALAR_FILE } from '../../src/pages/docsPage.ts'
 import { exploreFiles } from '../../src/pages/explorePage.ts'
-import { SCALAR_FILE } from '../../src/pages/scalar.ts'
 import { sendRaw } from '../support/raw.ts'
 import { errorOf, startServer, type TestServer } from '../support/server.ts'
 

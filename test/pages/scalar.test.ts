@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SCALAR_FILE } from '../../src/pages/scalar.ts'
+import { SCALAR_FILE } from '../../src/pages/docsPage.ts'
 import vendored from '../../src/pages/vendor/scalar.json'
 
 const FOLDER = join(import.meta.dir, '../../src/pages/vendor')
