@@ -37,11 +37,6 @@ export class Admission {
     return this.keyring.find(text)
   }
 
-  /** Differs once keys have come, gone or changed. */
-  get keysSerial(): number {
-    return this.keyring.serial
-  }
-
   /**
    * Finds the key with this text and charges the request to it or, so that keys cannot be guessed at speed, to its address. For
    * an unknown key the address is charged first, and then the database is asked whether its keys have changed. `isOpen`: no key

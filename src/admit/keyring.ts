@@ -36,8 +36,6 @@ const UNKNOWN_KEY: readonly Entry[] = [entryOf({ id: '', name: '', hash: hashKey
 
 /** The keys that are valid, in memory, by their id. Holds hashes only. */
 export class Keyring {
-  /** Another after each `replace`. */
-  serial = 0
   private readonly bootstrap: readonly (Entry & { readonly bootstrapId: string })[]
   private entries = new Map<string, readonly Entry[]>()
   private used: Entry[] = []
@@ -75,7 +73,6 @@ export class Keyring {
     }
     for (const entry of this.bootstrap) entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
     this.entries = entries
-    this.serial++
   }
 
   find(text: string | undefined): Key | null {

@@ -14,8 +14,3 @@ export interface WritePlan {
   /** Id of the API key, '' for none. */
   readonly asker: string
 }
-
-/** Plans a write without conditions, or with these. */
-export function planWrite(id: string, values: Assignments, more: Partial<WritePlan> = {}): WritePlan {
-  return { id, values, versions: null, once: null, asker: '', ...more }
-}

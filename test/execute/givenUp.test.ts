@@ -5,7 +5,6 @@ import { compileCreate } from '../../src/compile/entity.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
-import { planWrite } from '../../src/model/writePlan.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -22,7 +21,8 @@ beforeEach(async () => {
 })
 afterAll(() => admin.end())
 
-const create = (name: string) => compileCreate(company, planWrite('', parseComplete(company, { Name: name })))
+const create = (name: string) =>
+  compileCreate(company, { id: '', values: parseComplete(company, { Name: name }), versions: null, once: null, asker: '' })
 const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
 /** It had been sent. */
 const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }

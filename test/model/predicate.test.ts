@@ -10,7 +10,6 @@ import { isText } from '../../src/model/kinds.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
-import { planWrite } from '../../src/model/writePlan.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -62,7 +61,7 @@ async function createRow(entity: Entity, index: number) {
   const writable = entity.properties.filter((property) => property.writable)
   const changes = new Map(writable.map((property) => [property, cellOf(property)]))
   changes.set(entity.id, storedValue(entity.id.kind.name, random, index))
-  const [row] = await database.write(compileCreate(entity, planWrite('', changes)))
+  const [row] = await database.write(compileCreate(entity, { id: '', values: changes, versions: null, once: null, asker: '' }))
   rows.set(entity, [...rowsOf(entity), row as Row])
 }
 
