@@ -366,8 +366,9 @@ describeInBrowser('/explore in Chromium', () => {
       if (key !== null) await page.keyboard.press('/')
       for (const size of [null, NARROW]) {
         if (size) await page.setViewportSize(size)
-        // The chart is drawn again for another width. The page's CSP refuses what waitForFunction would evaluate.
-        await until(async () => (await page.evaluate(OVERFLOW)) === 0)
+        // The chart is drawn again for another width, and rows are dimmed while an answer is late. The page's CSP refuses what
+        // waitForFunction would evaluate.
+        await until(async () => (await page.evaluate(`${OVERFLOW} === 0 && document.querySelector('.late') === null`)) === true)
         await page.evaluate(axe.source)
         const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
         expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
