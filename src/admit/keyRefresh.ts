@@ -3,10 +3,10 @@ import type { KeyRecord, KeySource } from '../model/key.ts'
 import { SingleFlight } from '../os/singleFlight.ts'
 import { monotonicMs } from '../os/time.ts'
 
-/** Requests ask again for keys that were last confirmed so long ago, and wait for that from a second on. D34 */
+/** Age of the last confirmation at which a request has the keys confirmed again, and age from which it waits for that. D34 */
 const ASK_MS = 500
 const WAIT_MS = 1_000
-/** Without requests the keys are asked for so often: their limits need tables, and hooks change with them. */
+/** Interval of refreshes without requests: a change of keys also tells the supervisor of other webhooks. */
 const EVERY_MS = 4_000
 /** All keys are read this often whatever the version says: an operator may have changed the table by hand. */
 const RELOAD_MS = 60_000

@@ -37,7 +37,7 @@ export class GroupRecords {
 
   /** Counts rows, unless the first sum does so. */
   count(rows: SelectedRows): void {
-    // Anything is added up, where nobody looks.
+    // A record without sums has room for one that is never read.
     if (this.sums === 0) this.addFloats(rows, rows.kernel.scratch.column, 0, 0)
   }
 
@@ -116,18 +116,17 @@ export class GroupRecords {
 /** A figure of each group. */
 export interface FigureValues {
   /** Makes room for groups up to, not including, `size`. */
-  grow(size: number): void
+  grow?(size: number): void
   /** Takes in rows, whose groups the kernel's scratch has. */
-  take(rows: SelectedRows): void
+  take?(rows: SelectedRows): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
-  /** Values by which groups are sorted, the first one first. */
-  readonly sortValues: readonly SortValues[]
+  /** Values by which groups are sorted, the first one first; without them no sort names the figure. */
+  readonly sortValues?: readonly SortValues[]
 }
 
 /** The exact sum of a column, whose values have `scale` digits behind the point. */
 export class Sums implements FigureValues {
-  readonly grow = () => {}
   readonly sortValues: readonly SortValues[]
 
   constructor(
@@ -155,10 +154,6 @@ export class Sums implements FigureValues {
 
 /** The number of values that a sum has. */
 export class ValueCounts implements FigureValues {
-  readonly grow = () => {}
-  readonly take = () => {}
-  readonly sortValues = []
-
   constructor(
     private readonly records: GroupRecords,
     private readonly index: number,
@@ -171,7 +166,6 @@ export class ValueCounts implements FigureValues {
 
 /** The least or the greatest value. */
 export class Extremes implements FigureValues {
-  readonly sortValues = []
   private codes = new Float64Array(0)
 
   /** `ranks`: the order of texts; null for other kinds. */

@@ -112,7 +112,7 @@ export class Grouping {
     const rows = new SelectedRows(kernel, store.segments[number] as Segment, bits[0])
     this.number(rows)
     records.count(rows)
-    for (const figure of figures) figure.take(rows)
+    for (const figure of figures) figure.take?.(rows)
   }
 
   /** Writes the groups of rows into the kernel's scratch. */
@@ -134,7 +134,7 @@ export class Grouping {
   private grow(size: number) {
     this.room = size
     this.parts.records.grow(size)
-    for (const figure of this.parts.figures) figure.grow(size)
+    for (const figure of this.parts.figures) figure.grow?.(size)
   }
 
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
@@ -142,7 +142,7 @@ export class Grouping {
     const key = keys[column]
     if (key) return [{ read: (groups, into) => this.readKey(groups, into, column, key), isDescending }]
     if (column === keys.length) return [{ read: records.counts, isDescending }]
-    return (figures[column - keys.length - 1] as FigureValues).sortValues.map((read) => ({ read, isDescending }))
+    return (figures[column - keys.length - 1]?.sortValues ?? []).map((read) => ({ read, isDescending }))
   }
 
   private readKey(groups: Int32Array, into: Float64Array, column: number, { ranks }: GroupedKey) {

@@ -65,6 +65,23 @@ describe('D34: keys are confirmed', () => {
     expect([reads, refresh.confirm()]).toEqual([1, true])
   })
 
+  test('anew before a request is let in that comes a second later, without a timer', async () => {
+    const real = keySource(database)
+    let asked = 0
+    const refresh = refreshOf({
+      ...real,
+      version() {
+        asked++
+        return real.version()
+      },
+    })
+    await refresh.refresh()
+    await Bun.sleep(1_000)
+    const confirmed = refresh.confirm()
+    expect(confirmed).toBeInstanceOf(Promise)
+    expect([await confirmed, asked]).toEqual([true, 2])
+  })
+
   test('while the database is away as a whole', async () => {
     const refresh = refreshOf(away())
     await expect(refresh.refresh()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
