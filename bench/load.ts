@@ -47,7 +47,7 @@ type Buckets = Readonly<Record<number, number>>
 /** Each bucket is one percent wider than the one before, so a percentile is at most half a percent off. */
 export const BUCKET_GROWTH = 1.01
 const PROGRAM = join(import.meta.dir, 'load/program.mjs')
-const TIMEOUT_SECONDS = 10
+const TIMEOUT_SECONDS = 60
 
 /** Loads a server from a Node process of its own. @throws Error when that ends without a result */
 export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Promise<Load> {

@@ -14,11 +14,11 @@ export interface Plan {
 
 /**
  * Longest lead-in of a first round, in which statements are prepared and code is compiled, and of each round of new requests:
- * a table may have to be loaded, and a program that rests while others have their turn gives its compiled code up.
+ * a program that rests while others have their turn gives its compiled code up. In the first of these a table may be loaded.
  */
 const WARM_SECONDS_MAX = 3
-const READING_SECONDS_MAX = 15
-const READING_OF_ROUND = 5
+const LOADING_SECONDS_MAX = 15
+const LOADING_OF_ROUND = 5
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000
@@ -46,8 +46,8 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
 }
 
 function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number): number {
-  if (isNew) return Math.min(READING_SECONDS_MAX, READING_OF_ROUND * seconds)
-  return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
+  if (isNew && round === 1) return Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
+  return isNew || round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
 }
 
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {

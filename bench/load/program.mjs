@@ -7,8 +7,9 @@ import { isRandom, requestSource } from './requests.mjs'
 /** Requests that a client draws before the load begins, and when it has used them up: few, since meanwhile nothing is sent. */
 const REQUESTS_FIRST = 1_024
 const REQUESTS_MORE = 64
-/** No query of the server's takes longer. */
-const ANSWERS_MS_MAX = 5_000
+/** How much longer than its seconds a load lasts until each connection has had an answer, on average. */
+const MORE_MS_MAX = 30_000
+const LOOK_MS = 50
 
 const job = JSON.parse(readFileSync(0, 'utf8'))
 const clients = []
@@ -19,7 +20,7 @@ const load = autocannon({
   url: job.url,
   connections: job.connections,
   // It ends when we say so.
-  duration: job.leadInSeconds + job.seconds + 60,
+  duration: 3_600,
   timeout: job.timeoutSeconds,
   headers: job.headers,
   setupClient,
@@ -70,23 +71,26 @@ function begin() {
   counts = noCounts()
   counting = true
   const startMs = performance.now()
-  setTimeout(() => {
+  const endMs = startMs + job.seconds * 1_000
+  const endIfEnough = () => {
+    if (counts.requests < job.connections && performance.now() < endMs + MORE_MS_MAX) return void setTimeout(endIfEnough, LOOK_MS)
     counting = false
     const seconds = (performance.now() - startMs) / 1_000
     console.log('end')
     finish(seconds)
-  }, job.seconds * 1_000)
+  }
+  setTimeout(endIfEnough, job.seconds * 1_000)
 }
 
 function waits({ conn, pipelinedRequests }) {
   return conn.readyState === 'open' && pipelinedRequests.size() > 0
 }
 
-/** Waits for what is under way, so that no work of ours goes on behind our end. */
+/** Waits for what is under way: a statement that nobody waits for would take its time from the next program. */
 async function finish(seconds) {
   for (const client of clients) client._doRequest = () => undefined
-  const giveUpMs = performance.now() + ANSWERS_MS_MAX
-  while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, 5))
+  const giveUpMs = performance.now() + job.timeoutSeconds * 1_000
+  while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, LOOK_MS))
   console.log(JSON.stringify({ ...counts, seconds }))
   process.exit(0)
 }
