@@ -7,7 +7,6 @@ import { setsBefore } from './beside.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import type { Dictionary } from './dictionary.ts'
-import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
@@ -19,6 +18,14 @@ import { RankTable, SearchRanks } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
+
+/** A page that was found in columns. */
+export interface FoundPage {
+  /** Rows of the list. */
+  readonly total: number
+  /** As PostgreSQL prints them. */
+  readonly rows: readonly Row[]
+}
 
 /** A list as conditions on codes and keys of its order. */
 interface Asked {
@@ -174,8 +181,9 @@ export class ColumnTable {
   }
 
   private pageOf(slots: readonly number[], total: number): FoundPage {
-    const uncodedRow = (id: number) => (this.uncodedRows.size > 0 ? this.uncodedRows.get(id)?.row : undefined)
-    return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, uncodedRow) }
+    const { store, rowCodes, uncodedRows } = this
+    const rows = slots.map((slot) => uncodedRows.get(store.codeAt(slot, ID))?.row ?? rowCodes.print(store.read(slot)))
+    return { total, rows }
   }
 
   /** Null: codes cannot decide. */

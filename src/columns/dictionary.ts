@@ -1,5 +1,3 @@
-import type { JsonWriter } from '../respond/jsonWriter.ts'
-
 const encoder = new TextEncoder()
 // A text may begin with a byte order mark, which is part of it.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -53,12 +51,6 @@ export class Dictionary {
   text(code: number): string {
     if (code === EMPTY_TEXT) return ''
     return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
-  }
-
-  /** Writes the text of a code from 1 on as JSON. */
-  write(code: number, into: JsonWriter): void {
-    if (code === EMPTY_TEXT) into.text(this.octets, 0, 0)
-    else into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
   }
 
   /** Into the scratch, which may be another afterwards; gives the length. */

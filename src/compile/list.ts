@@ -15,7 +15,7 @@ const seekShapes = new ShapeCache(500)
 // beside columns have one.
 
 /**
- * The page and the total of a list, in one statement. Each row is the total, then the entity's columns. A page without rows is
+ * The page and the total of a list, in one statement. Each row is the entity's columns, then the total. A page without rows is
  * one row with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more, at its far end,
  * if there are more.
  */
@@ -67,7 +67,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
   const { filters, sorts, pageSize } = query
   const filtered = sql`${name(entity.table)}${where(conditionsOf(filters, operands))}`
-  return sql`select (${totalOf(entity, query, operands)}) as "L", ${columns(entity)} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
+  return sql`select ${columns(entity)}, (${totalOf(entity, query, operands)}) as "L" from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
 }
 
 function totalOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[]): Sql {
@@ -95,7 +95,7 @@ page as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
 union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)}))) \
-select "N", ${columns(entity)} \
+select ${columns(entity)}, "N" \
 from total left join page on true order by ${orderBy(forwards)}`
 }
 
@@ -105,5 +105,5 @@ function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]
   const nearest = nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
   return sql`\
 with first ("L") as materialized (${totalOf(entity, query, operands)}), page as (${nearest}) \
-select "L", ${columns(entity)} from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
+select ${columns(entity)}, "L" from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
 }

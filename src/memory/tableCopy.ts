@@ -1,6 +1,5 @@
 import type { Reader } from '../columns/collation.ts'
-import type { ColumnTable } from '../columns/columnTable.ts'
-import type { FoundPage } from '../columns/foundPage.ts'
+import type { ColumnTable, FoundPage } from '../columns/columnTable.ts'
 import type { Grouping } from '../columns/grouping.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
 import { ApiError } from '../errors.ts'

@@ -71,7 +71,13 @@ export class Lists {
     countList('database')
     try {
       const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
-      return respondPage(this.entity, query, { rows, total: Number(rows[0]?.[0] ?? 0) }, url, this.cursors)
+      return respondPage(
+        this.entity,
+        query,
+        { rows, total: Number(rows[0]?.[this.entity.properties.length] ?? 0) },
+        url,
+        this.cursors,
+      )
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error
       throw new ApiError(error.code, `${error.message} To get it: ${narrowing(query)}.`, { cause: error.cause })

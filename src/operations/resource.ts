@@ -65,7 +65,7 @@ export class Resource {
     const row = await this.reads.find(id)
     const tag = this.reads.tagOf(row)
     if (conditions !== null && this.reads.isHeld(conditions, id, tag)) return respondUnchanged(tag)
-    const body = choice === null ? writeEntity(this.entity, row) : choiceWriter(choice, this.entity.properties)(row, 0)
+    const body = choice === null ? writeEntity(this.entity, row) : choiceWriter(choice, this.entity.properties)(row)
     return respondRow(200, body, tag)
   }
 

@@ -2,18 +2,18 @@ import type { Choice, ChosenGroup } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 
-type Read = (row: Row, offset: number) => unknown
-export type Write = (row: Row, offset: number) => string
+type Read = (row: Row) => unknown
+export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
 type ColumnIndexes = ReadonlyMap<Property, number>
 
 const writers = new WeakMap<Entity, Write>()
 
-/** The entity as JSON text; decimals as PostgreSQL writes them. `offset` is where the entity's columns begin in the row. */
-export function writeEntity(entity: Entity, row: Row, offset = 0): string {
+/** The entity as JSON text; decimals as PostgreSQL writes them. */
+export function writeEntity(entity: Entity, row: Row): string {
   let write = writers.get(entity)
   if (!write) writers.set(entity, (write = compileWriter(entity)))
-  return write(row, offset)
+  return write(row)
 }
 
 /** JSON of a written row: all of it, or for a key that may not read, its id alone. D34 */
@@ -31,10 +31,10 @@ function compileWriter({ members, properties }: { members: Members; properties: 
   const indexes = new Map(properties.map((property, index) => [property, index]))
   const firstDecimal = members.findIndex(hasDecimal)
   const read = objectReader(firstDecimal === -1 ? members : members.slice(0, firstDecimal), indexes)
-  if (firstDecimal === -1) return (row, offset) => JSON.stringify(read(row, offset))
+  if (firstDecimal === -1) return (row) => JSON.stringify(read(row))
   const writeRest = membersWriter(members.slice(firstDecimal), indexes)
   const separator = firstDecimal === 0 ? '' : ','
-  return (row, offset) => `${JSON.stringify(read(row, offset)).slice(0, -1)}${separator}${writeRest(row, offset)}}`
+  return (row) => `${JSON.stringify(read(row)).slice(0, -1)}${separator}${writeRest(row)}}`
 }
 
 function hasDecimal(member: Property | Group): boolean {
@@ -57,12 +57,12 @@ function objectReader(members: Members, indexes: ColumnIndexes): Read {
       { key: keyOf(member), index: indexes.get(member) as number, readText: member.kind.readText as (text: string) => unknown },
     ]
   })
-  return (row, offset) => {
+  return (row) => {
     for (const { key, index, readText } of values) {
-      const text = row[offset + index]
+      const text = row[index]
       object[key] = text === null || text === undefined ? null : readText(text)
     }
-    for (const { key, read } of groups) object[key] = read(row, offset)
+    for (const { key, read } of groups) object[key] = read(row)
     return object
   }
 }
@@ -73,9 +73,9 @@ function membersWriter(members: Members, indexes: ColumnIndexes): Write {
     prefix: `${index === 0 ? '' : ','}${JSON.stringify(keyOf(member))}:`,
     write: memberWriter(member, indexes),
   }))
-  return (row, offset) => {
+  return (row) => {
     let json = ''
-    for (const { prefix, write } of parts) json += prefix + write(row, offset)
+    for (const { prefix, write } of parts) json += prefix + write(row)
     return json
   }
 }
@@ -83,12 +83,12 @@ function membersWriter(members: Members, indexes: ColumnIndexes): Write {
 function memberWriter(member: Property | Group, indexes: ColumnIndexes): Write {
   if (isGroup(member)) {
     const write = membersWriter(member.properties, indexes)
-    return unlessEmpty(member, indexes, 'null', (row, offset) => `{${write(row, offset)}}`)
+    return unlessEmpty(member, indexes, 'null', (row) => `{${write(row)}}`)
   }
   const index = indexes.get(member) as number
   const { readText } = member.kind
-  return (row, offset) => {
-    const text = row[offset + index]
+  return (row) => {
+    const text = row[index]
     if (text === null || text === undefined) return 'null'
     return readText ? JSON.stringify(readText(text)) : text
   }
@@ -99,11 +99,11 @@ function unlessEmpty<Result>(
   group: Group,
   indexes: ColumnIndexes,
   empty: Result,
-  make: (row: Row, offset: number) => Result,
-): (row: Row, offset: number) => Result {
+  make: (row: Row) => Result,
+): (row: Row) => Result {
   const parts = wholeOf(group).map((property) => indexes.get(property) as number)
-  return (row, offset) => {
-    for (const index of parts) if (row[offset + index] !== null) return make(row, offset)
+  return (row) => {
+    for (const index of parts) if (row[index] !== null) return make(row)
     return empty
   }
 }

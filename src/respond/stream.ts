@@ -27,7 +27,7 @@ export function streamWriter(
   const choice = query.choice ?? chooseAll(entity)
   if (form === 'ndjson') {
     const write = choiceWriter(choice, columns)
-    return { begin: '', write: (row) => `${write(row, 0)}\n` }
+    return { begin: '', write: (row) => `${write(row)}\n` }
   }
   const names = choice.properties.map(({ path }) => path.join('.'))
   const cells = choice.properties.map((property) => ({

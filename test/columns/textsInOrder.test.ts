@@ -67,8 +67,9 @@ async function allRows(): Promise<Row[]> {
 
 async function list(filters: readonly Filter[], sorts: readonly Sort[], page: number, pageSize: number) {
   const answer = await database.read(compileList(absence, { ...parseList(absence, ''), filters, sorts, page, pageSize }))
-  const found = answer.filter((row) => row[1] !== null)
-  return { total: Number(answer[0]?.[0] ?? 0), rows: found.map((row) => row.slice(1, 1 + absence.properties.length)) }
+  const found = answer.filter(([id]) => id !== null)
+  const columns = absence.properties.length
+  return { total: Number(answer[0]?.[columns] ?? 0), rows: found.map((row) => row.slice(0, columns)) }
 }
 
 /** Gives the columns what they have to know of texts, as a list does that asks them. */

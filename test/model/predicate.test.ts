@@ -78,7 +78,7 @@ const rowsOf = (entity: Entity) => rows.get(entity) ?? []
 async function listed(entity: Entity, filters: readonly Filter[], sorts: readonly Sort[] = []): Promise<Row[]> {
   const query = { ...parseList(entity, ''), filters, sorts, pageSize: ROWS_OF_EACH }
   const answer = await database.read(compileList(entity, query))
-  return answer.map((row) => row.slice(1, 1 + entity.properties.length))
+  return answer.map((row) => row.slice(0, entity.properties.length))
 }
 
 /** One filter of each operator that serves the property, with an operand near a value of some row, or with none. */

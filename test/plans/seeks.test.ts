@@ -19,7 +19,7 @@ const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 /** The position of the first row of a page. */
 async function positionOn(entity: Entity, query: ListQuery, page: number): Promise<Seek['position']> {
   const [row] = await site.database.read(compileList(entity, { ...query, page }))
-  return order(entity, query.sorts).map(({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null)
+  return order(entity, query.sorts).map(({ property }) => row?.[entity.properties.indexOf(property)] as string | null)
 }
 
 /** Every seek there is by one property, far from both ends: on either side, of a value and of none. */
