@@ -51,6 +51,7 @@ const newStatus = `${oneStatus} that begin within ${NEW_DAYS} days`
 const whileWriting = 'the latest first, while the status of 100 absences is changed a second'
 const monthTitle = 'four fifths of all absences by type and month, with the sum of their days'
 const employeeTitle = 'four fifths of all absences by employee, sorted by the sum of their days'
+const mixedTitle = `never asked before: ${newStatus}, the latest first, and a change of an absence for each nine of them`
 const renameTitle = 'change the name of a random company, of which about five employees have a copy'
 
 const get = (name: string, title: string, path: string, more: Partial<Scenario> = {}): Scenario => {
@@ -73,6 +74,7 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
   // Into the lists of the approved and out of them.
   const changes = patches(`/Absences/{1..${absences}}`, [{ Status: 'Approved' }, { Status: 'Requested' }])
   const background = { operations: changes, rate: WRITES_PER_SECOND }
+  const newList: Operation = { method: 'GET', path: `/Absences?${newLatest}`, status: 200 }
   return [
     get('one-by-id', 'one absence by a random id', `/Absences/{1..${absences}}`),
     get('first-page', 'first page of all absences', '/Absences'),
@@ -90,6 +92,7 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
     get('summaries-again', `asked again: ${monthTitle}`, `/Absences/Summary?${sameRange}&${byMonth}`),
     get('page-20000-sorted', 'page 20,000 by number, sorted by start', `/Absences?sort=Start&page=${DEEP_PAGE}`),
     get('lists-under-writes', `${oneStatus}, ${whileWriting}`, `/Absences?${latest}`, { background }),
+    { name: 'mixed', title: mixedTitle, operations: [...Array(18).fill(newList), ...changes], isNew: true },
     { name: 'create', title: 'create a company', operations: [{ method: 'POST', path: '/Companies', body, status: 201 }] },
     { name: 'patch', title: 'change a random company', operations: enabled },
     { name: 'rename', title: renameTitle, operations: names },
@@ -116,5 +119,5 @@ export function isWriting({ operations, background }: Scenario): boolean {
 
 /** Lists the operations that read, whose answers can be compared. */
 export function readsOf(scenarios: readonly Scenario[]): Operation[] {
-  return scenarios.flatMap(({ operations }) => operations.filter(({ method }) => method === 'GET'))
+  return [...new Set(scenarios.flatMap(({ operations }) => operations.filter(({ method }) => method === 'GET')))]
 }

@@ -7,7 +7,8 @@ import { isRandom, requestSource } from './requests.mjs'
 /** Requests that a client draws before the load begins, and when it has used them up: few, since meanwhile nothing is sent. */
 const REQUESTS_FIRST = 1_024
 const REQUESTS_MORE = 64
-/** How much longer than its seconds a load lasts until each connection has had an answer, on average. */
+/** A load lasts longer than its seconds until it has so many answers, but not for more than this. */
+const ANSWERS_MIN = 10
 const MORE_MS_MAX = 30_000
 const LOOK_MS = 50
 
@@ -73,7 +74,7 @@ function begin() {
   const startMs = performance.now()
   const endMs = startMs + job.seconds * 1_000
   const endIfEnough = () => {
-    if (counts.requests < job.connections && performance.now() < endMs + MORE_MS_MAX) return void setTimeout(endIfEnough, LOOK_MS)
+    if (counts.requests < ANSWERS_MIN && performance.now() < endMs + MORE_MS_MAX) return void setTimeout(endIfEnough, LOOK_MS)
     counting = false
     const seconds = (performance.now() - startMs) / 1_000
     console.log('end')
