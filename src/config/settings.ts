@@ -141,7 +141,7 @@ export const settings = {
     schema: oneOf('on', 'off'),
     default: 'off',
     allowed: 'on or off',
-    meaning: 'on also stores the old and new values of each change, for the history of a row.',
+    meaning: 'Whether old and new values of each change are stored, for the history of a row.',
     read: (text: string) => text === 'on',
   },
   HOOKS_ALLOW: {
