@@ -1,6 +1,4 @@
 const encoder = new TextEncoder()
-// A text may begin with a byte order mark, which is part of it.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The codes of a text that there is not, and of the empty one. */
 export const NO_TEXT = 0
@@ -13,7 +11,7 @@ export class Dictionary {
   private hashes = new Int32Array(1 << 5)
   /** End of each text, at which the next one begins. */
   private ends = new Int32Array(1 << 5)
-  private octets = new Uint8Array(1 << 9)
+  private octets = Buffer.alloc(1 << 9)
   private scratch = new Uint8Array(1 << 9)
   private last = EMPTY_TEXT
 
@@ -49,8 +47,7 @@ export class Dictionary {
 
   /** The text of a code from 1 on. */
   text(code: number): string {
-    if (code === EMPTY_TEXT) return ''
-    return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
+    return code === EMPTY_TEXT ? '' : this.octets.toString('utf8', this.ends[code - 1], this.ends[code])
   }
 
   /** Into the scratch, which may be another afterwards; gives the length. */
@@ -96,9 +93,7 @@ export class Dictionary {
   }
 
   private makeRoom(bytes: number) {
-    const wider = new Uint8Array(2 * bytes)
-    wider.set(this.octets)
-    this.octets = wider
+    this.octets = Buffer.concat([this.octets], 2 * bytes)
   }
 
   private spread() {

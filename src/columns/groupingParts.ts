@@ -6,7 +6,7 @@ import { Extremes, type FigureValues, GroupRecords, Sums, ValueCounts } from './
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { CodeNumbers, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
-import { type Print, scaleOf } from './printers.ts'
+import { type Print, type Printer, scaleOf } from './printers.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
 
@@ -120,6 +120,6 @@ class PartsOfTable {
   }
 
   private printerOf(column: number): Print {
-    return this.coded.rowCodes.printers[column] as Print
+    return (this.coded.rowCodes.printers[column] as Printer).text
   }
 }

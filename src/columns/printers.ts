@@ -1,16 +1,42 @@
 import { plainDecimal } from '../model/decimal.ts'
 import type { Kind, PlainName } from '../model/kinds.ts'
+import { jsonOf } from '../respond/json.ts'
 import { dateOf } from './codes.ts'
 import { type Dictionary, NO_TEXT } from './dictionary.ts'
 
-/** Prints a code as PostgreSQL prints its value; null: there is no value. */
+/** Prints a code; null: there is no value. */
 export type Print = (code: number) => string | null
 
-/** The inverse of `numbers`, or of the dictionary, which is null where the kind has no texts. */
-export function printerOf(kind: Kind, dictionary: Dictionary | null): Print {
-  if (dictionary) return (code) => (code === NO_TEXT ? null : dictionary.text(code))
-  const print = plains[kind.name as PlainName](kind)
-  return (code) => (Number.isNaN(code) ? null : print(code))
+/** Prints the codes of a property as text, the inverse of `numbers` or of a dictionary, and as JSON. */
+export interface Printer {
+  readonly text: Print
+  readonly json: Print
+}
+
+/** `dictionary`: null where the kind has no texts. */
+export function printerOf(kind: Kind, dictionary: Dictionary | null): Printer {
+  const print = dictionary ? (code: number) => dictionary.text(code) : plains[kind.name as PlainName](kind)
+  const isNone = dictionary ? (code: number) => code === NO_TEXT : Number.isNaN
+  const text = (code: number) => (isNone(code) ? null : print(code))
+  return { text, json: remembering((code) => jsonOf(kind, text(code))) }
+}
+
+/** Values that are kept: 2 to the power of 10. */
+const KEPT_BITS = 10
+
+/** Keeps what was printed last: rows of lists that follow each other have many values in common. */
+function remembering(print: Print): Print {
+  const codes = new Float64Array(1 << KEPT_BITS).fill(Number.NaN)
+  const texts = Array<string | null>(1 << KEPT_BITS).fill(null)
+  return (code) => {
+    // Codes of instants are multiples of hours, and those of decimals parts of ones: the product's high bits differ.
+    const slot = Math.imul((code * 64) | 0, 0x9e3779b1) >>> (32 - KEPT_BITS)
+    if (codes[slot] !== code) {
+      codes[slot] = code
+      texts[slot] = print(code)
+    }
+    return texts[slot] as string | null
+  }
 }
 
 /** As PostgreSQL prints a code that is a number. */

@@ -4,7 +4,7 @@ import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
 import { BACKSLASH, dateAt, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
-import { type Print, printerOf } from './printers.ts'
+import { type Printer, printerOf } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -29,7 +29,7 @@ export class RowCodes {
   private readonly kinds: readonly KindName[]
   private readonly readers: Uint8Array
   /** One for each property. */
-  readonly printers: readonly Print[]
+  readonly printers: readonly Printer[]
   private unescaped = new Uint8Array(1_024)
 
   constructor({ properties }: Entity) {
@@ -57,9 +57,9 @@ export class RowCodes {
     return uncoded
   }
 
-  /** The row of these codes as PostgreSQL prints it. */
-  print(codes: Float64Array): Row {
-    return this.printers.map((print, column) => print(codes[column] as number))
+  /** The row of these codes, as PostgreSQL prints it or with values that are JSON. */
+  print(codes: Float64Array, form: keyof Printer): Row {
+    return this.printers.map((printer, column) => printer[form](codes[column] as number))
   }
 
   /** The code of one value; null: it has none. */

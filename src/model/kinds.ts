@@ -48,7 +48,7 @@ export interface Kind {
   parseFilter(text: string): string
   /** Prints what `parseFilter` returned as a column would print it: values are equal if these texts are. */
   printFilter(operand: string): string
-  /** PostgreSQL's text → the JSON value of a response; null: the text is the JSON, and a number would not keep it. */
+  /** PostgreSQL's text → the JSON value of a response; null: the text is the JSON. */
   readonly readText: ((text: string) => string | number | boolean) | null
 }
 
@@ -128,7 +128,7 @@ const INTEGER_FILTER = /^-?\d+$/
 /** Most of them: as PostgreSQL prints it, and within bigint. */
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
-const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter: parseIntegerFilter, readText: Number } as const
+const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter: parseIntegerFilter, readText: null } as const
 
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
 export function integerKind(nullable: boolean): Kind {

@@ -11,6 +11,8 @@ import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 export interface Found {
   readonly rows: readonly Row[]
   readonly total: number
+  /** Returns the row of this index as PostgreSQL prints it; not there: `rows` are so printed, and not JSON. */
+  readonly printed?: (index: number) => Row
 }
 
 /**
@@ -20,35 +22,38 @@ export interface Found {
 export function respondPage(
   entity: Entity,
   query: ListQuery,
-  { rows, total }: Found,
+  { rows, total, printed }: Found,
   url: string,
   cursors: Cursors | null = null,
 ): BytesReply {
-  const shown = shownRows(query, rows)
-  const body = bodyOf(entity, query, shown)
+  const [begin, end] = shownRows(query, rows)
+  const body = bodyOf(entity, query, rows.slice(begin, end), printed !== undefined)
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,
     'Cache-Control': NO_STORE,
     'X-Total-Count': String(total),
   }
-  const links = pageLinksOf(query, total, shown.length, rows.length > shown.length)
-  const cursorOf = (side: Seek['side'], row: Row | undefined) =>
-    cursors && row ? cursors.write(entity, query, { side, position: positionOf(entity, query, row) }) : null
+  const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
+  const cursorOf = (side: Seek['side'], index: number) => {
+    if (cursors === null || begin === end) return null
+    const row = printed ? printed(index) : (rows[index] as Row)
+    return cursors.write(entity, query, { side, position: positionOf(entity, query, row) })
+  }
   const linked = {
-    previous: links.previous === null ? null : cursorOf('before', shown[0]),
-    next: links.next === null ? null : cursorOf('behind', shown.at(-1)),
+    previous: links.previous === null ? null : cursorOf('before', begin),
+    next: links.next === null ? null : cursorOf('behind', end - 1),
   }
   addLinks(headers, links, linked, url, query.kept)
   headers.ETag = tagOf(body, headers)
   return { status: 200, headers, body }
 }
 
-function bodyOf(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
-  const write = choice === null ? null : choiceWriter(choice, entity.properties)
+function bodyOf(entity: Entity, { choice }: ListQuery, rows: readonly Row[], isJson: boolean): Uint8Array<ArrayBuffer> {
+  const write = choice === null ? null : choiceWriter(choice, entity.properties, isJson)
   let body = '['
   for (const row of rows) {
     if (body.length > 1) body += ','
-    body += write === null ? writeEntity(entity, row) : write(row)
+    body += write === null ? writeEntity(entity, row, isJson) : write(row)
   }
   return Buffer.from(`${body}]`)
 }
@@ -62,11 +67,11 @@ export function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, str
   return `W/"${Bun.hash(links, Bun.hash(body) as bigint).toString(36)}"`
 }
 
-/** Not shown are a row that has the total alone, and the one beyond what was sought. */
-function shownRows({ pageSize, seek }: ListQuery, rows: readonly Row[]): readonly Row[] {
-  if (rows[0]?.[0] === null) return []
+/** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */
+function shownRows({ pageSize, seek }: ListQuery, rows: readonly Row[]): [begin: number, end: number] {
+  if (rows[0]?.[0] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
-  return seek?.side === 'before' ? rows.slice(beyond) : rows.slice(0, rows.length - beyond)
+  return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
 /** The row's values of the order's keys. */
