@@ -1,10 +1,12 @@
 // Rows of a file that are in the table already: finds them by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
+import { choose } from '../model/choice.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { parsePartial } from '../parse/assignments.ts'
 import { isObject, parseJson } from '../parse/body.ts'
 import { VALUES_MAX } from '../parse/filter.ts'
+import { choiceWriter } from '../respond/json.ts'
 import { type Asked, askUntilAnswered, messageOf } from './request.ts'
 import type { FileRow } from './rowsFile.ts'
 import { CommandError } from './run.ts'
@@ -143,7 +145,7 @@ export async function changeRow(entity: Entity, { id, differences }: Change, tar
     const lost = open.find(({ property, before }) => row.get(property) !== before)
     if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
     if (open.length === 0) return
-    const body = bodyOf(new Map(open.map(({ property, after }) => [property, after])))
+    const body = bodyOf(entity, new Map(open.map(({ property, after }) => [property, after])))
     const own = { 'If-Match': etag ?? '*', 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
     const { status, text: answer } = await ask(target, 'PATCH', address, { ...JSON_ACCEPTED, ...own }, body)
     if (status !== 412) return
@@ -185,16 +187,7 @@ function storedText({ path, kind }: Property, row: Record<string, unknown>): str
 }
 
 /** The body of a request that writes these values. */
-function bodyOf(values: ValueTexts): string {
-  const groups = Map.groupBy(values, ([{ path }]) => (path.length > 1 ? (path[0] as string) : ''))
-  const members = [...groups].map(([group, entries]) => {
-    const text = entries.map(([{ path, kind }, value]) => `${JSON.stringify(path.at(-1))}:${jsonOf(kind, value)}`).join()
-    return group === '' ? text : `${JSON.stringify(group)}:{${text}}`
-  })
-  return `{${members.join()}}`
-}
-
-function jsonOf({ readText }: Property['kind'], text: string | null): string {
-  if (text === null) return 'null'
-  return readText ? JSON.stringify(readText(text)) : text
+function bodyOf(entity: Entity, values: ValueTexts): string {
+  const choice = choose(entity, new Set(values.keys()))
+  return choiceWriter(choice, choice.properties)(choice.properties.map((property) => values.get(property) ?? null))
 }

@@ -11,6 +11,8 @@ interface Answer {
   readonly reply: BytesReply
 }
 
+type Found<Query> = { readonly kept: Reply; readonly query: null } | { readonly kept: null; readonly query: Query }
+
 /** Answers by their target (path and query), valid while no row of the table has changed. */
 export class Answers {
   private readonly answers: LruCache<Answer>
@@ -19,15 +21,14 @@ export class Answers {
     this.answers = new LruCache(bytesMax, ({ reply }, target) => REPLY_BYTES + reply.body.length + 2 * target.length)
   }
 
-  /** Returns whether the target was answered before, and so is valid. */
-  knows(target: string): boolean {
-    return this.answers.get(target) !== undefined
-  }
-
-  /** The answer to this target as of the copy; null: there is none. */
-  get(target: string, { version }: TableCopy): Reply | null {
+  /** Makes the copy current, then finds the answer to this target or, without one, parses its query. @throws ApiError */
+  async find<Query>(target: string, copy: TableCopy, parse: () => Query): Promise<Found<Query>> {
+    // Parsed first, so that a fault is named whatever the database does; a target that was answered before has none.
+    const parsed = this.answers.get(target) === undefined ? parse() : null
+    await copy.refresh()
     const answer = this.answers.get(target)
-    return answer?.version === version ? own(answer.reply) : null
+    if (answer?.version === copy.version) return { kept: own(answer.reply), query: null }
+    return { kept: null, query: parsed ?? parse() }
   }
 
   /** Keeps an answer that was made as of the copy, and returns one to send. */

@@ -8,8 +8,8 @@ import type { Statement } from '../model/sql.ts'
 /** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
 export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** The next statement of a reading, by the last id of the one before, which the first has not; null: there is none. */
-export type Following = (last: string | null) => Statement | null
+/** The next statement of a reading, by the last id of the one before; null: of the first. */
+type Following = (last: string | null) => Statement
 
 /** Rows that are taken in in one turn of the event loop: some milliseconds. */
 const TURN_ROWS = 1_000
@@ -26,16 +26,14 @@ const NEWLINE = 10
  * in, and other work of the process has its turn between.
  */
 export async function takePieces(transaction: postgres.TransactionSql, following: Following, take: TakeLine) {
-  const readNext = (last: string | null): Promise<Uint8Array[]> | null => {
-    const statement = following(last)
-    const reading = statement && readPiece(transaction, statement)
+  const readNext = (last: string | null): Promise<Uint8Array[]> => {
+    const reading = readPiece(transaction, following(last))
     // Awaited once the piece before is taken in, which may throw.
-    reading?.catch(() => undefined)
+    reading.catch(() => undefined)
     return reading
   }
   let reading = readNext(null)
-  let taken = 0
-  while (reading !== null) {
+  for (let taken = 1; ; taken++) {
     const piece = await reading
     const last = piece.at(-1)
     if (last === undefined) return
@@ -45,7 +43,7 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     await nextTurn()
     await takeSlowly(piece, take)
     // The pieces lie outside of the heap, so the collector does not see how much is left of them.
-    if (++taken % COLLECTED_PIECES === 0) Bun.gc(false)
+    if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
   }
 }
 

@@ -87,7 +87,8 @@ export class TableCopies {
     if (tracked === undefined || tracked.copy === null) return null
     const { copy } = tracked
     tracked.askedMs = performance.now()
-    if (copy.dueOrder !== null) this.startLoad(tracked, copy.dueOrder)
+    const dueOrder = copy.search?.dueOrder ?? null
+    if (dueOrder !== null) this.startLoad(tracked, dueOrder)
     return copy
   }
 

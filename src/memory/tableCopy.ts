@@ -1,6 +1,5 @@
 import type { Reader } from '../columns/collation.ts'
-import type { ColumnTable, FoundPage } from '../columns/columnTable.ts'
-import type { Grouping } from '../columns/grouping.ts'
+import type { ColumnTable } from '../columns/columnTable.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
 import { ApiError } from '../errors.ts'
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
@@ -8,9 +7,7 @@ import { busyWithLists } from '../execute/listReads.ts'
 import { Turns } from '../execute/turns.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { ListQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import type { SummaryQuery } from '../model/summary.ts'
 import { compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
 import type { Moment, Sample, TableReader, TableSize } from './tableReader.ts'
 
@@ -40,7 +37,7 @@ export class TableCopy {
   private isAsking = false
   /** The lists that wait for the next question. */
   private waiting: PromiseWithResolvers<void> | null = null
-  private readonly search: ListSearch
+  private readonly ownSearch: ListSearch
   private readonly uses = new Turns(1)
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
 
@@ -50,7 +47,7 @@ export class TableCopy {
     private moment: Moment,
     private readonly parts: CopyParts,
   ) {
-    this.search = new ListSearch(entity, table, parts)
+    this.ownSearch = new ListSearch(entity, table, parts)
   }
 
   /**
@@ -81,12 +78,12 @@ export class TableCopy {
 
   /** Bytes of the kernel's memory and of the program's own. */
   get bytes(): number {
-    return this.table.bytes + this.search.bytes
+    return this.table.bytes + this.ownSearch.bytes
   }
 
-  /** The column by which the rows would lie better for the lists that come; null: they lie well. */
-  get dueOrder(): number | null {
-    return this.search.dueOrder
+  /** Finds lists and groups synchronously, as of the copy's snapshot; null: the copy has ended. */
+  get search(): ListSearch | null {
+    return this.isLost ? null : this.ownSearch
   }
 
   /**
@@ -164,26 +161,6 @@ export class TableCopy {
     const isSame = state === moment.state && keptFrom != null && Number(keptFrom) <= moment.snapshot.oldest
     if (!isSame) this.lose('the table or the database is another, or changes were deleted that the copy has not seen')
     return isSame
-  }
-
-  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */
-  prepare(query: ListQuery): Promise<void> | null {
-    return this.isLost ? null : this.search.prepare(query)
-  }
-
-  /** The total and the rows of a page, synchronously; null: the codes cannot decide. */
-  find(query: ListQuery): FoundPage | null {
-    return this.isLost ? null : this.search.find(query)
-  }
-
-  /** Asks PostgreSQL how the texts lie that a summary compares or sorts; null: that is known. */
-  prepareGroups(query: SummaryQuery): Promise<void> | null {
-    return this.isLost ? null : this.search.prepareGroups(query)
-  }
-
-  /** Groups of rows, to be formed in `alone`; null: the codes cannot decide. */
-  group(query: SummaryQuery): Grouping | null {
-    return this.isLost ? null : this.search.group(query)
   }
 
   /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */

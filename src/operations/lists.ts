@@ -41,28 +41,24 @@ export class Lists {
   private async fromCopy(copy: TableCopy, text: string, url: string, asker: Asker): Promise<Reply> {
     const memory = this.memory as TableCopies
     const target = `${url}?${text}`
-    // Parsed first, so that a fault is named whatever the database does.
-    const parsed = memory.answers.knows(target) ? null : parseList(this.entity, text, this.cursors)
-    await copy.refresh()
-    const kept = memory.answers.get(target, copy)
+    const { kept, query } = await memory.answers.find(target, copy, () => parseList(this.entity, text, this.cursors))
     if (kept !== null) {
       countList('kept')
       return kept
     }
-    const query = parsed ?? parseList(this.entity, text, this.cursors)
     const turn = memory.turn(asker.key)
     if (turn !== null) {
       await turn
       if (asker.request.signal.aborted) throw new Abandoned()
     }
     for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
-      const ordering = copy.prepare(query)
-      if (ordering === null) break
+      const ordering = copy.search?.prepare(query)
+      if (!ordering) break
       await ordering
     }
     // From here on nothing is awaited: the answer is kept for the state of the copy in which it was found.
-    const found = copy.find(query)
-    if (found === null) return this.fromDatabase(query, url, asker)
+    const found = copy.search?.find(query)
+    if (!found) return this.fromDatabase(query, url, asker)
     countList('memory')
     return memory.answers.keep(target, copy, respondPage(this.entity, query, found, url, this.cursors))
   }

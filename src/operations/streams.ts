@@ -60,19 +60,13 @@ export class Streams {
     readPiece: (position: Seek['position'], size: number) => Promise<Piece>,
     first: Piece,
   ): AsyncGenerator<string> {
-    let text = begin
+    if (begin !== '') yield begin
     let paidRows = PAID_ROWS
     for (let piece = first; ; ) {
       const { rows, size, ms } = piece
       const hasMore = rows.length > size
-      const count = hasMore ? size : rows.length
-      for (let at = 0; at < count; ) {
-        const end = Math.min(at + TEXT_ROWS, count)
-        for (; at < end; at++) text += write(rows[at] as Row)
-        yield text
-        text = ''
-      }
-      if (!hasMore) break
+      yield* textsOf(hasMore ? rows.slice(0, size) : rows, write)
+      if (!hasMore) return
       const last = rows[size - 1] as Row
       const position = keys.map((index) => last[index] as string | null)
       paidRows -= size
@@ -83,9 +77,16 @@ export class Streams {
       }
       piece = await readPiece(position, rowsOfPiece(paidRows, ms))
     }
-    // Of no rows at all.
-    if (text !== '') yield text
   }
+}
+
+/** Rows as texts, of some rows each. */
+export function* textsOf(rows: readonly Row[], write: StreamWriter['write']): Generator<string> {
+  for (let at = 0; at < rows.length; at += TEXT_ROWS)
+    yield rows
+      .slice(at, at + TEXT_ROWS)
+      .map(write)
+      .join('')
 }
 
 /** A streamed body, for which a place is taken before `begin` makes it. @throws ApiError, and what `begin` throws */

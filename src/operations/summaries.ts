@@ -18,7 +18,7 @@ import { respondSummary, summaryWriter } from '../respond/summary.ts'
 import { requireAnyVersion, unlessHeld } from './lists.ts'
 import type { Places } from './places.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import { replyStreamed, TEXT_ROWS } from './streams.ts'
+import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 
@@ -49,17 +49,12 @@ export class Summaries {
   private async page(call: ResourceRequest): Promise<Reply> {
     const { query: text, url } = call
     const copy = this.memory?.of(this.entity) ?? null
-    const target = `${url}?${text}`
-    // Parsed first, so that a fault is named whatever the database does.
-    const query = this.memory?.answers.knows(target) ? null : parseSummary(this.entity, text, 'json')
-    if (copy === null) return this.pageFromDatabase(call, query ?? parseSummary(this.entity, text, 'json'))
-    await copy.refresh()
-    const kept = this.memory?.answers.get(target, copy) ?? null
-    if (kept !== null) {
-      countSummary('kept')
-      return kept
-    }
-    return this.pageFromCopy(call, copy, query ?? parseSummary(this.entity, text, 'json'))
+    const parse = () => parseSummary(this.entity, text, 'json')
+    if (copy === null) return this.pageFromDatabase(call, parse())
+    const { kept, query } = await (this.memory as TableCopies).answers.find(`${url}?${text}`, copy, parse)
+    if (kept === null) return this.pageFromCopy(call, copy, query)
+    countSummary('kept')
+    return kept
   }
 
   private async pageFromCopy(call: ResourceRequest, copy: TableCopy, query: SummaryQuery): Promise<Reply> {
@@ -83,11 +78,11 @@ export class Summaries {
     query: SummaryQuery,
     use: (grouping: Grouping) => Promise<Result>,
   ): Promise<Result | null> {
-    await copy.prepareGroups(query)
+    await copy.search?.prepareGroups(query)
     return copy.alone(call.key, async () => {
       if (call.request.signal.aborted) throw new Abandoned()
-      const grouping = copy.group(query)
-      if (grouping === null) return null
+      const grouping = copy.search?.group(query)
+      if (!grouping) return null
       try {
         await (this.memory as TableCopies).run(call, grouping.steps())
         countSummary('memory')
@@ -128,7 +123,7 @@ export class Summaries {
     const query = parseSummary(this.entity, call.query, form)
     const headers = streamHeaders(`${this.entity.plural}Summary`, form, call.request.headers)
     return replyStreamed(call, this.places, { headers, form }, async () =>
-      textsOf(query, form, await this.allGroups(call, query)),
+      textsOfAll(query, form, await this.allGroups(call, query)),
     )
   }
 
@@ -156,18 +151,10 @@ async function* piecesOf(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
   yield rows
 }
 
-async function* textsOf(query: SummaryQuery, form: StreamForm, groups: AsyncIterable<readonly Row[]>): AsyncGenerator<string> {
+async function* textsOfAll(query: SummaryQuery, form: StreamForm, groups: AsyncIterable<readonly Row[]>): AsyncGenerator<string> {
   const { begin, write } = summaryWriter(query, form)
-  let text = begin
-  for await (const rows of groups)
-    for (let at = 0; at < rows.length; ) {
-      const end = Math.min(at + TEXT_ROWS, rows.length)
-      for (; at < end; at++) text += write(rows[at] as Row)
-      yield text
-      text = ''
-    }
-  // Of no groups at all.
-  if (text !== '') yield text
+  if (begin !== '') yield begin
+  for await (const rows of groups) yield* textsOf(rows, write)
 }
 
 function tooManyGroups(): ApiError {
