@@ -51,7 +51,6 @@ afterEach(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  await admin.end()
 })
 
 /**
@@ -125,7 +124,6 @@ describe('a database', () => {
     const change = async (text: string) => {
       const own = connect(databaseUrl)
       await own.unsafe(text)
-      await own.end()
     }
     await change(`revoke all on all tables in schema public from "${name}"`)
     await requireUnavailable()

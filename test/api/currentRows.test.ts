@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Json, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
+import { type Json, KEY, makeKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 
 const limited = makeKey({ name: 'limited', rights: 'Absences:read', limits: '1/10m' })
 const HEADERS = { Authorization: `ApiKey ${KEY}` }
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ keys: [limited.record] })
-})
-afterAll(() => server.stop())
+const server = useServer({ keys: [limited.record] })
 
 // Other tests run in the same cluster, and their transactions hold back what can be read.
 async function changesAfter(token: string, more = ''): Promise<Json[]> {

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { type Json, startServer, type TestServer } from '../support/server.ts'
+import { type Json, startServer } from '../support/server.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  const databaseUrl = await createSampleDatabase()
-  server = await startServer({ databaseUrl })
-})
-afterAll(() => server.stop())
+const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
 
 const open = { authorization: '' }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
@@ -12,7 +12,6 @@ let other: postgres.Sql
 beforeAll(() => {
   other = connect(server.databaseUrl)
 })
-afterAll(() => other.end())
 
 /** How many backends wait for a lock. */
 async function waitingIn({ sql }: TestServer): Promise<number> {
@@ -63,7 +62,6 @@ describe('D69: a key that writes what is locked', () => {
   beforeAll(() => {
     blocker = connect(busy.databaseUrl)
   })
-  afterAll(() => blocker.end())
 
   test.each([
     ['PATCH', '/Companies/ID', { Name: 'Mine' }],

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { outcomeOf } from '../support/cases.ts'
+import { describe, expect, test } from 'bun:test'
+import { outcomeOf, useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { makeKey, startServer, type TestServer } from '../support/server.ts'
+import { makeKey } from '../support/server.ts'
 
 // Groups and figures of random summaries are held against PostgreSQL in test/properties/summaries.test.ts.
 
 const writer = makeKey({ name: 'writer', rights: 'Absences:write' })
 const limited = makeKey({ name: 'limited', limits: '2/1m' })
-let server: TestServer
-beforeAll(async () => {
-  const keys = [writer.record, limited.record]
-  server = await startServer({ databaseUrl: await createSampleDatabase(), keys, environment: { RATE_LIMIT_CLIENTS: '4' } })
-})
-afterAll(() => server.stop())
+const server = useServer(async () => ({
+  databaseUrl: await createSampleDatabase(),
+  keys: [writer.record, limited.record],
+  environment: { RATE_LIMIT_CLIENTS: '4' },
+}))
 const get = (query: string, headers?: Record<string, string>) => server.get(`/Absences/Summary${query}`, headers)
 const messageOf = async (query: string) => (await get(query)).body.Error.Message
 

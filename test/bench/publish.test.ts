@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { NotPublished, PUBLISHED, pages, publish, readResults } from '../../bench/publish.ts'
@@ -12,7 +12,6 @@ const read = (root: string, path: string) => readFileSync(join(root, path), 'utf
 
 const folder = temporaryFolder()
 const file = join(folder.path, 'run.json')
-afterAll(folder.remove)
 for (const path of FILES) {
   mkdirSync(dirname(join(folder.path, path)), { recursive: true })
   cpSync(join(ROOT, path), join(folder.path, path))

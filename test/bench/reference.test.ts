@@ -21,7 +21,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  await other.end()
 })
 
 const get = (path: string, status = 200): Operation => ({ method: 'GET', path, status })

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requestSource } from '../../bench/load/requests.mjs'
@@ -14,8 +14,6 @@ import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.
 const folder = temporaryFolder()
 const output = join(folder.path, 'results')
 const data = join(folder.path, 'data')
-
-afterAll(() => folder.remove())
 
 function bench(...args: string[]) {
   return run([process.execPath, '--no-env-file', 'bench/run.ts', '--data', data, '--output', output, ...args])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type postgres from 'postgres'
 import { hooksCommand } from '../../src/cli/hooks.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -14,7 +14,6 @@ beforeAll(async () => {
   settings = { DATABASE_URL: await createDatabase() }
   sql = connect(settings.DATABASE_URL as string)
 })
-afterAll(() => sql.end())
 
 const hooks = (words: string[], more: Record<string, string> = {}) =>
   rosterHere(

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
@@ -33,7 +33,6 @@ describe('on a database of its own', () => {
     settings = { DATABASE_URL: await createDatabase() }
     sql = connect(settings.DATABASE_URL as string)
   })
-  afterAll(() => sql.end())
   beforeEach(async () => {
     await sql`delete from api_key`
   })

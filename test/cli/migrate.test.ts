@@ -25,11 +25,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await sql.end()
   await admin.unsafe(`drop database ${name} with (force)`)
-  await admin.end()
 })
 
 const folder = temporaryFolder()
-afterAll(folder.remove)
 
 const migrate = (...words: string[]) => migrateWith({ DATABASE_URL: url }, ...words)
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, runMain, temporaryFolder, until } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
@@ -10,7 +10,6 @@ beforeAll(async () => {
   url = await createDatabase()
 })
 const folder = temporaryFolder()
-afterAll(folder.remove)
 afterEach(endPrograms)
 
 async function seed(...words: string[]) {

@@ -63,8 +63,6 @@ else
     expect(process.env.CI_REQUIRES_CONSUMERS).toBeUndefined()
   })
 
-afterAll(folder.remove)
-
 describe('the generated file', () => {
   const program = writeProgram('use', { 'roster.ts': clientFile(entities), 'use.ts': use })
 

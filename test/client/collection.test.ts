@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
@@ -9,18 +10,15 @@ import { createRoster, RosterError } from './roster.ts'
 const PUBLIC_URL = 'http://127.0.0.2:9/elsewhere'
 const writer = makeKey({ rights: '*:write' })
 
-let server: TestServer
+const server = useServer(async () => ({
+  databaseUrl: await createSampleDatabase(),
+  environment: { PUBLIC_URL, RATE_LIMIT_CLIENTS: '2' },
+  keys: [writer.record],
+}))
 let roster: ReturnType<typeof createRoster>
 beforeAll(async () => {
-  const databaseUrl = await createSampleDatabase()
-  server = await startServer({
-    databaseUrl,
-    environment: { PUBLIC_URL, RATE_LIMIT_CLIENTS: '2' },
-    keys: [writer.record],
-  })
   roster = createRoster({ url: `${server.url}/`, key: `${KEY}\n` })
 })
-afterAll(() => server.stop())
 
 describe('one row', () => {
   test('several are created by one request, or checked, and faults name their rows', async () => {

@@ -1,22 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { migrate } from '../../src/postgres/migrate.ts'
+import { useServer } from '../support/cases.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { MIGRATIONS } from '../support/postgres.ts'
 import { freePort } from '../support/process.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 
 const postgres = useOwnPostgres()
 const brisk = makeKey({ limits: '2/1s' })
 const slow = makeKey({ limits: '1/1m' })
-let server: TestServer
-beforeAll(async () => {
+const server = useServer(async () => {
   await migrate(postgres.url, MIGRATIONS)
   const keys = [brisk.record, slow.record]
-  server = await startServer({ databaseUrl: postgres.url, environment: { RATE_LIMIT_CLIENTS: '3' }, keys })
+  return { databaseUrl: postgres.url, environment: { RATE_LIMIT_CLIENTS: '3' }, keys }
 })
-afterAll(() => server.stop())
 
 /** Statuses of all answers in order; `lost` where there was none. */
 const answers: (number | 'lost')[] = []

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster } from './roster.ts'
 
-let server: TestServer
+const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
 let roster: ReturnType<typeof createRoster>
 beforeAll(async () => {
-  server = await startServer({ databaseUrl: await createSampleDatabase() })
   roster = createRoster({ url: server.url, key: KEY })
 })
-afterAll(() => server.stop())
 
 test('a summary has the groups and sums that PostgreSQL has', async () => {
   const { groups, total } = await roster.absences.summary({

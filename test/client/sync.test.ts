@@ -1,21 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 import { createRoster } from './roster.ts'
 
 const ROWS = 4_321
 const brisk = makeKey({ limits: '2/1s' })
 
-let server: TestServer
+const server = useServer(async () => ({
+  databaseUrl: await createSampleDatabase(),
+  environment: { RATE_LIMIT_CLIENTS: '4' },
+  keys: [brisk.record],
+}))
 let roster: ReturnType<typeof createRoster>
 beforeAll(async () => {
-  const databaseUrl = await createSampleDatabase()
-  server = await startServer({ databaseUrl, environment: { RATE_LIMIT_CLIENTS: '4' }, keys: [brisk.record] })
   await server.sql`insert into absence (reason) select 'row ' || n from generate_series(1, ${ROWS}::int) as n`
   roster = createRoster({ url: server.url, key: KEY })
 })
-afterAll(() => server.stop())
 
 /** A copy that is kept by steps, as a program would. */
 class Copy {

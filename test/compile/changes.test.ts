@@ -15,5 +15,4 @@ test('places stand in the order of numbers, not of their digits', async () => {
   const first = compileWaiting(['*'], [company], { position: '8', number: '999' }, 2)
   const rows = await sql.unsafe(first?.text ?? '', first?.values as string[]).values()
   expect(rows.map(([position]) => position)).toEqual(['9', '10'])
-  await sql.end()
 })

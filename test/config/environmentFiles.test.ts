@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { readEnvironmentFiles } from '../../src/config/environmentFiles.ts'
@@ -14,7 +14,6 @@ const folder = temporaryFolder()
 beforeAll(() => {
   for (const name of NAMES) writeFileSync(join(folder.path, name), `${variableIn(name)}=x\n`)
 })
-afterAll(folder.remove)
 
 /** What Bun has read in the folder, by its environment, and what we say that it has. */
 function readIn(environment: Record<string, string>, options: string[] = []) {
@@ -69,7 +68,6 @@ test('the names in a file are those that Bun reads', () => {
   const [read, said] = JSON.parse(String(stdout))
   expect(said).toEqual(read)
   expect(read).toContain('A28')
-  place.remove()
 })
 
 describe('the files are those that Bun reads', () => {

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { exampleBody } from '../../src/describe/errorAnswers.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import type { ErrorExample } from '../../src/errorTable/entry.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
+import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey, startServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
 const keys = {
@@ -16,16 +17,12 @@ const keys = {
 /** One of the answers is a failure, which would be logged. */
 const silent = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({
-    databaseUrl: await createSampleDatabase(),
-    log: silent,
-    keys: Object.values(keys).map(({ record }) => record),
-    environment: { RATE_LIMIT_CLIENTS: '3', MEMORY_MB: '0' },
-  })
-})
-afterAll(() => server.stop())
+const server = useServer(async () => ({
+  databaseUrl: await createSampleDatabase(),
+  log: silent,
+  keys: Object.values(keys).map(({ record }) => record),
+  environment: { RATE_LIMIT_CLIENTS: '3', MEMORY_MB: '0' },
+}))
 
 /** What has to be so, and is no longer afterwards; it may send another request than the one that it gets. */
 type Circumstances = (send: (request: Partial<ErrorExample>) => Promise<string>) => Promise<string>
@@ -99,7 +96,6 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
     const answer = await send({})
     await admin.unsafe(`alter database ${name} allow_connections true`)
-    await admin.end()
     return answer
   },
   OutcomeUnknown: between(endingWrites('company'), endingNoWrites('company')),

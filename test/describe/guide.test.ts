@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { describeResource, exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 
 const entities = await loadEntities()
 const encoded = (query: string) =>
@@ -11,12 +12,7 @@ const encoded = (query: string) =>
     .map((filter) => filter.replace(/(?<==).*/, encodeURIComponent))
     .join('&')
 
-let server: TestServer
-beforeAll(async () => {
-  const databaseUrl = await createSampleDatabase()
-  server = await startServer({ databaseUrl })
-})
-afterAll(() => server.stop())
+const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
 
 describe.each(entities.map((entity) => [entity.plural, entity] as const))('the examples of %s', (plural, entity) => {
   test.each(exampleQueries(entity).map(({ query, meaning }) => [query, meaning]))('%s: %s', async (query) => {

@@ -205,7 +205,6 @@ describe('of the database it finds', () => {
       'migrations: there are no tables yet: the first start makes them, by a role that may',
     ])
     await sql.unsafe(`drop database ${name}`)
-    await sql.end()
   })
 
   test.each([
@@ -284,7 +283,6 @@ describe('of the database it finds', () => {
       'rights: the role lacks delete on company; select, insert, update on api_key: grant that (docs/operations.md, "Your own")',
     )
     await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
-    await sql.end()
   })
 })
 

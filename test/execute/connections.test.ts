@@ -94,7 +94,6 @@ describe('a long write', () => {
     longWrites = new LongWrites({ url, poolSize: 2, prepare: true, name: 'roster test' })
   })
   afterEach(() => longWrites.end())
-  afterAll(() => own.end())
 
   test('may run for a minute', async () => {
     expect(await longWrites.write({ text: 'show statement_timeout', values: [] })).toEqual([['1min']])

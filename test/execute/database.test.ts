@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   url = await createDatabase()
   admin = connect(url)
 })
-afterAll(() => admin.end())
 beforeEach(() => {
   database = new Database({ url, poolSize: 1, prepare: true })
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/entity.ts'
@@ -19,7 +19,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   await admin`truncate company cascade`
 })
-afterAll(() => admin.end())
 
 const create = (name: string) =>
   compileCreate(company, { id: '', values: parseComplete(company, { Name: name }), versions: null, once: null, asker: '' })

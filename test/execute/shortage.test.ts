@@ -26,7 +26,6 @@ afterEach(async () => {
 })
 afterAll(async () => {
   await admin.unsafe(`drop owned by ${role}; drop role ${role}`).simple()
-  await admin.end()
 })
 
 /** A pool that wants more connections than PostgreSQL gives to its role. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { ConstraintViolation, classify, isAway, type Verdict } from '../../src/execute/outcomes.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -10,7 +10,6 @@ beforeAll(async () => {
   url = await createDatabase()
   sql = connect(url)
 })
-afterAll(() => sql.end())
 
 const fault = (query: Promise<unknown>) =>
   query.then(

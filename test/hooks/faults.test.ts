@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
@@ -6,10 +6,11 @@ import type { Log } from '../../src/log.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { parseTargets } from '../../src/model/targets.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Json } from '../support/server.ts'
 
 setDefaultTimeout(120_000)
 
@@ -18,13 +19,11 @@ const ROUNDS = 40
 const CHANGES_A_ROUND = 12
 const SEED = 20_261_123
 
-let server: TestServer
+const server = useServer()
 let entities: readonly Entity[]
 beforeAll(async () => {
-  server = await startServer()
   entities = await loadEntities()
 })
-afterAll(() => server.stop())
 
 const quiet = () => undefined
 const log: Log = {

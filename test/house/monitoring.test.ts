@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Metric, metrics } from '../../src/metrics/declared.ts'
@@ -140,7 +140,6 @@ const WELL: readonly (readonly [string, string])[] = [
 if (hasPrometheus)
   describe('promtool', () => {
     const folder = temporaryFolder()
-    afterAll(folder.remove)
     const written = (name: string, content: unknown) => {
       const file = join(folder.path, name)
       writeFileSync(file, JSON.stringify(content))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { boolean, defineEntity, identity, text } from '../../src/model/entity.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -28,7 +28,6 @@ beforeAll(async () => {
   sql = connect(await createDatabase())
   await sql.unsafe(NOTE)
 })
-afterAll(() => sql.end())
 
 async function columnsOf(table: string): Promise<Map<string, Column>> {
   const rows = await sql`

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Log, LogFields } from '../../src/log.ts'
+import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 test('D18: a compressed body is 415', async () => {
   const answer = await server.send('POST', '/Companies', '{}', { 'content-encoding': 'gzip' })
@@ -125,7 +122,6 @@ test.each([
   held.resolve()
   await lock
   await stopped
-  await holder.end()
 })
 
 test('while the server stops it is not ready, and says so', async () => {

@@ -12,7 +12,6 @@ let pooler: RunningPgBouncer | null = null
 afterEach(async () => {
   await endServers()
   await pooler?.stop()
-  await sql.end()
 })
 
 const ROWS = 200

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
 import { AGGREGATES } from '../../src/model/summary.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
 
 const ROWS = 200_000
 const SUMMARIES = 60
@@ -15,12 +15,10 @@ const AGGREGATED = AGGREGATES.map((aggregate) => {
   return `${aggregate}=${names.slice(0, 8).join(',')}`
 }).join('&')
 
-let server: TestServer
+const server = useServer()
 beforeAll(async () => {
-  server = await startServer()
   await server.sql`insert into absence (type, period_days) select 'a' || n % 7, 1000 from generate_series(1, ${ROWS}::int) as n`
 }, TIMEOUT_MS)
-afterAll(() => server.stop())
 
 const inMemory = () => readSamples().summaries?.find(({ labels }) => labels.from === 'memory')?.values[0] ?? 0
 

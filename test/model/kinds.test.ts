@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
 import type postgres from 'postgres'
@@ -195,7 +195,6 @@ describe('against PostgreSQL', () => {
   beforeAll(async () => {
     database = connect(await createDatabase('empty'))
   })
-  afterAll(() => database.end())
 
   test('a decimal is the number that its source is', async () => {
     const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))

@@ -1,26 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type postgres from 'postgres'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ChangeWaits } from '../../src/operations/changes.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { createDatabase } from '../support/postgres.ts'
 
 const ENTITIES = [company, absence]
 const START = { position: '0', number: '0' }
 const HOUR_MS = 3_600_000
 
-let sql: postgres.Sql
 let database: Database
 beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
-  database = new Database({ url, poolSize: 2, prepare: true })
+  database = new Database({ url: await createDatabase(), poolSize: 2, prepare: true })
 })
-afterAll(async () => {
-  await database.end(1_000)
-  await sql.end()
-})
+afterAll(() => database.end(1_000))
 
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
   new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })

@@ -50,7 +50,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await longWrites.end()
   await database.end(1_000)
-  await sql.end()
 })
 
 async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object) {

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
+import { describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
+import { errorOf, KEY } from '../support/server.ts'
 
 const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 async function page(path: string, init: RequestInit = {}) {
   const answer = await fetch(server.url + path, { ...init, headers: { ...BROWSER, ...init.headers } })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SCALAR_FILE } from '../../src/pages/docsPage.ts'
 import { exploreFiles } from '../../src/pages/explorePage.ts'
+import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { errorOf, startServer, type TestServer } from '../support/server.ts'
 
@@ -9,12 +10,8 @@ const EITHER = ['/', '/errors', '/errors/NotFound']
 const FILES = Object.keys(exploreFiles).map((file) => `/explore/${file}`)
 const OPEN = [...EITHER, '/docs', `/docs/${SCALAR_FILE}`, '/explore', ...FILES, '/favicon.ico', '/robots.txt']
 
-let server: TestServer
-beforeAll(async () => {
-  // A period that no pause of a busy machine outlasts.
-  server = await startServer({ environment: { RATE_LIMITS_ANONYMOUS: '10000/1h' } })
-})
-afterAll(() => server.stop())
+// A period that no pause of a busy machine outlasts.
+const server = useServer({ environment: { RATE_LIMITS_ANONYMOUS: '10000/1h' } })
 
 const get = (path: string, headers: Record<string, string> = {}) => server.get(path, { authorization: '', ...headers })
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type postgres from 'postgres'
 import {
   computed,
@@ -88,7 +88,6 @@ describe('of tables that are there', () => {
   beforeAll(async () => {
     sql = connect(await createDatabase())
   })
-  afterAll(() => sql.end())
 
   const room = (fields: Fields = {}) => defineEntity('Room', { id: identity(), name: text(), ...fields })
   const booking = (fields: Fields = {}, options = {}) =>
@@ -157,7 +156,6 @@ describe('of tables whose entities are declared otherwise from now on', () => {
   beforeEach(async () => {
     sql = connect(await createDatabase())
   })
-  afterEach(() => sql.end())
 
   const thing = (fields: Fields, options = {}) => [defineEntity('Thing', { id: identity(), ...fields }, options)]
   const rooms = (fields: Fields) => [

@@ -20,7 +20,6 @@ test('answers under a key are deleted after 24 hours, slice by slice, and no oth
   await until(async () => (await sql`select from idempotency_key`).count === before.count)
   expect((await sql`select id from idempotency_key where id = any (${before.map(({ id }) => id)})`).count).toBe(before.count)
   await Promise.all(servers.map((server) => server.stop()))
-  await sql.end()
 })
 
 test('lines of changes are deleted after their days, oldest first, and the feed says how far', async () => {
@@ -39,7 +38,6 @@ test('lines of changes are deleted after their days, oldest first, and the feed 
   expect([left?.count, left?.first]).toEqual([61 - left?.first, expect.any(Number)])
   const [feed] = await sql`select deleted_position::int as position, deleted_number::int as number from change_feed`
   expect(feed).toMatchObject({ position: Math.floor((left?.first - 1) / 3), number: left?.first - 1 })
-  await sql.end()
 })
 
 test('a run of changes goes on while its database is the same and lines are kept, and else begins anew', async () => {
@@ -65,5 +63,4 @@ test('a run of changes goes on while its database is the same and lines are kept
   await leave()
   expect(await runAfter(true)).not.toBe(again)
   expect(await sql`select from entity_change`).toHaveLength(0)
-  await sql.end()
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { checkChanges } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -17,7 +17,6 @@ beforeAll(async () => {
     update employee set manager_id = 1, manager_key = display_name_key where id = 1;
     insert into absence (id, reason) overriding system value values (1, 'Flu'), (2, 'Cold')`)
 })
-afterAll(() => sql.end())
 
 /** The lines of what is done and undone again: the action and id, what differs, and the values before and after. */
 async function linesOf(statements: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
@@ -47,7 +47,6 @@ const LISTS = [
 ]
 const files = readMigrations(MIGRATIONS).map(({ file }) => file)
 const folder = temporaryFolder()
-afterAll(folder.remove)
 
 /** The files up to this one, as the version that it was the last of had them. */
 function folderOf(last: string): string {
@@ -66,7 +65,6 @@ async function bring(last: string | null): Promise<string> {
   for (const [number, text] of Object.entries(ROWS)) if (isOld(number)) await sql.unsafe(text)
   expect(await migrate(url, MIGRATIONS)).toEqual(files.filter((file) => last === null || file > last))
   for (const [number, text] of Object.entries(ROWS)) if (!isOld(number)) await sql.unsafe(text)
-  await sql.end()
   return url
 }
 

@@ -1,11 +1,10 @@
-import { afterAll, afterEach, expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { LISTENS } from '../support/place.ts'
 import { endPrograms, isAlive, postmasterOf, type RunningProgram, run, temporaryFolder, until } from '../support/process.ts'
 
 // One for all tests: a cluster is made once, and each start meets what the one before left.
 const folder = temporaryFolder()
 afterEach(endPrograms)
-afterAll(folder.remove)
 
 const isServing = (url: string) =>
   fetch(`${url}/livez`).then(

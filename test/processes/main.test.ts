@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,6 @@ const LONG_KEY = 'a-bootstrap-key-of-a-test'
 const folder = temporaryFolder()
 beforeAll(() => copyCluster(folder.path))
 afterEach(endServers)
-afterAll(folder.remove)
 
 const start = (settings: Record<string, string> = {}) =>
   serve({ DATA_DIR: folder.path, WORKERS: '1', LOG_LEVEL: 'info', ...settings })
@@ -195,7 +194,6 @@ test('statements of lists go behind all other work of the machine', async () => 
   }
   await until(async () => (await priorities()).lists.includes(10))
   expect((await priorities()).others.filter((priority) => priority !== 0 && priority !== null)).toEqual([])
-  await sql.end()
 })
 
 describe('end', () => {

@@ -125,7 +125,6 @@ function memoryTests(isDirect: boolean) {
   beforeAll(() => {
     sql = connect(directUrl())
   })
-  afterAll(() => sql.end())
   const totalOf = async (path: string) => (await ask('GET', path)).headers.get('x-total-count')
 
   /** Whether a list is known without the table. */

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 
 const folder = temporaryFolder()
-afterAll(() => folder.remove())
 
 test('a terminal shows a link to /explore with the development key', async () => {
   let output = ''

@@ -1,19 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { shown } from '../../src/model/shown.ts'
+import { useServer } from '../support/cases.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { collections, properties, writable } from '../support/model.ts'
-import { type Answer, errorOf, startServer, type TestServer } from '../support/server.ts'
+import { type Answer, errorOf } from '../support/server.ts'
 
 setDefaultTimeout(30_000)
 
-let server: TestServer
+const server = useServer()
 beforeAll(async () => {
-  server = await startServer()
   await server.sql`insert into company (name, enabled) select 'Company ' || n, n % 2 = 0 from generate_series(1, 12) as n`
   await server.sql`insert into employee (first_name) values ('Ada'), ('Grace')`
   await server.sql`insert into absence (status, period_days) values ('Approved', 1.5), ('Declined', 2)`
 })
-afterAll(() => server.stop())
 
 let before: unknown
 beforeEach(async () => {

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
 /** Bytes that no URL should hold, though a socket can carry them and the server takes them. */
 const hostileBytes = ['\x7f', '\xff', '\xc3\x28', '\xc3\xa9', '"', '<', '>', '`', '{|}', '\\', '^', '[', "'"]
 
-let server: TestServer
+const server = useServer()
 beforeAll(async () => {
-  server = await startServer()
   await server.sql`insert into company (name) select 'Company ' || n from generate_series(1, 12) as n`
 })
-afterAll(() => server.stop())
 
 interface Reply {
   status: number

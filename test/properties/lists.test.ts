@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, filter, sort } from '../support/arbitraries.ts'
+import { useServer } from '../support/cases.ts'
 import { type Collection, collections, type Filter, inOrder, matches, properties, type Row, type Sort } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { create, type Known, reset } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
-import { type Answer, startServer, type TestServer } from '../support/server.ts'
+import type { Answer } from '../support/server.ts'
 
 const TIMEOUT_MS = 120_000
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 /** Empties the database and creates a record for each draft; all rows of the collection, as they should be now. */
 async function arrange(collection: Collection, drafts: Draft[]) {

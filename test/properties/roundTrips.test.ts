@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, spelling } from '../support/arbitraries.ts'
+import { useServer } from '../support/cases.ts'
 import { type Collection, collections, properties, utc } from '../support/model.ts'
 import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
-import { startServer, type TestServer } from '../support/server.ts'
 
 setDefaultTimeout(60_000)
 
-let server: TestServer
+const server = useServer()
 let known: Known
 beforeAll(async () => {
-  server = await startServer()
   known = await reset(server)
 })
-afterAll(() => server.stop())
 
 /** Checks random bodies; names are written in any case. D2 */
 async function forAnyBody(collection: Collection, check: (draft: Draft, body: string) => Promise<void>) {

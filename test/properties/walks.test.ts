@@ -1,23 +1,22 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { type Collection, collections, properties } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { Random } from '../support/random.ts'
 import { insertRows, randomValues, tables } from '../support/randomRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
-import { type Answer, startServer, type TestServer } from '../support/server.ts'
+import type { Answer } from '../support/server.ts'
 
 setDefaultTimeout(120_000)
 const WALKS = rounds(8, 25)
 const PAGES_MAX = 500
 
-let server: TestServer
+const server = useServer()
 beforeAll(async () => {
-  server = await startServer()
   const random = new Random(1)
   await insertRows(server.sql, random, 'Companies', 12)
   await insertRows(server.sql, random, 'Employees', 12)
 })
-afterAll(() => server.stop())
 
 const FILTERS: Record<Collection, string[]> = {
   Companies: ['', 'Enabled=true', 'Name=!=', 'Name=>=a&Id=>3'],

@@ -1,12 +1,9 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { temporaryFolder } from '../support/process.ts'
 import { pythonPrograms } from './environment.ts'
 
 const { bin, lack } = await pythonPrograms()
-const folder = temporaryFolder()
-afterAll(folder.remove)
 
 if (bin !== null)
   describe('the environment', () => {

@@ -147,7 +147,6 @@ describe('of entities of one’s own', () => {
     const seeded = await seed(sql, seats, options(3_100))
     made = Object.fromEntries(seeded.map(({ entity, rows }) => [entity.name, rows]))
   })
-  afterAll(() => sql.end())
 
   test('each gets its rows, but not more than unique values allow', async () => {
     expect(sharesOf(seats, 3_100).map(({ entity, rows }) => [entity.name, rows])).toEqual([

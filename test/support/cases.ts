@@ -4,10 +4,10 @@ import { type Answer, errorOf, startServer, type TestServer } from './server.ts'
 type Options = NonNullable<Parameters<typeof startServer>[0]>
 
 /** A server for the tests of a file or of a `describe`; `options` may depend on what was started before. */
-export function useServer(options: Options | (() => Options) = {}): TestServer {
+export function useServer(options: Options | (() => Options | Promise<Options>) = {}): TestServer {
   const server = {} as TestServer
   beforeAll(async () => {
-    Object.assign(server, await startServer(typeof options === 'function' ? options() : options))
+    Object.assign(server, await startServer(typeof options === 'function' ? await options() : options))
   })
   afterAll(() => server.stop())
   return server

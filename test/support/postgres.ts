@@ -74,9 +74,10 @@ async function cheapestCopy(sql: postgres.Sql): Promise<string> {
   return row?.hasStrategies ? 'strategy file_copy' : ''
 }
 
+/** Ends all connections of `connect` that are open still. */
 export async function leavePostgres(): Promise<void> {
   await ahead
-  await admin?.end()
+  await Promise.all(connections.map((sql) => sql.end({ timeout: 0 })))
 }
 
 /** A database of one's own, with all migrations and no rows; `empty` without migrations. Returns its address. */
@@ -114,8 +115,13 @@ async function copy(template: 'roster_template' | 'template0'): Promise<string> 
   return urlOf(name)
 }
 
+const connections: postgres.Sql[] = []
+
+/** Connections that end with the test file. */
 export function connect(url: string): postgres.Sql {
-  return postgres(url, { max: 2, onnotice: () => undefined })
+  const sql = postgres(url, { max: 2, onnotice: () => undefined })
+  connections.push(sql)
+  return sql
 }
 
 function urlOf(database: string, server = serverUrl): string {

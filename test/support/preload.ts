@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { joinPostgres, leavePostgres, startPostgres, type TestPostgres } from './postgres.ts'
-import { interruptPrograms, removeMemories } from './process.ts'
+import { interruptPrograms, removeFolders, removeMemories } from './process.ts'
 
 // What test/run.ts has started for one file after the other; `bun test` by itself starts its own.
 const given = process.env.TEST_POSTGRES_URL
@@ -15,6 +15,7 @@ afterAll(async () => {
   await own?.stop()
 }, 20_000)
 afterAll(removeMemories)
+afterAll(removeFolders)
 
 process.once('SIGTERM', () => {
   interruptPrograms()

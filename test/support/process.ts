@@ -90,10 +90,17 @@ export function runMain(environment: Record<string, string>): RunningProgram {
   return run([process.execPath, '--no-env-file', 'src/main.ts'], { PORT: '0', LOG_FORMAT: 'pretty', ...environment })
 }
 
-/** A folder of one's own, with the means to throw it away. */
+const folders: string[] = []
+
+/** A folder of one's own, which is removed at the end of the test file, or before. */
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'roster-main-'))
+  folders.push(path)
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export function removeFolders(): void {
+  for (const path of folders) rmSync(path, { recursive: true, force: true })
 }
 
 /** The process of the PostgreSQL that a server has started in `dataDir`; null when there is none. */
