@@ -3,15 +3,15 @@ import { isText } from '../model/kinds.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
-import { jsonOf } from '../respond/json.ts'
 import { setsBefore } from './beside.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import type { Dictionary } from './dictionary.ts'
+import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
-import { KeptCounts, type Matches, matchesIn, matchesOf } from './matches.ts'
+import { KeptCounts, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
 import { PageSearch } from './pageSearch.ts'
@@ -19,16 +19,6 @@ import { RankTable, SearchRanks } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
-
-/** A page that was found in columns, for as long as the table stays as it is. */
-export interface FoundPage {
-  /** Rows of the list. */
-  readonly total: number
-  /** Values are JSON. */
-  readonly rows: readonly Row[]
-  /** The row of this index as PostgreSQL prints it. */
-  printed(index: number): Row
-}
 
 /** A list as conditions on codes and keys of its order. */
 interface Asked {
@@ -178,25 +168,14 @@ export class ColumnTable {
     const end = Math.min(offset + size, list.total)
     if (offset >= end) return this.pageOf([], list.total)
     const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, offset, end)
-    const matches = known === null ? matchesIn(list as Matches, segments) : matchesOf(kernel, store, conditions, segments)
+    const matches = known === null ? only(list as Matches, segments) : matchesOf(kernel, store, conditions, segments)
     const search = new PageSearch(kernel, store, keys, conditions, size)
     return this.pageOf(search.find(matches, offset - before, end - before), list.total)
   }
 
   private pageOf(slots: readonly number[], total: number): FoundPage {
-    const { store, rowCodes } = this
-    const rows = slots.map((slot) => {
-      const uncoded = this.uncodedRow(slot)
-      if (uncoded === undefined) return rowCodes.print(store.read(slot), 'json')
-      return this.entity.properties.map(({ kind }, column) => jsonOf(kind, uncoded[column] as string | null))
-    })
-    const textOf = (slot: number) => this.uncodedRow(slot) ?? rowCodes.print(store.read(slot), 'text')
-    return { total, rows, printed: (index) => textOf(slots[index] as number) }
-  }
-
-  /** The row as PostgreSQL prints it, if one of its values has no code. */
-  private uncodedRow(slot: number): Row | undefined {
-    return this.uncodedRows.size === 0 ? undefined : this.uncodedRows.get(this.store.codeAt(slot, ID))?.row
+    const uncodedRow = (id: number) => (this.uncodedRows.size > 0 ? this.uncodedRows.get(id)?.row : undefined)
+    return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, uncodedRow) }
   }
 
   /** Null: codes cannot decide. */
@@ -246,4 +225,15 @@ export class ColumnTable {
     if (!dictionary) throw new Error(`${property.name} has no texts`)
     return dictionary
   }
+}
+
+/** The rows in these of the segments. */
+function only(matches: Matches, segments: readonly number[]): Matches {
+  if (segments === matches.segments) return matches
+  const wanted = new Set(segments)
+  const at = matches.segments.flatMap((number, index) => (wanted.has(number) ? [index] : []))
+  const of = (numbers: readonly number[]) => at.map((index) => numbers[index] as number)
+  const counts = of(matches.counts)
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  return { segments: of(matches.segments), bits: of(matches.bits), counts, total }
 }

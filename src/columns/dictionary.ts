@@ -1,3 +1,5 @@
+import type { JsonWriter } from '../respond/jsonWriter.ts'
+
 const encoder = new TextEncoder()
 
 /** The codes of a text that there is not, and of the empty one. */
@@ -48,6 +50,12 @@ export class Dictionary {
   /** The text of a code from 1 on. */
   text(code: number): string {
     return code === EMPTY_TEXT ? '' : this.octets.toString('utf8', this.ends[code - 1], this.ends[code])
+  }
+
+  /** Writes the text of a code from 1 on as JSON. */
+  write(code: number, into: JsonWriter): void {
+    if (code === EMPTY_TEXT) into.text(this.octets, 0, 0)
+    else into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
   }
 
   /** Into the scratch, which may be another afterwards; gives the length. */

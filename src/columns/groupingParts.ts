@@ -6,7 +6,7 @@ import { Extremes, type FigureValues, GroupRecords, Sums, ValueCounts } from './
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { CodeNumbers, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
-import { type Print, type Printer, scaleOf } from './printers.ts'
+import { type Printer, scaleOf } from './printers.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
 
@@ -119,7 +119,7 @@ class PartsOfTable {
     return [least, greatest]
   }
 
-  private printerOf(column: number): Print {
-    return (this.coded.rowCodes.printers[column] as Printer).text
+  private printerOf(column: number): (code: number) => string | null {
+    return (code) => (this.coded.rowCodes.printers[column] as Printer).print(code)
   }
 }

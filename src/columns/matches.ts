@@ -73,17 +73,6 @@ export function restrict(kernel: Kernel, rows: RowStore, matches: Matches, condi
   return { segments, bits, counts, total }
 }
 
-/** The matches in some of the segments. */
-export function matchesIn(matches: Matches, segments: readonly number[]): Matches {
-  if (segments === matches.segments) return matches
-  const wanted = new Set(segments)
-  const at = matches.segments.flatMap((number, index) => (wanted.has(number) ? [index] : []))
-  const of = (numbers: readonly number[]) => at.map((index) => numbers[index] as number)
-  const counts = of(matches.counts)
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  return { segments: of(matches.segments), bits: of(matches.bits), counts, total }
-}
-
 /** The numbers of the segments that may have rows that meet all conditions. Hundreds are ruled out for most lists. */
 export function candidatesOf({ segments, zones }: RowStore, conditions: readonly Condition[]): number[] {
   const ranges = conditions.filter(({ isComplement, byRank }) => !isComplement && byRank === null)

@@ -1,41 +1,80 @@
 import { plainDecimal } from '../model/decimal.ts'
-import type { Kind, PlainName } from '../model/kinds.ts'
+import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
-import { dateOf } from './codes.ts'
+import type { JsonWriter } from '../respond/jsonWriter.ts'
+import { dateOf, daysOf } from './codes.ts'
 import { type Dictionary, NO_TEXT } from './dictionary.ts'
 
-/** Prints a code; null: there is no value. */
-export type Print = (code: number) => string | null
+/** Numbers for kinds, of which a switch is quicker than calls of as many functions. */
+const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
+  KindName,
+  number
+>
 
-/** Prints the codes of a property as text, the inverse of `numbers` or of a dictionary, and as JSON. */
-export interface Printer {
-  readonly text: Print
-  readonly json: Print
-}
+/** Prints the codes of a property: the inverse of `numbers`, or, for texts, of their dictionary. */
+export class Printer {
+  private readonly form: number
+  private readonly plain: Plain | null
+  /** Digits of a decimal behind the point, and the power of ten. */
+  private readonly scale: number
+  private readonly power: number
 
-/** `dictionary`: null where the kind has no texts. */
-export function printerOf(kind: Kind, dictionary: Dictionary | null): Printer {
-  const print = dictionary ? (code: number) => dictionary.text(code) : plains[kind.name as PlainName](kind)
-  const isNone = dictionary ? (code: number) => code === NO_TEXT : Number.isNaN
-  const text = (code: number) => (isNone(code) ? null : print(code))
-  return { text, json: remembering((code) => jsonOf(kind, text(code))) }
-}
+  /** `dictionary`: null where the kind has no texts. */
+  constructor(
+    private readonly kind: Kind,
+    private readonly dictionary: Dictionary | null,
+  ) {
+    this.form = FORMS[kind.name]
+    this.plain = dictionary ? null : plains[kind.name as PlainName](kind)
+    this.scale = kind.name === 'decimal' ? scaleOf(kind) : 0
+    this.power = 10 ** this.scale
+  }
 
-/** Values that are kept: 2 to the power of 10. */
-const KEPT_BITS = 10
+  hasValue(code: number): boolean {
+    return this.form === FORMS.text ? code !== NO_TEXT : !Number.isNaN(code)
+  }
 
-/** Keeps what was printed last: rows of lists that follow each other have many values in common. */
-function remembering(print: Print): Print {
-  const codes = new Float64Array(1 << KEPT_BITS).fill(Number.NaN)
-  const texts = Array<string | null>(1 << KEPT_BITS).fill(null)
-  return (code) => {
-    // Codes of instants are multiples of hours, and those of decimals parts of ones: the product's high bits differ.
-    const slot = Math.imul((code * 64) | 0, 0x9e3779b1) >>> (32 - KEPT_BITS)
-    if (codes[slot] !== code) {
-      codes[slot] = code
-      texts[slot] = print(code)
+  /** As PostgreSQL prints it; null: there is no value. */
+  print(code: number): string | null {
+    if (!this.hasValue(code)) return null
+    return this.dictionary === null ? (this.plain as Plain)(code) : this.dictionary.text(code)
+  }
+
+  /** Writes what the kind makes of that: JSON; `null` where there is no value. */
+  write(code: number, into: JsonWriter): void {
+    if (!this.writeUsual(code, into)) this.writeText(this.print(code), into)
+  }
+
+  /** Writes a value as PostgreSQL prints it; null: there is none. */
+  writeText(text: string | null, into: JsonWriter): void {
+    into.json(jsonOf(this.kind, text))
+  }
+
+  /** False: the value is not as usual, or there is none, and nothing was written. */
+  private writeUsual(code: number, into: JsonWriter): boolean {
+    switch (this.form) {
+      case FORMS.text:
+        // Texts are JSON as they are.
+        if (code !== NO_TEXT) (this.dictionary as Dictionary).write(code, into)
+        return code !== NO_TEXT
+      case FORMS.integer:
+        if (!(code >= 0)) return false
+        into.integer(code)
+        return true
+      case FORMS.instant:
+        if (!(code >= FIRST_INSTANT && code <= LAST_INSTANT)) return false
+        writeInstant(code, into)
+        return true
+      case FORMS.decimal: {
+        const units = Math.round(code * this.power)
+        // The quotient of two exact floats is the float that is nearest to the decimal: so it is this one.
+        if (!(code >= 0) || units > UNITS_MAX || units / this.power !== code) return false
+        into.decimal(units, this.scale)
+        return true
+      }
+      default:
+        return false
     }
-    return texts[slot] as string | null
   }
 }
 
@@ -49,6 +88,9 @@ const plains: Readonly<Record<PlainName, (kind: Kind) => Plain>> = {
   instant: () => printInstant,
   decimal: plainDecimals,
 }
+
+/** With more digits than these, a float is not the only one of its decimal. */
+const UNITS_MAX = 10 ** 15
 
 /** The point, and as many zeros as stand behind it. */
 function zerosOf(kind: Kind): string {
@@ -98,4 +140,25 @@ function printInstant(seconds: number): string {
 function yearText(year: number): string {
   const shown = year > 0 ? year : 1 - year
   return shown > 999 ? String(shown) : String(shown).padStart(4, '0')
+}
+
+/** Instants of the years that have four digits. */
+const [FIRST_INSTANT, LAST_INSTANT] = [daysOf(1, 1, 1) * DAY, daysOf(10_000, 1, 1) * DAY - 1]
+
+/** The dates of some days, each in the place of its lowest bits: rows of a page are often of days near to each other. */
+const DATES = 512
+const daysKnown = new Float64Array(DATES).fill(Number.NaN)
+const datesKnown = new Int32Array(DATES)
+const [YEAR_SHIFT, MONTH_SHIFT, DAY_MASK, MONTH_MASK] = [9, 5, 31, 15]
+
+function writeInstant(seconds: number, into: JsonWriter): void {
+  const days = Math.floor(seconds / DAY)
+  const place = days & (DATES - 1)
+  if (daysKnown[place] !== days) {
+    const { year, month, day } = dateOf(days)
+    daysKnown[place] = days
+    datesKnown[place] = (year << YEAR_SHIFT) | (month << MONTH_SHIFT) | day
+  }
+  const date = datesKnown[place] as number
+  into.instant(date >> YEAR_SHIFT, (date >> MONTH_SHIFT) & MONTH_MASK, date & DAY_MASK, seconds - days * DAY)
 }

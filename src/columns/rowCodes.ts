@@ -4,7 +4,7 @@ import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
 import { BACKSLASH, dateAt, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
-import { type Printer, printerOf } from './printers.ts'
+import { Printer } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -37,7 +37,7 @@ export class RowCodes {
     this.readers = Uint8Array.from(this.kinds, (kind) => READERS[kind])
     this.codes = new Float64Array(this.kinds.length)
     this.dictionaries = this.kinds.map((kind) => (isText(kind) ? new Dictionary() : null))
-    this.printers = properties.map(({ kind }, column) => printerOf(kind, this.dictionaries[column] ?? null))
+    this.printers = properties.map(({ kind }, column) => new Printer(kind, this.dictionaries[column] ?? null))
   }
 
   get bytes(): number {
@@ -55,11 +55,6 @@ export class RowCodes {
       this.codes[column] = code ?? Number.NaN
     }
     return uncoded
-  }
-
-  /** The row of these codes, as PostgreSQL prints it or with values that are JSON. */
-  print(codes: Float64Array, form: keyof Printer): Row {
-    return this.printers.map((printer, column) => printer[form](codes[column] as number))
   }
 
   /** The code of one value; null: it has none. */

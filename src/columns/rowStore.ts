@@ -69,10 +69,16 @@ export class RowStore {
     return this.segmentOf(slot).codeAt(slot % this.segmentRows, column)
   }
 
-  /** Reads all codes of a row; they are there until the next call of any method. */
-  read(slot: number): Float64Array {
-    this.segmentOf(slot).read(slot % this.segmentRows, this.codes)
-    return this.codes
+  /** Reads all codes of these rows, one row after the other. */
+  readAll(slots: readonly number[], into: Float64Array): void {
+    for (let at = 0; at < slots.length; ) {
+      const number = Math.floor((slots[at] as number) / this.segmentRows)
+      const first = number * this.segmentRows
+      let end = at + 1
+      while (end < slots.length && Math.floor((slots[end] as number) / this.segmentRows) === number) end++
+      ;(this.segments[number] as Segment).readAll(slots, first, at, end, into)
+      at = end
+    }
   }
 
   /** Adds a row that is not there. @throws KernelFull */

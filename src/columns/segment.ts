@@ -125,6 +125,29 @@ export class Segment {
     }
   }
 
+  /**
+   * Reads all codes of the rows `slots[from, end)`, of which the segment's first is `first`, each to its position in `into`.
+   * Column by column: nearly every code has to come from memory by itself, and so many of them come at once.
+   */
+  readAll(slots: readonly number[], first: number, from: number, end: number, into: Float64Array): void {
+    const { addresses, hasTexts } = this
+    const { words, floats } = this.kernel
+    const columns = addresses.length
+    for (let column = 0; column < columns; column++) {
+      const none = hasTexts[column] ? NO_CODE : Number.NaN
+      if (this.isWide[column]) {
+        const base = ((addresses[column] as number) >> 3) - first
+        for (let at = from; at < end; at++) into[at * columns + column] = floats[base + (slots[at] as number)] as number
+      } else {
+        const base = ((addresses[column] as number) >> 2) - first
+        for (let at = from; at < end; at++) {
+          const code = words[base + (slots[at] as number)] as number
+          into[at * columns + column] = code === NO_CODE ? none : code
+        }
+      }
+    }
+  }
+
   codeAt(row: number, column: number): number {
     const address = this.addresses[column] as number
     if (this.isWide[column]) return this.kernel.floats[(address >> 3) + row] as number

@@ -1,4 +1,4 @@
-import type { ChosenGroup } from '../model/choice.ts'
+import type { Choice, ChosenGroup } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
@@ -9,13 +9,11 @@ type Members = readonly (Property | Group)[]
 type ColumnIndexes = ReadonlyMap<Property, number>
 
 const writers = new WeakMap<Entity, Write>()
-const writersOfJson = new WeakMap<Entity, Write>()
 
-/** The entity as JSON text; decimals as PostgreSQL writes them. `isJson`: the row's values are JSON already. */
-export function writeEntity(entity: Entity, row: Row, isJson = false): string {
-  const known = isJson ? writersOfJson : writers
-  let write = known.get(entity)
-  if (!write) known.set(entity, (write = choiceWriter(entity, entity.properties, isJson)))
+/** The entity as JSON text; decimals as PostgreSQL writes them. */
+export function writeEntity(entity: Entity, row: Row): string {
+  let write = writers.get(entity)
+  if (!write) writers.set(entity, (write = choiceWriter(entity, entity.properties)))
   return write(row)
 }
 
@@ -24,22 +22,21 @@ export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string
   return mayRead ? writeEntity(entity, row) : `{"id":${row[0]}}`
 }
 
-/** Writes what is chosen of rows with these columns as JSON text. `isJson`: their values are JSON already. */
-export function choiceWriter({ members }: { readonly members: Members }, columns: readonly Property[], isJson = false): Write {
-  const indexes = new Map(columns.map((property, index) => [property, index]))
-  return objectWriter(members, indexes, isJson)
+/** Writes what is chosen of rows with these columns as JSON text. */
+export function choiceWriter({ members }: Pick<Choice, 'members'> | Entity, columns: readonly Property[]): Write {
+  return objectWriter(members, new Map(columns.map((property, index) => [property, index])))
 }
 
-/** A value that PostgreSQL has printed, as JSON; null stays null. */
-export function jsonOf({ readText }: Kind, text: string | null): string | null {
-  return text === null || readText === null ? text : JSON.stringify(readText(text))
+/** A value that PostgreSQL has printed, as JSON. */
+export function jsonOf({ readText }: Kind, text: string | null): string {
+  return readText === null || text === null ? (text ?? 'null') : JSON.stringify(readText(text))
 }
 
 /** `{"a":1,"b":{"c":2}}` */
-function objectWriter(members: Members, indexes: ColumnIndexes, isJson: boolean): Write {
+function objectWriter(members: Members, indexes: ColumnIndexes): Write {
   const parts = members.map((member, index) => ({
     prefix: `${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`,
-    write: memberWriter(member, indexes, isJson),
+    write: isGroup(member) ? groupWriter(member, indexes) : valueWriter(member.kind, indexes.get(member) as number),
   }))
   return (row) => {
     let json = ''
@@ -48,24 +45,27 @@ function objectWriter(members: Members, indexes: ColumnIndexes, isJson: boolean)
   }
 }
 
-function memberWriter(member: Property | Group, indexes: ColumnIndexes, isJson: boolean): Write {
-  if (isGroup(member)) return groupWriter(member, indexes, isJson)
-  const index = indexes.get(member) as number
-  const { kind } = member
-  return isJson ? (row) => row[index] ?? 'null' : (row) => jsonOf(kind, row[index] ?? null) ?? 'null'
+function valueWriter(kind: Kind, index: number): Write {
+  return (row) => jsonOf(kind, row[index] ?? null)
 }
 
 /** An object without a value in any part is null. */
-function groupWriter(group: Group, indexes: ColumnIndexes, isJson: boolean): Write {
-  const { whole = group.properties }: Partial<ChosenGroup> = group
-  const parts = whole.map((property) => indexes.get(property) as number)
-  const write = objectWriter(group.properties, indexes, isJson)
+function groupWriter(group: Group, indexes: ColumnIndexes): Write {
+  const parts = wholeOf(group).map((property) => indexes.get(property) as number)
+  const write = objectWriter(group.properties, indexes)
   return (row) => {
     for (const index of parts) if (row[index] !== null) return write(row)
     return 'null'
   }
 }
 
-function keyOf(member: Property | Group): string {
+/** The name of a member in JSON. */
+export function keyOf(member: Property | Group): string {
   return isGroup(member) ? member.key : (member.path.at(-1) as string)
+}
+
+/** All parts of an object: where none of them has a value, the object is null. */
+export function wholeOf(group: Group): readonly Property[] {
+  const { whole = group.properties }: Partial<ChosenGroup> = group
+  return whole
 }

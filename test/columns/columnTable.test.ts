@@ -1,6 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { ColumnTable, type FoundPage, type TableOptions } from '../../src/columns/columnTable.ts'
+import { describe, expect, test } from 'bun:test'
+import { ColumnTable, type TableOptions } from '../../src/columns/columnTable.ts'
 import type { TextBounds } from '../../src/columns/conditions.ts'
+import type { FoundPage } from '../../src/columns/foundPage.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
@@ -10,6 +11,8 @@ import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { writeEntity } from '../../src/respond/json.ts'
+import { JsonWriter } from '../../src/respond/jsonWriter.ts'
+import { codedWriter } from '../../src/respond/page.ts'
 import { compilePredicate } from '../support/predicate.ts'
 import { Random } from '../support/random.ts'
 import { type Change, idsOf, RandomTable, take, totalOf } from '../support/randomTable.ts'
@@ -17,8 +20,6 @@ import { type Change, idsOf, RandomTable, take, totalOf } from '../support/rando
 /** Another each time; a run is repeated with the one that it printed. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const MEMORY = 256 * 2 ** 20
-setDefaultTimeout(60_000)
-
 /** What differs between the columns and the table. */
 function differences(table: RandomTable, columns: ColumnTable, lists: number) {
   table.rank(columns)
@@ -81,10 +82,13 @@ function besideFault(
 /** A row of the page that is not the table's, as PostgreSQL prints it or as JSON; null: there is none. */
 function misprinted(table: RandomTable, page: FoundPage): string | null {
   const { entity } = table
-  for (const [index, row] of page.rows.entries()) {
-    const [own, printed] = [table.row(Number(row[0])) as Row, page.printed(index)]
+  const writer = new JsonWriter()
+  for (const [index, id] of idsOf(page).entries()) {
+    const own = table.row(id) as Row
+    const printed = own.map((_, column) => page.rows.print(index, column))
     if (JSON.stringify(own) !== JSON.stringify(printed)) return `${printed} is printed for ${own}`
-    const written = writeEntity(entity, row, true)
+    codedWriter(entity, null)(page.rows, index, writer)
+    const written = new TextDecoder('utf-8', { ignoreBOM: true }).decode(writer.take())
     if (written !== writeEntity(entity, own)) return `${written} is written for ${own}`
   }
   return null
@@ -179,6 +183,18 @@ test('a text that reads like no value is another list', () => {
 })
 
 describe('memory', () => {
+  test('of a page that was found is its own, whatever becomes of the table', () => {
+    const random = new Random(SEED)
+    const table = new RandomTable(absence, random, 300, 0)
+    const columns = filled(absence, table, new Kernel(MEMORY))
+    const { filters, sorts } = parseList(absence, 'sort=-Id')
+    const ids = table.rows.map(([id]) => Number(id)).reverse()
+    const pages = [0, 7, 1_000].map((offset) => columns.page(filters, sorts, offset, 20) as FoundPage)
+    for (const row of new RandomTable(absence, random, 400).rows) columns.put(row)
+    expect(pages.map(idsOf)).toEqual([ids.slice(0, 20), ids.slice(7, 27), []])
+    expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
+  })
+
   test('that does not suffice is refused by a name', () => {
     const columns = new ColumnTable(absence, new Kernel(2 * 2 ** 20))
     const { rows } = new RandomTable(absence, new Random(SEED), 1)
@@ -254,7 +270,7 @@ describe('what codes cannot tell', () => {
     for (const [index, amount] of amounts.entries()) readings.put([String(index + 1), null, 't', null, amount])
     const [byAmount, bySort] = [parseList(reading, 'Amount=>1').filters, parseList(reading, 'sort=Amount').sorts]
     expect([totalOf(readings, byAmount), readings.page([], bySort, 0, 5)]).toEqual([null, null])
-    expect(readings.page([], [], 0, 5)?.rows.map((row) => row[4] ?? null)).toEqual(amounts)
+    expect([0, 1, 2].map((index) => readings.page([], [], 0, 5)?.rows.print(index, 4))).toEqual(amounts)
     readings.put(['2', null, 't', null, '3.00000000'])
     expect([totalOf(readings, byAmount), idsOf(readings.page([], bySort, 0, 5))]).toEqual([2, [1, 3, 2]])
   })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import type { Reader } from '../../src/columns/collation.ts'
 import type { Texts } from '../../src/columns/textOrder.ts'
@@ -11,8 +11,6 @@ import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed } from '../support/rounds.ts'
-
-setDefaultTimeout(60_000)
 
 const word = defineEntity('Word', { id: identity(), name: text() })
 const name = word.byName.get('name') as Property

@@ -19,7 +19,6 @@ import { idsOf, totalOf } from '../support/randomTable.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 import { storedValue } from '../support/values.ts'
 
-const TIMEOUT_MS = 60_000
 const ROWS = 600
 const random = new Random(firstSeed)
 const propertyOf = (name: string) => absence.byName.get(name) as Property
@@ -56,7 +55,7 @@ beforeAll(async () => {
     textProperties.map((property) => [property, new TextRanks(absence, property, columns.textsOf(property), database)]),
   )
   folded = new Map(textProperties.map((property) => [property, new FoldedTexts(columns.textsOf(property), database)]))
-}, TIMEOUT_MS)
+})
 afterAll(() => database.end(0))
 
 async function allRows(): Promise<Row[]> {
@@ -143,39 +142,29 @@ async function differences(count: number): Promise<unknown[]> {
 }
 
 describe('columns with the ranks of texts', () => {
-  test(
-    'have the totals and pages of PostgreSQL, by any texts',
-    async () => {
-      await rank()
-      expect(await differences(rounds(250, 3_000))).toEqual([])
-    },
-    TIMEOUT_MS,
-  )
+  test('have the totals and pages of PostgreSQL, by any texts', async () => {
+    await rank()
+    expect(await differences(rounds(250, 3_000))).toEqual([])
+  })
 
-  test(
-    'say nothing of the order while a text has no rank, and are right again when it has one',
-    async () => {
-      const [before] = rows.splice(7, 1) as [Row]
-      const after = before.map((value, place) =>
-        absence.properties[place] === propertyOf('type') ? 'name 77 and a half' : value,
-      )
-      const filter = parseFilter(absence, { name: 'Type', value: '<=name 77 and a half', raw: '' })
-      await database.write({
-        text: 'update absence set type = $1 where id = $2',
-        values: ['name 77 and a half', before[0] as string],
-      })
-      columns.put(after)
-      rows.push(after)
-      const bounds = await boundsOf([filter])
-      const sorts: Sort[] = [{ property: propertyOf('type'), direction: 'descending' }]
-      expect(totalOf(columns, [filter], bounds)).toBeNull()
-      expect(columns.page([], sorts, 0, 20)).toBeNull()
-      await rank()
-      expect(totalOf(columns, [filter], await boundsOf([filter]))).toBe((await list([filter], [], 1, 5)).total)
-      expect(await differences(rounds(60, 500))).toEqual([])
-    },
-    TIMEOUT_MS,
-  )
+  test('say nothing of the order while a text has no rank, and are right again when it has one', async () => {
+    const [before] = rows.splice(7, 1) as [Row]
+    const after = before.map((value, place) => (absence.properties[place] === propertyOf('type') ? 'name 77 and a half' : value))
+    const filter = parseFilter(absence, { name: 'Type', value: '<=name 77 and a half', raw: '' })
+    await database.write({
+      text: 'update absence set type = $1 where id = $2',
+      values: ['name 77 and a half', before[0] as string],
+    })
+    columns.put(after)
+    rows.push(after)
+    const bounds = await boundsOf([filter])
+    const sorts: Sort[] = [{ property: propertyOf('type'), direction: 'descending' }]
+    expect(totalOf(columns, [filter], bounds)).toBeNull()
+    expect(columns.page([], sorts, 0, 20)).toBeNull()
+    await rank()
+    expect(totalOf(columns, [filter], await boundsOf([filter]))).toBe((await list([filter], [], 1, 5)).total)
+    expect(await differences(rounds(60, 500))).toEqual([])
+  })
 })
 
 test('a text that begins with a byte order mark keeps it', () => {

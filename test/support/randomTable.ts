@@ -1,5 +1,6 @@
-import type { ColumnTable, FoundPage } from '../../src/columns/columnTable.ts'
+import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { TextBounds } from '../../src/columns/conditions.ts'
+import type { FoundPage } from '../../src/columns/foundPage.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
@@ -51,7 +52,7 @@ export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds
 
 /** Ids of the rows of a page. */
 export function idsOf(page: FoundPage | null): number[] {
-  return (page?.rows ?? []).map(([id]) => Number(id))
+  return Array.from({ length: page?.rows.length ?? 0 }, (_, index) => Number(page?.rows.print(index, 0)))
 }
 
 /** Puts changes into the columns, in their order. */

@@ -1,0 +1,184 @@
+const QUOTE = 34
+const BACKSLASH = 92
+const MINUS = 45
+const POINT = 46
+const ZERO = 48
+const COLON = 58
+const LETTER_T = 84
+const LETTER_U = 117
+const SPACE = 32
+/** `Z"` */
+const END_OF_INSTANT = 90 | (QUOTE << 8)
+
+/**
+ * Character that JSON writes behind a backslash; 0: the character is written as it is, or, below a space, by its number. RFC
+ * 8259, 7
+ */
+const escapes = new Uint8Array(256)
+for (const [letter, character] of ['""', '\\\\', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
+  escapes[(character as string).charCodeAt(0)] = (letter as string).charCodeAt(0)
+
+/** The two digits of each number below 100, as they lie in memory. */
+const pairs = Int32Array.from({ length: 100 }, (_, number) => {
+  const tens = Math.floor(number / 10)
+  return (ZERO + tens) | ((ZERO + number - 10 * tens) << 8)
+})
+
+const encoder = new TextEncoder()
+const INT32_MAX = 2 ** 31 - 1
+const BYTES = 1 << 14
+const WORD = 4
+
+/** JSON that is written often, as UTF-8 in words of four bytes, of which the last may be filled up. */
+export interface Mark {
+  readonly length: number
+  readonly words: Int32Array
+}
+
+export function markOf(json: string): Mark {
+  const bytes = encoder.encode(json)
+  const filledUp = new Uint8Array(Math.ceil(bytes.length / WORD) * WORD)
+  filledUp.set(bytes)
+  const view = new DataView(filledUp.buffer)
+  const words = Int32Array.from({ length: view.byteLength / WORD }, (_, at) => view.getInt32(WORD * at, true))
+  return { length: bytes.length, words }
+}
+
+/** JSON as UTF-8 from values that are bytes or numbers: no text is made of them on the way. */
+export class JsonWriter {
+  private bytes = new Uint8Array(BYTES)
+  private view = new DataView(this.bytes.buffer)
+  private length = 0
+
+  /** JSON that is there already. */
+  mark({ length, words }: Mark): void {
+    this.room(length + WORD)
+    const { view, length: from } = this
+    for (let at = 0; at < words.length; at++) view.setInt32(from + WORD * at, words[at] as number, true)
+    this.length = from + length
+  }
+
+  /** Writes JSON text. */
+  json(json: string): void {
+    const bytes = this.room(3 * json.length)
+    this.length += encoder.encodeInto(json, bytes.subarray(this.length)).written
+  }
+
+  /** The text that is UTF-8 in `octets[from, to)`, as `JSON.stringify` prints it. */
+  text(octets: Uint8Array, from: number, to: number): void {
+    const bytes = this.room(2 + 6 * (to - from))
+    let { length } = this
+    bytes[length++] = QUOTE
+    for (let at = from; at < to; at++) {
+      const byte = octets[at] as number
+      if (byte >= SPACE && byte !== QUOTE && byte !== BACKSLASH) bytes[length++] = byte
+      else length = writeEscaped(bytes, length, byte)
+    }
+    bytes[length++] = QUOTE
+    this.length = length
+  }
+
+  /** An integer of 0 to 2^53 - 1. */
+  integer(number: number): void {
+    this.digits(number, digitsOf(number))
+  }
+
+  /** The integer with a point in front of its last `scale` digits, of which there may be none. */
+  decimal(units: number, scale: number): void {
+    const power = 10 ** scale
+    const whole = Math.floor(units / power)
+    this.integer(whole)
+    if (scale === 0) return
+    this.room(1)[this.length++] = POINT
+    this.digits(units - whole * power, scale)
+  }
+
+  /** `"2024-01-31T09:00:00Z"`, of years with four digits. */
+  instant(year: number, month: number, day: number, seconds: number): void {
+    const bytes = this.room(22)
+    const { view, length } = this
+    const century = (year / 100) | 0
+    bytes[length] = QUOTE
+    view.setInt16(length + 1, pairs[century] as number, true)
+    view.setInt16(length + 3, pairs[year - 100 * century] as number, true)
+    bytes[length + 5] = MINUS
+    view.setInt16(length + 6, pairs[month] as number, true)
+    bytes[length + 8] = MINUS
+    view.setInt16(length + 9, pairs[day] as number, true)
+    bytes[length + 11] = LETTER_T
+    const minutes = (seconds / 60) | 0
+    const hours = (minutes / 60) | 0
+    view.setInt16(length + 12, pairs[hours] as number, true)
+    bytes[length + 14] = COLON
+    view.setInt16(length + 15, pairs[minutes - 60 * hours] as number, true)
+    bytes[length + 17] = COLON
+    view.setInt16(length + 18, pairs[seconds - 60 * minutes] as number, true)
+    view.setInt16(length + 20, END_OF_INSTANT, true)
+    this.length = length + 22
+  }
+
+  /** Returns what was written; the writer is then empty. */
+  take(): Uint8Array<ArrayBuffer> {
+    const { length } = this
+    this.length = 0
+    const taken = this.bytes.slice(0, length)
+    if (this.bytes.length > BYTES) this.use(new Uint8Array(BYTES))
+    return taken
+  }
+
+  /** The last `count` digits. */
+  private digits(number: number, count: number) {
+    const bytes = this.room(count)
+    const end = (this.length += count)
+    let at = 1
+    let rest = number
+    // Numbers of 32 bits are divided much sooner.
+    for (; rest > INT32_MAX && at <= count; at++) {
+      const next = Math.floor(rest / 10)
+      bytes[end - at] = ZERO + (rest - next * 10)
+      rest = next
+    }
+    let small = rest | 0
+    for (; at < count; at += 2) {
+      const next = (small / 100) | 0
+      this.view.setInt16(end - at - 1, pairs[small - next * 100] as number, true)
+      small = next
+    }
+    if (at === count) bytes[end - at] = ZERO + (small - 10 * ((small / 10) | 0))
+  }
+
+  /** The bytes, with room for so many more. */
+  private room(count: number): Uint8Array {
+    if (this.length + count > this.bytes.length) {
+      const wider = new Uint8Array(2 * (this.length + count))
+      wider.set(this.bytes)
+      this.use(wider)
+    }
+    return this.bytes
+  }
+
+  private use(bytes: Uint8Array<ArrayBuffer>) {
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer)
+  }
+}
+
+/** Gives where it ended. */
+function writeEscaped(bytes: Uint8Array, from: number, byte: number): number {
+  let at = from
+  bytes[at++] = BACKSLASH
+  const letter = escapes[byte] as number
+  if (letter !== 0) {
+    bytes[at++] = letter
+    return at
+  }
+  bytes[at++] = LETTER_U
+  for (const digit of byte.toString(16).padStart(4, '0')) bytes[at++] = digit.charCodeAt(0)
+  return at
+}
+
+function digitsOf(number: number): number {
+  let digits = 1
+  for (let power = 10; number >= power; power *= 10) digits++
+  return digits
+}
