@@ -6,7 +6,7 @@ import { type Reference, type Row, referenceOf } from './referenceSql.ts'
 import type { Operation } from './scenarios.ts'
 
 /** Number of requests with random values made of an operation. */
-const FILLS = 5
+const FILLS = 3
 const SEED = 4_711
 /** The second answer may come from memory. */
 const TIMES = 2

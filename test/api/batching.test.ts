@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft } from '../support/arbitraries.ts'
 import { outcomeOf, useServer } from '../support/cases.ts'
@@ -7,7 +7,6 @@ import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support
 import { createRow } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
 
-setDefaultTimeout(60_000)
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
 for (const prepare of ['true', 'false'])

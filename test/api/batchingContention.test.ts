@@ -1,9 +1,8 @@
-import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { useServer } from '../support/cases.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
 
-setDefaultTimeout(30_000)
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
 const server = useServer()

@@ -1,10 +1,8 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { followTexts } from '../../src/operations/changeFeed.ts'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { type Json, KEY, makeKey, startServer } from '../support/server.ts'
-
-setDefaultTimeout(60_000)
 
 const reader = makeKey({ name: 'reader', rights: 'Companies:read,Companies:write' })
 const few = makeKey({ name: 'few', limits: '2/1h' })

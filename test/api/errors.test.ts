@@ -138,34 +138,30 @@ describe('7 Failures', () => {
     ['takes no connections', () => 'select', () => 'select'],
   ]
 
-  test.each(away)(
-    'D39: a database that %s is 503 with Retry-After until it is back',
-    async (_, take, giveBack) => {
-      const victim = await startServer({ log })
-      const url = new URL(victim.databaseUrl)
-      const name = url.pathname.slice(1)
-      url.pathname = '/postgres'
-      const admin = connect(url.href)
-      try {
-        expect((await victim.get('/Companies')).status).toBe(200)
-        await victim.sql.end()
-        // Before the connections end, or the server opens others in between.
-        await admin.unsafe(`alter database ${name} allow_connections false`)
-        await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
-        await admin.unsafe(take(name))
-        expectUnavailable(await readAndWrite(victim))
-        expect((await victim.get('/livez')).status).toBe(200)
-        await until(async () => (await victim.get('/readyz')).status === 503)
-        await admin.unsafe(giveBack(name))
-        await admin.unsafe(`alter database ${name} allow_connections true`)
-        expect(await victim.get('/Companies')).toMatchObject({ status: 200, body: [] })
-      } finally {
-        await admin.end()
-        await victim.stop()
-      }
-    },
-    15_000,
-  )
+  test.each(away)('D39: a database that %s is 503 with Retry-After until it is back', async (_, take, giveBack) => {
+    const victim = await startServer({ log })
+    const url = new URL(victim.databaseUrl)
+    const name = url.pathname.slice(1)
+    url.pathname = '/postgres'
+    const admin = connect(url.href)
+    try {
+      expect((await victim.get('/Companies')).status).toBe(200)
+      await victim.sql.end()
+      // Before the connections end, or the server opens others in between.
+      await admin.unsafe(`alter database ${name} allow_connections false`)
+      await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+      await admin.unsafe(take(name))
+      expectUnavailable(await readAndWrite(victim))
+      expect((await victim.get('/livez')).status).toBe(200)
+      await until(async () => (await victim.get('/readyz')).status === 503)
+      await admin.unsafe(giveBack(name))
+      await admin.unsafe(`alter database ${name} allow_connections true`)
+      expect(await victim.get('/Companies')).toMatchObject({ status: 200, body: [] })
+    } finally {
+      await admin.end()
+      await victim.stop()
+    }
+  })
 })
 
 describe('7 Request ids', () => {

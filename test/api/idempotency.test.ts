@@ -1,9 +1,7 @@
-import { beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { type Answer, makeKey, type TestServer } from '../support/server.ts'
-
-setDefaultTimeout(30_000)
 
 const other = makeKey({ name: 'other' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })

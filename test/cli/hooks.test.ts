@@ -1,11 +1,9 @@
-import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { hooksCommand } from '../../src/cli/hooks.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { rosterHere } from './roster.ts'
-
-setDefaultTimeout(60_000)
 
 const URL_GIVEN = 'https://8.8.8.8/hook?token=1'
 let settings: Record<string, string>

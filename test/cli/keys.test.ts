@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
@@ -13,8 +13,6 @@ import { roster, rosterHere } from './roster.ts'
 
 const KEY = /roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/
 // Some start a PostgreSQL, and each several processes.
-setDefaultTimeout(60_000)
-
 let settings: Record<string, string>
 
 const keys = (...words: string[]) => roster(['keys', ...words], settings)

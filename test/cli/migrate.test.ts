@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
@@ -8,7 +8,6 @@ import { temporaryFolder } from '../support/process.ts'
 import { roster } from './roster.ts'
 
 const FILES = readMigrations(MIGRATIONS).map(({ file }) => file)
-setDefaultTimeout(60_000)
 const name = `unmigrated_${process.pid}`
 
 let admin: postgres.Sql

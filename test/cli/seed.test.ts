@@ -1,10 +1,9 @@
-import { afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, runMain, temporaryFolder, until } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 import { roster } from './roster.ts'
 
-setDefaultTimeout(60_000)
 let url: string
 beforeAll(async () => {
   url = await createDatabase()

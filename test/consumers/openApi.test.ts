@@ -130,26 +130,22 @@ if (hasConsumers())
 
     if (pythonBin !== null)
       describe('generated clients', () => {
-        test.each(Object.entries(GENERATORS))(
-          'are made by %s',
-          async (_, { make }) => {
-            for (const name of GENERATED)
-              writeFileSync(
-                file(`${name}.json`),
-                JSON.stringify({
-                  generatorName: name,
-                  inputSpec: 'openapi.json',
-                  outputDir: name,
-                  validateSpec: false,
-                }),
-              )
-            writeFileSync(file('orval.config.mjs'), ORVAL)
-            const [program, ...words] = make() as [string, ...string[]]
-            const made = await run(program, ...words)
-            expect([made.exitCode, made.exitCode === 0 ? '' : made.complaints]).toEqual([0, ''])
-          },
-          120_000,
-        )
+        test.each(Object.entries(GENERATORS))('are made by %s', async (_, { make }) => {
+          for (const name of GENERATED)
+            writeFileSync(
+              file(`${name}.json`),
+              JSON.stringify({
+                generatorName: name,
+                inputSpec: 'openapi.json',
+                outputDir: name,
+                validateSpec: false,
+              }),
+            )
+          writeFileSync(file('orval.config.mjs'), ORVAL)
+          const [program, ...words] = make() as [string, ...string[]]
+          const made = await run(program, ...words)
+          expect([made.exitCode, made.exitCode === 0 ? '' : made.complaints]).toEqual([0, ''])
+        })
 
         test.each(USES)('%s: two filters on one property, some fields, and the id of what was created', async (use) => {
           const used = await run(use.endsWith('.py') ? python('python') : process.execPath, use)

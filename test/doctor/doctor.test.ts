@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,6 @@ import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
 const folder = mkdtempSync(join(tmpdir(), 'roster-doctor-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(endPrograms)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
@@ -10,8 +10,6 @@ import { endPrograms, freePort, runMain, temporaryFolder } from '../support/proc
 import { KEY } from '../support/server.ts'
 
 // A PostgreSQL that takes encrypted connections alone, with a certificate by an authority that no system knows.
-
-setDefaultTimeout(120_000)
 
 const folder = temporaryFolder()
 const port = freePort()

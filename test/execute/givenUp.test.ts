@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/entity.ts'
@@ -7,8 +7,6 @@ import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-
-setDefaultTimeout(30_000)
 
 let url: string
 let admin: postgres.Sql

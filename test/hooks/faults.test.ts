@@ -1,4 +1,4 @@
-import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
@@ -11,8 +11,6 @@ import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
-
-setDefaultTimeout(120_000)
 
 const ROWS = 8
 const ROUNDS = 40

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Webhook } from 'standardwebhooks'
 import { makeSecret } from '../../src/hooks/delivery.ts'
@@ -14,8 +14,6 @@ import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Json, startServer, type TestServer } from '../support/server.ts'
-
-setDefaultTimeout(60_000)
 
 const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, againMs: 20 }
 const QUICK = { firstMs: 1, mostMs: 5, parkMs: 3 * 24 * 3_600_000 }

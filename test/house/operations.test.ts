@@ -6,7 +6,6 @@ import { endPrograms, run, runMain, temporaryFolder, until } from '../support/pr
 import { KEY } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '../..')
-const TIMEOUT_MS = 60_000
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const PAGE = read('docs/operations.md')
 
@@ -97,50 +96,46 @@ describe('tests that are named as `path`: "title" are there', () => {
 describe('the rights that the page grants', () => {
   afterEach(endPrograms)
 
-  test(
-    'are enough to serve, to write along with all copies, to keep tables in memory, and to make keys',
-    async () => {
-      const role = `roster_app_${process.pid}`
-      const url = await createDatabase()
-      const sql = connect(url)
-      const folder = temporaryFolder()
-      const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(PAGE) ?? []
-      await sql.unsafe(`create role ${role} login password 'p'`)
-      await sql.unsafe(grants.replaceAll('roster_app', role))
-      const own = new URL(url)
-      own.username = role
-      own.password = 'p'
-      try {
-        const DATABASE_URL = own.href
-        const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' })
-        const [, address = ''] = await server.waitFor(/listens on (http:\S+?),/)
-        const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-        const ask = async (method: string, path: string, body?: string) =>
-          fetch(address + path, { method, headers, ...(body ? { body } : {}) })
-        const company = (await (await ask('POST', '/Companies', '{"Name":"a"}')).json()) as { id: number }
-        const row = await (await ask('POST', '/Employees', `{"FirstName":"e","CompanyId":${company.id}}`)).json()
-        expect((await ask('PATCH', `/Companies/${company.id}`, '{"Name":"b"}')).status).toBe(200)
-        const employee = `/Employees/${(row as { id: number }).id}`
-        expect(await (await ask('GET', employee)).json()).toMatchObject({ company: 'b' })
-        expect((await ask('DELETE', employee)).status).toBe(204)
-        expect((await ask('GET', '/Absences')).status).toBe(200)
-        const history = (await (await ask('GET', `${employee}/Changes`)).json()) as { changes: unknown[] }
-        expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([3, 200])
-        await until(() => server.output().includes('a table is in memory'))
-        for (const words of [['create', '--rights', '*:read'], ['rotate'], ['revoke']]) {
-          const [command = '', ...more] = words
-          const keys = ['--no-env-file', 'src/main.ts', 'keys', command, '--name', 'a', ...more]
-          expect(await run([process.execPath, ...keys], { DATABASE_URL }).ended).toBe(0)
-        }
-        server.kill('SIGTERM')
-        expect(await server.ended).toBe(0)
-        expect(server.output()).not.toMatch(/permission denied/)
-      } finally {
-        await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
-        await sql.end()
-        folder.remove()
+  test('are enough to serve, to write along with all copies, to keep tables in memory, and to make keys', async () => {
+    const role = `roster_app_${process.pid}`
+    const url = await createDatabase()
+    const sql = connect(url)
+    const folder = temporaryFolder()
+    const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(PAGE) ?? []
+    await sql.unsafe(`create role ${role} login password 'p'`)
+    await sql.unsafe(grants.replaceAll('roster_app', role))
+    const own = new URL(url)
+    own.username = role
+    own.password = 'p'
+    try {
+      const DATABASE_URL = own.href
+      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' })
+      const [, address = ''] = await server.waitFor(/listens on (http:\S+?),/)
+      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+      const ask = async (method: string, path: string, body?: string) =>
+        fetch(address + path, { method, headers, ...(body ? { body } : {}) })
+      const company = (await (await ask('POST', '/Companies', '{"Name":"a"}')).json()) as { id: number }
+      const row = await (await ask('POST', '/Employees', `{"FirstName":"e","CompanyId":${company.id}}`)).json()
+      expect((await ask('PATCH', `/Companies/${company.id}`, '{"Name":"b"}')).status).toBe(200)
+      const employee = `/Employees/${(row as { id: number }).id}`
+      expect(await (await ask('GET', employee)).json()).toMatchObject({ company: 'b' })
+      expect((await ask('DELETE', employee)).status).toBe(204)
+      expect((await ask('GET', '/Absences')).status).toBe(200)
+      const history = (await (await ask('GET', `${employee}/Changes`)).json()) as { changes: unknown[] }
+      expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([3, 200])
+      await until(() => server.output().includes('a table is in memory'))
+      for (const words of [['create', '--rights', '*:read'], ['rotate'], ['revoke']]) {
+        const [command = '', ...more] = words
+        const keys = ['--no-env-file', 'src/main.ts', 'keys', command, '--name', 'a', ...more]
+        expect(await run([process.execPath, ...keys], { DATABASE_URL }).ended).toBe(0)
       }
-    },
-    TIMEOUT_MS,
-  )
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+      expect(server.output()).not.toMatch(/permission denied/)
+    } finally {
+      await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
+      await sql.end()
+      folder.remove()
+    }
+  })
 })

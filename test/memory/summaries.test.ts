@@ -8,7 +8,6 @@ import { until } from '../support/process.ts'
 
 const ROWS = 200_000
 const SUMMARIES = 60
-const TIMEOUT_MS = 120_000
 /** So many aggregates that a summary takes several slices. */
 const AGGREGATED = AGGREGATES.map((aggregate) => {
   const names = absence.properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
@@ -18,40 +17,36 @@ const AGGREGATED = AGGREGATES.map((aggregate) => {
 const server = useServer()
 beforeAll(async () => {
   await server.sql`insert into absence (type, period_days) select 'a' || n % 7, 1000 from generate_series(1, ${ROWS}::int) as n`
-}, TIMEOUT_MS)
+})
 
 const inMemory = () => readSamples().summaries?.find(({ labels }) => labels.from === 'memory')?.values[0] ?? 0
 
-test(
-  'a summary from memory is of one snapshot, though it is computed in slices while rows change. D70, D76',
-  async () => {
-    let asked = 0
-    // Another filter each time, so that no answer is kept.
-    const summarize = () => server.get(`/Absences/Summary?Id=>-${++asked}&${AGGREGATED}`)
-    await until(async () => {
-      const before = inMemory()
-      await summarize()
-      return inMemory() > before
-    })
+test('a summary from memory is of one snapshot, though it is computed in slices while rows change. D70, D76', async () => {
+  let asked = 0
+  // Another filter each time, so that no answer is kept.
+  const summarize = () => server.get(`/Absences/Summary?Id=>-${++asked}&${AGGREGATED}`)
+  await until(async () => {
     const before = inMemory()
-    let isOver = false
-    // Moves days between rows that lie far apart, so that their sum stays the same.
-    const move = async () => {
-      for (let from = 1; !isOver; from = 1 + (from % 100))
-        await server.sql`update absence set period_days = period_days + case when id = ${from} then -1 else 1 end
+    await summarize()
+    return inMemory() > before
+  })
+  const before = inMemory()
+  let isOver = false
+  // Moves days between rows that lie far apart, so that their sum stays the same.
+  const move = async () => {
+    for (let from = 1; !isOver; from = 1 + (from % 100))
+      await server.sql`update absence set period_days = period_days + case when id = ${from} then -1 else 1 end
           where id in (${from}, ${ROWS - from})`
-    }
-    // Each list brings the copy up to date, also while groups are formed.
-    const list = async () => {
-      while (!isOver) await server.get('/Absences?PageSize=5')
-    }
-    const beside = Promise.all([move(), list(), list()])
-    const sums = new Set<number>()
-    for (let n = 0; n < SUMMARIES; n++) sums.add((await summarize()).body[0].sum.period.days)
-    isOver = true
-    await beside
-    expect([...sums]).toEqual([1_000 * ROWS])
-    expect(inMemory() - before).toBeGreaterThan(SUMMARIES / 2)
-  },
-  TIMEOUT_MS,
-)
+  }
+  // Each list brings the copy up to date, also while groups are formed.
+  const list = async () => {
+    while (!isOver) await server.get('/Absences?PageSize=5')
+  }
+  const beside = Promise.all([move(), list(), list()])
+  const sums = new Set<number>()
+  for (let n = 0; n < SUMMARIES; n++) sums.add((await summarize()).body[0].sum.period.days)
+  isOver = true
+  await beside
+  expect([...sums]).toEqual([1_000 * ROWS])
+  expect(inMemory() - before).toBeGreaterThan(SUMMARIES / 2)
+})

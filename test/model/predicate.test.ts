@@ -18,7 +18,6 @@ import { Random } from '../support/random.ts'
 import { randomFilter } from '../support/randomFilter.ts'
 import { storedValue } from '../support/values.ts'
 
-const TIMEOUT_MS = 60_000
 const ROWS_OF_EACH = 60
 const SEED = 20_240_131
 /** So many filters of each operator, by kind: more where spellings and extremes are many. */
@@ -44,7 +43,7 @@ beforeAll(async () => {
   await allowEveryValue(url)
   database = new Database({ url, poolSize: 4, prepare: true })
   for (const entity of entities) for (let index = 0; index < ROWS_OF_EACH; index++) await createRow(entity, index)
-}, TIMEOUT_MS)
+})
 afterAll(() => database.end(1_000))
 
 /** Ids that no identity gives, and what only SQL could write. */
@@ -110,50 +109,42 @@ const isTextOrder = ({ property, operator }: Filter) =>
 
 describe('a row matches where PostgreSQL says so', () => {
   for (const entity of entities)
-    test(
-      `${entity.plural}: each operator on each property, near the values of rows`,
-      async () => {
-        // Matching and other rows of each pair of operator and kind, so that no test is of one side alone.
-        const both = new Map<string, { matching: number; other: number }>()
-        let comparisons = 0
-        for (const property of entity.properties)
-          for (let round = 0; round < (ROUNDS.get(property.kind.name) ?? 0); round++)
-            for (const filter of filtersOf(entity, property)) {
-              const result = await compared(entity, [filter])
-              expect(result === null).toBe(isTextOrder(filter))
-              if (!result) continue
-              expect(result.differences).toEqual([])
-              const key = `${filter.operator.sign} ${property.kind.name}`
-              const { matching, other } = both.get(key) ?? { matching: 0, other: 0 }
-              both.set(key, {
-                matching: matching + result.matching,
-                other: other + ROWS_OF_EACH - result.matching,
-              })
-              comparisons += ROWS_OF_EACH
-            }
-        for (const [key, counts] of both)
-          if (key !== '[] boolean') expect([key, Math.min(counts.matching, counts.other) > 0]).toEqual([key, true])
-        expect(comparisons).toBeGreaterThan(7_000)
-      },
-      TIMEOUT_MS,
-    )
+    test(`${entity.plural}: each operator on each property, near the values of rows`, async () => {
+      // Matching and other rows of each pair of operator and kind, so that no test is of one side alone.
+      const both = new Map<string, { matching: number; other: number }>()
+      let comparisons = 0
+      for (const property of entity.properties)
+        for (let round = 0; round < (ROUNDS.get(property.kind.name) ?? 0); round++)
+          for (const filter of filtersOf(entity, property)) {
+            const result = await compared(entity, [filter])
+            expect(result === null).toBe(isTextOrder(filter))
+            if (!result) continue
+            expect(result.differences).toEqual([])
+            const key = `${filter.operator.sign} ${property.kind.name}`
+            const { matching, other } = both.get(key) ?? { matching: 0, other: 0 }
+            both.set(key, {
+              matching: matching + result.matching,
+              other: other + ROWS_OF_EACH - result.matching,
+            })
+            comparisons += ROWS_OF_EACH
+          }
+      for (const [key, counts] of both)
+        if (key !== '[] boolean') expect([key, Math.min(counts.matching, counts.other) > 0]).toEqual([key, true])
+      expect(comparisons).toBeGreaterThan(7_000)
+    })
 
   for (const entity of entities)
-    test(
-      `${entity.plural}: several filters`,
-      async () => {
-        let matching = 0
-        for (let round = 0; round < 200; round++) {
-          const some = random.times(3, () => random.pick(filtersOf(entity, random.pick(entity.properties))))
-          const result = await compared(entity, some)
-          expect(result === null).toBe(some.some(isTextOrder))
-          expect(result?.differences ?? []).toEqual([])
-          matching += some.length > 1 ? (result?.matching ?? 0) : 0
-        }
-        expect(matching).toBeGreaterThan(0)
-      },
-      TIMEOUT_MS,
-    )
+    test(`${entity.plural}: several filters`, async () => {
+      let matching = 0
+      for (let round = 0; round < 200; round++) {
+        const some = random.times(3, () => random.pick(filtersOf(entity, random.pick(entity.properties))))
+        const result = await compared(entity, some)
+        expect(result === null).toBe(some.some(isTextOrder))
+        expect(result?.differences ?? []).toEqual([])
+        matching += some.length > 1 ? (result?.matching ?? 0) : 0
+      }
+      expect(matching).toBeGreaterThan(0)
+    })
 })
 
 describe('values are compared as PostgreSQL orders them', () => {

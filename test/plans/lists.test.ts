@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
@@ -20,8 +20,6 @@ function idBranches(plan: PlanNode): PlanNode[] {
 }
 
 const COUNTS = { company: 10_000, employee: 20_000, absence: 10_000 }
-setDefaultTimeout(60_000)
-
 const site = usePlanSite(COUNTS)
 // Those that have many rows here: an order is an index's business only then.
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
@@ -8,7 +8,6 @@ import { loadEntities } from '../../src/registry.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
-setDefaultTimeout(60_000)
 const PAGE_SIZE = 20
 /** Many rows without a value lie on either side of it, whatever the property. */
 const MIDDLE_ID = '5000'

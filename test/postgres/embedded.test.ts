@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +7,6 @@ import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
 import { isAlive, postmasterOf, until } from '../support/process.ts'
-
-setDefaultTimeout(60_000)
 
 const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import {
   computed,
@@ -20,8 +20,6 @@ import { loadEntities } from '../../src/registry.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 // A busy machine may take longer than the default for a single test.
-setDefaultTimeout(60_000)
-
 const entities = await loadEntities()
 const TABLES = entities.map(({ table }) => table)
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import {
   chmodSync,
   existsSync,
@@ -19,8 +19,6 @@ import { copyCluster } from '../support/cluster.ts'
 import { startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { postmasterOf, until } from '../support/process.ts'
-
-setDefaultTimeout(60_000)
 
 const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }

@@ -1,4 +1,4 @@
-import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
@@ -8,8 +8,6 @@ import { makeKey, startServer } from '../support/server.ts'
 
 // A database of every version so far, with its rows, is brought to the newest one: for each file of sql/, the files up to it make
 // the version, rows come in as plain SQL of the columns that it has, and the rest is applied.
-
-setDefaultTimeout(120_000)
 
 const SECRET = 'a secret of before, which cursors that clients hold are signed with'
 const key = makeKey({ name: 'of before', limits: '1000000/1s' })

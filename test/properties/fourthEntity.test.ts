@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDatabase } from '../support/postgres.ts'
@@ -6,8 +6,6 @@ import { endPrograms, type RunningProgram, run, temporaryFolder } from '../suppo
 import { type Json, KEY } from '../support/server.ts'
 
 // A busy machine may take longer than the default for a single test.
-setDefaultTimeout(60_000)
-
 const ROOT = join(import.meta.dir, '../..')
 
 const ENTITY = `import { boolean, copied, decimal, defineEntity, group, identity, instant, reference, text } from '../model/entity.ts'

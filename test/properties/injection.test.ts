@@ -1,11 +1,9 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { shown } from '../../src/model/shown.ts'
 import { useServer } from '../support/cases.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { collections, properties, writable } from '../support/model.ts'
 import { type Answer, errorOf } from '../support/server.ts'
-
-setDefaultTimeout(30_000)
 
 const server = useServer()
 beforeAll(async () => {

@@ -8,8 +8,6 @@ import { create, type Known, reset } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
 import type { Answer } from '../support/server.ts'
 
-const TIMEOUT_MS = 120_000
-
 const server = useServer()
 
 /** Empties the database and creates a record for each draft; all rows of the collection, as they should be now. */
@@ -92,21 +90,17 @@ const idsOf = ({ body }: Answer): number[] => body.map((record: { id: number }) 
 
 describe('4.2 and 4.3: any list agrees with a plain model of the specification', () => {
   for (const collection of collections)
-    test(
-      `${collection}: rows in order, total and links`,
-      async () => {
-        const list = fc.tuple(
-          fc.array(draft(collection, 'collated'), { maxLength: 36, size: 'max' }),
-          fc.array(listRequest(collection), { minLength: 1, maxLength: 60, size: 'max' }),
-        )
-        const property = fc.asyncProperty(list, async ([drafts, requests]) => {
-          const rows = await arrange(collection, drafts)
-          for (const request of requests) await checkList(request, rows)
-        })
-        await fc.assert(property, { numRuns: rounds(4, 12) })
-      },
-      TIMEOUT_MS,
-    )
+    test(`${collection}: rows in order, total and links`, async () => {
+      const list = fc.tuple(
+        fc.array(draft(collection, 'collated'), { maxLength: 36, size: 'max' }),
+        fc.array(listRequest(collection), { minLength: 1, maxLength: 60, size: 'max' }),
+      )
+      const property = fc.asyncProperty(list, async ([drafts, requests]) => {
+        const rows = await arrange(collection, drafts)
+        for (const request of requests) await checkList(request, rows)
+      })
+      await fc.assert(property, { numRuns: rounds(4, 12) })
+    })
 })
 
 async function checkList({ filters, sorts, pageSize, page, path, parameters }: ListRequest, rows: Row[]) {
@@ -141,67 +135,55 @@ async function withRandomRows(collection: Collection, length: number, check: (ro
 
 describe('D23: = and != part the rows in two', () => {
   for (const collection of collections)
-    test(
-      `${collection}: for every property and value`,
-      async () => {
-        const rows = await arrange(collection, fc.sample(draft(collection, 'collated'), rounds(16, 40)))
-        const everyId = rows.map((row) => Number(row.Id))
-        for (const { name } of properties[collection]) {
-          const values = new Set(rows.map((row) => String(row[name] ?? '')))
-          for (const value of ['', ...values]) {
-            const operand = encodeURIComponent(value)
-            const equal = idsOf(await server.get(`/${collection}?PageSize=50&${name}==${operand}`))
-            const other = idsOf(await server.get(`/${collection}?PageSize=50&${name}=!=${operand}`))
-            expect({ name, value, ids: [...equal, ...other].sort((a, b) => a - b) }).toEqual({
-              name,
-              value,
-              ids: everyId,
-            })
-            if (value !== '') expect(equal.length).toBeGreaterThan(0)
-          }
+    test(`${collection}: for every property and value`, async () => {
+      const rows = await arrange(collection, fc.sample(draft(collection, 'collated'), rounds(16, 40)))
+      const everyId = rows.map((row) => Number(row.Id))
+      for (const { name } of properties[collection]) {
+        const values = new Set(rows.map((row) => String(row[name] ?? '')))
+        for (const value of ['', ...values]) {
+          const operand = encodeURIComponent(value)
+          const equal = idsOf(await server.get(`/${collection}?PageSize=50&${name}==${operand}`))
+          const other = idsOf(await server.get(`/${collection}?PageSize=50&${name}=!=${operand}`))
+          expect({ name, value, ids: [...equal, ...other].sort((a, b) => a - b) }).toEqual({
+            name,
+            value,
+            ids: everyId,
+          })
+          if (value !== '') expect(equal.length).toBeGreaterThan(0)
         }
-      },
-      TIMEOUT_MS,
-    )
-})
-
-test(
-  'D22: behind a doubled = an operator is part of the value',
-  async () => {
-    const hard = fc.string({ unit: fc.constantFrom(...'=!<>a +%'), minLength: 1, maxLength: 5 })
-    const property = fc.asyncProperty(fc.uniqueArray(hard, { minLength: 2, maxLength: 12 }), async (names) => {
-      const rows = await arrange(
-        'Companies',
-        names.map((Name) => ({ Name })),
-      )
-      for (const name of names) {
-        const ids = rows.filter((row) => row.Name === name).map((row) => Number(row.Id))
-        const answer = await server.get(`/Companies?Name==${encodeURIComponent(name)}`)
-        expect({ name, ids: idsOf(answer) }).toEqual({ name, ids })
       }
     })
-    await fc.assert(property, { numRuns: rounds(5, 15) })
-  },
-  TIMEOUT_MS,
-)
+})
+
+test('D22: behind a doubled = an operator is part of the value', async () => {
+  const hard = fc.string({ unit: fc.constantFrom(...'=!<>a +%'), minLength: 1, maxLength: 5 })
+  const property = fc.asyncProperty(fc.uniqueArray(hard, { minLength: 2, maxLength: 12 }), async (names) => {
+    const rows = await arrange(
+      'Companies',
+      names.map((Name) => ({ Name })),
+    )
+    for (const name of names) {
+      const ids = rows.filter((row) => row.Name === name).map((row) => Number(row.Id))
+      const answer = await server.get(`/Companies?Name==${encodeURIComponent(name)}`)
+      expect({ name, ids: idsOf(answer) }).toEqual({ name, ids })
+    }
+  })
+  await fc.assert(property, { numRuns: rounds(5, 15) })
+})
 
 describe('D26: every order is total and the same on every page', () => {
   for (const collection of collections)
-    test(
-      `${collection}: a walk over the pages meets each row once, up and down`,
-      async () => {
-        await withRandomRows(collection, 30, async (rows) => {
-          for (const field of properties[collection])
-            for (const descending of [false, true]) {
-              const expected = inOrder(rows, [{ field, descending }]).map((row) => Number(row.Id))
-              const path = `/${collection}?sort=${descending ? '-' : '%2B'}${field.name}&PageSize=7`
-              expect({ path, ids: await numbered(path, Math.ceil(rows.length / 7)) }).toEqual({ path, ids: expected })
-              expect({ path, ids: await followed(path) }).toEqual({ path, ids: expected })
-            }
-        })
-      },
-      TIMEOUT_MS,
-    )
+    test(`${collection}: a walk over the pages meets each row once, up and down`, async () => {
+      await withRandomRows(collection, 30, async (rows) => {
+        for (const field of properties[collection])
+          for (const descending of [false, true]) {
+            const expected = inOrder(rows, [{ field, descending }]).map((row) => Number(row.Id))
+            const path = `/${collection}?sort=${descending ? '-' : '%2B'}${field.name}&PageSize=7`
+            expect({ path, ids: await numbered(path, Math.ceil(rows.length / 7)) }).toEqual({ path, ids: expected })
+            expect({ path, ids: await followed(path) }).toEqual({ path, ids: expected })
+          }
+      })
+    })
 })
 
 async function numbered(path: string, pages: number): Promise<number[]> {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { useServer } from '../support/cases.ts'
 import { type Collection, collections, properties } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
@@ -7,7 +7,6 @@ import { insertRows, randomValues, tables } from '../support/randomRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 import type { Answer } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
 const WALKS = rounds(8, 25)
 const PAGES_MAX = 500
 

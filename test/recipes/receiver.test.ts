@@ -1,4 +1,4 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { makeSecret, sign } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
@@ -13,7 +13,6 @@ const FILE = 'docs/recipes/receiver.py'
 const IN_FLIGHT = 4
 const ROUNDS = 50
 
-setDefaultTimeout(60_000)
 afterEach(endPrograms)
 
 test('the receiver in Python takes what is signed, once, and refuses what is not', async () => {

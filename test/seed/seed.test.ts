@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import {
   copied,
@@ -20,8 +20,6 @@ import { SeedRefused, seed, sharesOf, withRows } from '../../src/seed/seed.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 // A busy machine may take longer than the default for a single test.
-setDefaultTimeout(60_000)
-
 const entities = await loadEntities()
 const room = defineEntity('Room', {
   id: identity(),
