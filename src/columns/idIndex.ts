@@ -1,72 +1,68 @@
-/** Rows of a leaf. */
-const LEAF_ROWS = 4_096
+import { KernelFull } from './kernel.ts'
 
-/** Ids in ascending order, and the slot of each. */
-interface Leaf {
-  readonly ids: Float64Array
-  readonly slots: Int32Array
-  rows: number
-}
+/** Ids of a chunk. */
+const CHUNK = 64
+const NONE = -1
 
-/** The slots of rows by their ids, in ascending order: the leaves of a B-tree. */
+/** The slots of rows by their ids, in ascending order: pieces of one array, since ids that PostgreSQL gives are nearly dense. */
 export class IdIndex {
-  private readonly leaves: Leaf[] = []
+  /** By number: the slots of its ids, and behind them how many rows there are. */
+  private readonly chunks = new Map<number, Int32Array>()
+  /** The numbers of the chunks, in ascending order. */
+  private readonly numbers: number[] = []
+
+  constructor(private readonly bytesMax: number) {}
 
   get bytes(): number {
-    return this.leaves.length * LEAF_ROWS * (Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT)
+    return this.chunks.size * CHUNK_BYTES
   }
 
   /** The slot of a row; -1: there is none. */
   get(id: number): number {
-    const leaf = this.leafOf(id)
-    const at = leaf ? positionOf(leaf, id) : 0
-    return leaf && leaf.ids[at] === id && at < leaf.rows ? (leaf.slots[at] as number) : -1
+    const number = Math.floor(id / CHUNK)
+    return this.chunks.get(number)?.[id - number * CHUNK] ?? NONE
   }
 
-  /** Adds a row, or says where it is now. */
+  /** Adds a row, or says where it is now. @throws KernelFull */
   set(id: number, slot: number): void {
-    const leaf = this.leafOf(id) ?? this.open(0)
-    const at = positionOf(leaf, id)
-    if (at < leaf.rows && leaf.ids[at] === id) leaf.slots[at] = slot
-    else if (leaf.rows < LEAF_ROWS) insert(leaf, at, id, slot)
-    else {
-      this.split(leaf, at)
-      this.set(id, slot)
-    }
+    const number = Math.floor(id / CHUNK)
+    const chunk = this.chunks.get(number) ?? this.open(number)
+    if (chunk[id - number * CHUNK] === NONE) (chunk[CHUNK] as number)++
+    chunk[id - number * CHUNK] = slot
   }
 
   delete(id: number): void {
-    const leaf = this.leafOf(id)
-    if (!leaf) return
-    const at = positionOf(leaf, id)
-    if (at === leaf.rows || leaf.ids[at] !== id) return
-    leaf.ids.copyWithin(at, at + 1, leaf.rows)
-    leaf.slots.copyWithin(at, at + 1, leaf.rows)
-    leaf.rows--
-    if (leaf.rows === 0) this.leaves.splice(this.leaves.indexOf(leaf), 1)
+    if (this.get(id) === NONE) return
+    const number = Math.floor(id / CHUNK)
+    const chunk = this.chunks.get(number) as Int32Array
+    chunk[id - number * CHUNK] = NONE
+    if (--(chunk[CHUNK] as number) > 0) return
+    this.chunks.delete(number)
+    this.numbers.splice(this.placeOf(number), 1)
   }
 
   /**
    * Returns the slots of the wanted rows from the index `from` up to, not including, `end`, in the order of ids. Null: it would
-   * look at more than `rowsMax` rows. `isWanted`: null for all rows.
+   * look at more than `idsMax` ids. `isWanted`: null for all rows.
    */
   take(
     isWanted: ((slot: number) => boolean) | null,
     { from, end, isDescending }: { from: number; end: number; isDescending: boolean },
-    rowsMax: number,
+    idsMax: number,
   ): number[] | null {
     const found: number[] = []
     let [passed, looked] = [0, 0]
-    for (let number = 0; number < this.leaves.length && looked < rowsMax; number++) {
-      const { slots, rows } = this.leaves[isDescending ? this.leaves.length - 1 - number : number] as Leaf
+    for (let index = 0; index < this.numbers.length && looked < idsMax; index++) {
+      const chunk = this.chunks.get(this.numbers.at(isDescending ? -1 - index : index) as number) as Int32Array
+      const rows = chunk[CHUNK] as number
       if (isWanted === null && passed + rows <= from) {
         passed += rows
         continue
       }
-      looked += rows
-      for (let at = 0; at < rows; at++) {
-        const slot = slots[isDescending ? rows - 1 - at : at] as number
-        if ((isWanted !== null && !isWanted(slot)) || passed++ < from) continue
+      looked += CHUNK
+      for (let at = 0; at < CHUNK; at++) {
+        const slot = chunk[isDescending ? CHUNK - 1 - at : at] as number
+        if (slot === NONE || (isWanted !== null && !isWanted(slot)) || passed++ < from) continue
         found.push(slot)
         if (passed === end) return found
       }
@@ -74,52 +70,26 @@ export class IdIndex {
     return null
   }
 
-  private leafOf(id: number): Leaf | undefined {
-    const { leaves } = this
-    // The first leaf has all lesser ids.
-    let [low, high] = [1, leaves.length]
+  private open(number: number): Int32Array {
+    if (this.bytes >= this.bytesMax) throw new KernelFull('the ids of the rows take too much')
+    const chunk = new Int32Array(CHUNK + 1).fill(NONE, 0, CHUNK)
+    this.chunks.set(number, chunk)
+    this.numbers.splice(this.placeOf(number), 0, number)
+    return chunk
+  }
+
+  /** The index of the first number that is not less. */
+  private placeOf(number: number): number {
+    let [low, high] = [0, this.numbers.length]
+    if (high > 0 && (this.numbers[high - 1] as number) < number) return high
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (((leaves[middle] as Leaf).ids[0] as number) <= id) low = middle + 1
+      if ((this.numbers[middle] as number) < number) low = middle + 1
       else high = middle
     }
-    return leaves[low - 1]
-  }
-
-  private open(at: number): Leaf {
-    const leaf = { ids: new Float64Array(LEAF_ROWS), slots: new Int32Array(LEAF_ROWS), rows: 0 }
-    this.leaves.splice(at, 0, leaf)
-    return leaf
-  }
-
-  /** Moves the upper half of a leaf to a new one; of the last leaf, only what comes behind the row that is added. */
-  private split(leaf: Leaf, at: number) {
-    const number = this.leaves.indexOf(leaf)
-    const middle = number === this.leaves.length - 1 && at === LEAF_ROWS ? LEAF_ROWS - 1 : LEAF_ROWS / 2
-    const other = this.open(number + 1)
-    other.ids.set(leaf.ids.subarray(middle))
-    other.slots.set(leaf.slots.subarray(middle))
-    other.rows = LEAF_ROWS - middle
-    leaf.rows = middle
+    return low
   }
 }
 
-function insert(leaf: Leaf, at: number, id: number, slot: number) {
-  leaf.ids.copyWithin(at + 1, at, leaf.rows)
-  leaf.slots.copyWithin(at + 1, at, leaf.rows)
-  leaf.ids[at] = id
-  leaf.slots[at] = slot
-  leaf.rows++
-}
-
-/** The index of the first id in a leaf that is not less. */
-function positionOf({ ids, rows }: Leaf, id: number): number {
-  if (rows > 0 && (ids[rows - 1] as number) < id) return rows
-  let [low, high] = [0, rows]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((ids[middle] as number) < id) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+/** The chunk, and its entries in the map and among the numbers. */
+const CHUNK_BYTES = 4 * (CHUNK + 1) + 96

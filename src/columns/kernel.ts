@@ -110,6 +110,10 @@ export class Kernel {
     this.scratch = { counts, reach, rows: reach + REACH_BYTES, ...ofRows }
   }
 
+  get bytesMax(): number {
+    return this.blocksMax * BLOCK
+  }
+
   /** Bytes in use. */
   get bytes(): number {
     return this.usedCount * BLOCK
@@ -142,7 +146,7 @@ export class Kernel {
       found = this.used[at] === 0 ? found + 1 : 0
       if (found === count) return at + 1 - count
     }
-    throw new KernelFull(`no ${count * BLOCK} bytes of ${this.blocksMax * BLOCK} are free in one piece`)
+    throw new KernelFull(`no ${count * BLOCK} bytes of ${this.bytesMax} are free in one piece`)
   }
 
   private open<Exports>(program: WebAssembly.Module): Exports {

@@ -31,7 +31,7 @@ export class RowStore {
   private readonly leaves: Leaf[] = []
   /** Numbers of segments that were released. */
   private readonly freeNumbers: number[] = []
-  readonly ids = new IdIndex()
+  readonly ids: IdIndex
   private readonly codes: Float64Array
 
   /** `column`: of the property by which the rows lie. `segmentRows`: a multiple of 64. */
@@ -41,6 +41,7 @@ export class RowStore {
     readonly column: number,
     readonly segmentRows = SEGMENT_ROWS,
   ) {
+    this.ids = new IdIndex(kernel.bytesMax)
     this.zones = new Zones(hasTexts.length)
     this.codes = new Float64Array(hasTexts.length)
   }

@@ -19,7 +19,7 @@ const ROW_BYTES = 100
 const CODE_BYTES = 4
 /** An estimate: how full segments are, and what the index of ids takes for a row. */
 const FILL = 0.8
-const INDEX_BYTES = 12
+const INDEX_BYTES = 6
 /** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
 /** A copy without lists for this time is evicted when another table needs its memory. */

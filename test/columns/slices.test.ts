@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Slices } from '../../src/columns/slices.ts'
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
-
 /** Slices, and lists that are looked for in them, each of which takes so long. */
 function lists() {
   const slices = new Slices()
@@ -18,20 +16,6 @@ function lists() {
     },
   }
 }
-
-test('beyond the time of a turn lists wait for the next ones, as many in each as it has time for', async () => {
-  const { find, found } = lists()
-  const all = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => find(name, 3))
-  expect(found).toEqual(['a1', 'a2'])
-  const foundBy: number[] = []
-  while (found.length < 5) {
-    await nextTurn()
-    foundBy.push(found.length)
-  }
-  expect(foundBy.every((count, index) => count - (foundBy[index - 1] ?? 2) <= 2)).toBe(true)
-  await Promise.all(all)
-  expect(found).toEqual(['a1', 'a2', 'a3', 'a4', 'a5'])
-})
 
 test('askers take turns, whatever one of them has waiting', async () => {
   const { find, found } = lists()

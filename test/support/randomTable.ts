@@ -66,7 +66,8 @@ export function take(columns: ColumnTable, changes: readonly Change[]): void {
 export class RandomTable {
   private readonly byId = new Map<number, Row>()
   private readonly hasExtremes: readonly boolean[]
-  private lastId = 0
+  private firstId = 1_000_000
+  private lastId = 1_000_000
 
   constructor(
     readonly entity: Entity,
@@ -88,10 +89,13 @@ export class RandomTable {
   }
 
   private insert(): Row {
-    this.lastId += 1 + this.random.below(3)
+    // With gaps, and not always behind all others.
+    const id = this.random.chance(10)
+      ? (this.firstId -= 1 + this.random.below(200))
+      : (this.lastId += this.random.pick([1, 1, 2, 3, 100]))
     const row = this.entity.properties.map((_, place) => this.valueAt(place))
-    row[0] = String(this.lastId)
-    this.byId.set(this.lastId, row)
+    row[0] = String(id)
+    this.byId.set(id, row)
     return row
   }
 
