@@ -83,8 +83,7 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   const operand = kind.printFilter(value)
   if (isText && isOrder(sides)) return rankCondition(table, column, sides, operand, bounds?.get(filter) as number)
   const code = table.rowCodes.find(column, operand)
-  const around = code === null && !isText ? aroundNone(kind, operand) : aroundCode(code)
-  return around && rangeOf(column, sides, around, null)
+  return rangeOf(column, sides, code === null && !isText ? aroundNone(kind, operand) : aroundCode(code), null)
 }
 
 /** Meets one of the values. */
@@ -140,18 +139,13 @@ function aroundCode(code: number | null): Around {
   }
 }
 
-/** Neighbors of a number that has no code itself; null: they cannot be known. */
-function aroundNone(kind: Kind, operand: string): Around | null {
+/** Neighbors of a number that has no code itself. */
+function aroundNone(kind: Kind, operand: string): Around {
   const nearest = Number(operand)
-  if (Number.isNaN(nearest)) return null
   // The one decimal with a code that could have this one.
   const plain = plainDecimal(nearest.toPrecision(15))
   const order = plain === null || kind.name !== 'decimal' ? 0 : compareDecimals(kind.printFilter(plain), operand)
-  return {
-    below: order < 0 ? nearest : nextBelow(nearest),
-    equal: null,
-    above: order > 0 ? nearest : nextAbove(nearest),
-  }
+  return { below: order < 0 ? nearest : nextBelow(nearest), equal: null, above: order > 0 ? nearest : nextAbove(nearest) }
 }
 
 /** By the ranks of texts; null: one is not known. */

@@ -9,16 +9,13 @@ import { Printer } from './printers.ts'
 const LETTER_T = 116 // PostgreSQL prints t and f
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Numbers for kinds, of which a switch is quicker than of texts. */
-const READERS = {
-  text: 0,
-  oneOf: 0,
-  integer: 1,
-  instant: 2,
-  decimal: 3,
-  boolean: 4,
-  date: 5,
-} as const satisfies Record<KindName, number>
+/** The code of a field of COPY; NaN: it is not as usual. */
+type ReadField = (bytes: Uint8Array, from: number, to: number) => number
+
+const READERS: Readonly<Record<PlainName, ReadField>> = {
+  ...{ integer: integerAt, instant: instantAt, decimal: decimalAt, date: dateAt },
+  boolean: (bytes, from) => Number(bytes[from] === LETTER_T),
+}
 
 /** The codes of an entity's rows, one for each property. NaN: no value, but in texts, where that is `NO_TEXT`. */
 export class RowCodes {
@@ -27,14 +24,14 @@ export class RowCodes {
   /** Null: the property has no texts. */
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
-  private readonly readers: Uint8Array
+  private readonly readers: readonly (ReadField | undefined)[]
   /** One for each property. */
   readonly printers: readonly Printer[]
   private unescaped = new Uint8Array(1_024)
 
   constructor({ properties }: Entity) {
     this.kinds = properties.map(({ kind }) => kind.name)
-    this.readers = Uint8Array.from(this.kinds, (kind) => READERS[kind])
+    this.readers = this.kinds.map((kind) => READERS[kind as PlainName])
     this.codes = new Float64Array(this.kinds.length)
     this.dictionaries = this.kinds.map((kind) => (isText(kind) ? new Dictionary() : null))
     this.printers = properties.map(({ kind }, column) => new Printer(kind, this.dictionaries[column] ?? null))
@@ -95,24 +92,8 @@ export class RowCodes {
   }
 
   private plain(column: number, bytes: Uint8Array, from: number, to: number): number | null {
-    const code = this.quick(column, bytes, from, to)
+    const code = (this.readers[column] as ReadField)(bytes, from, to)
     return Number.isNaN(code) ? this.find(column, decoder.decode(bytes.subarray(from, to))) : code
-  }
-
-  /** NaN: the value is not as usual. */
-  private quick(column: number, bytes: Uint8Array, from: number, to: number): number {
-    switch (this.readers[column]) {
-      case READERS.integer:
-        return integerAt(bytes, from, to)
-      case READERS.instant:
-        return instantAt(bytes, from, to)
-      case READERS.date:
-        return dateAt(bytes, from, to)
-      case READERS.decimal:
-        return decimalAt(bytes, from, to)
-      default:
-        return Number(bytes[from] === LETTER_T)
-    }
   }
 
   private escaped(dictionary: Dictionary, bytes: Uint8Array, from: number, to: number): number {

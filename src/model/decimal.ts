@@ -19,22 +19,12 @@ export function plainDecimal(source: string): string | null {
   return `${sign}${padded.slice(0, shift)}.${padded.slice(shift)}`
 }
 
-/** Decimals with the zeros of their column's scale; finer ones, without zeros at the end, too. NaN is above all. */
+/** Compares decimals without exponents; NaN is above all. */
 export function compareDecimals(one: string, other: string): number {
   if (one === 'NaN' || other === 'NaN') return Number(one === 'NaN') - Number(other === 'NaN')
-  const isNegative = one.startsWith('-')
-  if (isNegative !== other.startsWith('-')) return isNegative ? -1 : 1
-  return isNegative ? compareDigits(other, one) : compareDigits(one, other)
-}
-
-/** Decimals of the same sign, by their distance from 0. */
-function compareDigits(one: string, other: string): number {
-  return wholeLength(one) - wholeLength(other) || (one < other ? -1 : Number(one > other))
-}
-
-function wholeLength(text: string): number {
-  const point = text.indexOf('.')
-  return point === -1 ? text.length : point
+  const scale = Math.max(...[one, other].map((text) => text.split('.')[1]?.length ?? 0))
+  const [first, second] = [one, other].map((text) => BigInt(printDecimal(text, scale).replace('.', ''))) as [bigint, bigint]
+  return first < second ? -1 : Number(first > second)
 }
 
 /** A decimal without an exponent and needless zeros, as a column of this scale prints it; all of a finer one is kept. */

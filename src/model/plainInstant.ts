@@ -39,7 +39,7 @@ function dayExists(century: number, year: number, month: number, day: number): b
 }
 
 /** The number that they are; NaN: they are no digits. */
-export function twoDigits(text: string, at: number): number {
+function twoDigits(text: string, at: number): number {
   const [tens, units] = [text.charCodeAt(at) - ZERO, text.charCodeAt(at + 1) - ZERO]
   return tens >= 0 && tens <= 9 && units >= 0 && units <= 9 ? 10 * tens + units : Number.NaN
 }

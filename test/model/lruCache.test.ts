@@ -26,12 +26,6 @@ test('the least recently used goes first', () => {
   expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual(['a', undefined, undefined])
 })
 
-test('what is heavier than half of the bound is not kept', () => {
-  const cache = new LruCache<number>(100, (weight) => weight)
-  expect([cache.set('light', 50), cache.set('heavy', 51)]).toEqual([true, false])
-  expect([cache.get('light'), cache.get('heavy')]).toEqual([50, undefined])
-})
-
 test('a value that is set again weighs once', () => {
   const cache = new LruCache<number>(8, () => 1)
   for (let time = 0; time < 100; time++) cache.set('same', time)
