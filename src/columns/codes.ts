@@ -1,5 +1,4 @@
 import type { PlainName } from '../model/kinds.ts'
-import { twoDigits } from '../model/plainInstant.ts'
 
 /** The number that stands for a value as PostgreSQL prints it; null: none can. */
 type Code = (text: string) => number | null
@@ -41,22 +40,12 @@ const INSTANT = /^(\d{4,6})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\+00( BC)?$/
 
 /** Seconds since 2000. */
 function instantCode(text: string): number | null {
-  const usual = usualInstant(text)
-  if (!Number.isNaN(usual)) return usual
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
   const [, year, month, day, hour, minute, second, era] = INSTANT.exec(text) ?? []
   if (year === undefined) return null
   const days = daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
   return days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
-}
-
-/** Code of an instant written as `2024-01-31 09:00:00+00`, without a pattern; NaN: it is written otherwise. */
-function usualInstant(text: string): number {
-  if (text.length !== 22 || text[4] !== '-' || text[7] !== '-' || text[10] !== ' ') return Number.NaN
-  if (text[13] !== ':' || text[16] !== ':' || text[19] !== '+' || twoDigits(text, 20) !== 0) return Number.NaN
-  const days = daysOf(100 * twoDigits(text, 0) + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8))
-  return days * DAY + twoDigits(text, 11) * HOUR + twoDigits(text, 14) * MINUTE + twoDigits(text, 17)
 }
 
 const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/
@@ -74,15 +63,13 @@ export function dateOf(days: number): { year: number; month: number; day: number
   // Eras of 400 years that begin in March: each has as many days. Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
   const from = days + 730_425
   const era = Math.floor(from / 146_097)
-  const inEra = from - era * 146_097
-  const yearInEra = Math.floor(
-    (inEra - Math.floor(inEra / 1_460) + Math.floor(inEra / 36_524) - Math.floor(inEra / 146_096)) / 365,
-  )
-  const inYear = inEra - (365 * yearInEra + Math.floor(yearInEra / 4) - Math.floor(yearInEra / 100))
-  const march = Math.floor((5 * inYear + 2) / 153)
+  const inEra = (from - era * 146_097) | 0
+  const yearInEra = ((inEra - ((inEra / 1_460) | 0) + ((inEra / 36_524) | 0) - ((inEra / 146_096) | 0)) / 365) | 0
+  const inYear = inEra - (365 * yearInEra + (yearInEra >> 2) - ((yearInEra / 100) | 0))
+  const march = ((5 * inYear + 2) / 153) | 0
   const month = march < 10 ? march + 3 : march - 9
   const year = yearInEra + era * 400 + (month <= 2 ? 1 : 0)
-  return { year, month, day: inYear - Math.floor((153 * march + 2) / 5) + 1 }
+  return { year, month, day: inYear - (((153 * march + 2) / 5) | 0) + 1 }
 }
 
 /** Days from 2000-01-01 to a date of the Gregorian calendar; years before 1 are 0, -1 and so on. */

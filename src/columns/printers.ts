@@ -61,10 +61,13 @@ export class Printer {
         if (!(code >= 0)) return false
         into.integer(code)
         return true
-      case FORMS.instant:
+      case FORMS.instant: {
         if (!(code >= FIRST_INSTANT && code <= LAST_INSTANT)) return false
-        writeInstant(code, into)
+        const days = Math.floor(code / DAY)
+        const { year, month, day } = dateOf(days)
+        into.instant(year, month, day, code - days * DAY)
         return true
+      }
       case FORMS.decimal: {
         const units = Math.round(code * this.power)
         // The quotient of two exact floats is the float that is nearest to the decimal: so it is this one.
@@ -144,21 +147,3 @@ function yearText(year: number): string {
 
 /** Instants of the years that have four digits. */
 const [FIRST_INSTANT, LAST_INSTANT] = [daysOf(1, 1, 1) * DAY, daysOf(10_000, 1, 1) * DAY - 1]
-
-/** The dates of some days, each in the place of its lowest bits: rows of a page are often of days near to each other. */
-const DATES = 512
-const daysKnown = new Float64Array(DATES).fill(Number.NaN)
-const datesKnown = new Int32Array(DATES)
-const [YEAR_SHIFT, MONTH_SHIFT, DAY_MASK, MONTH_MASK] = [9, 5, 31, 15]
-
-function writeInstant(seconds: number, into: JsonWriter): void {
-  const days = Math.floor(seconds / DAY)
-  const place = days & (DATES - 1)
-  if (daysKnown[place] !== days) {
-    const { year, month, day } = dateOf(days)
-    daysKnown[place] = days
-    datesKnown[place] = (year << YEAR_SHIFT) | (month << MONTH_SHIFT) | day
-  }
-  const date = datesKnown[place] as number
-  into.instant(date >> YEAR_SHIFT, (date >> MONTH_SHIFT) & MONTH_MASK, date & DAY_MASK, seconds - days * DAY)
-}

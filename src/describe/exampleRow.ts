@@ -1,4 +1,4 @@
-import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 
 /** Texts by the names of properties; the first that fits counts. */
@@ -32,11 +32,11 @@ const LATER = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
 
 /** A row of the entity in which every property has a value, as a response has it. */
 export function exampleRow(entity: Entity): Record<string, unknown> {
-  const entries = entity.members.map((member) => {
-    if (!isGroup(member)) return [keyOf(member), exampleOf(entity, member)]
-    return [member.key, Object.fromEntries(member.properties.map((part) => [keyOf(part), exampleOf(entity, part)]))]
-  })
-  return Object.fromEntries(entries)
+  const objectOf = (members: Entity['members']): Record<string, unknown> =>
+    Object.fromEntries(
+      members.map((member) => [keyOf(member), isGroup(member) ? objectOf(member.properties) : exampleOf(entity, member)]),
+    )
+  return objectOf(entity.members)
 }
 
 function exampleOf({ rules }: Entity, property: Property): unknown {
@@ -46,8 +46,4 @@ function exampleOf({ rules }: Entity, property: Property): unknown {
   if (name in LATER && rules.some(({ later }) => later === property)) return LATER[name as keyof typeof LATER]
   if (name === 'integer' && range) return Math.min(Math.max(1, range.min), range.max)
   return VALUES[name]
-}
-
-function keyOf({ path }: Property): string {
-  return path.at(-1) as string
 }

@@ -1,4 +1,4 @@
-import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
@@ -138,8 +138,4 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
 function decimalBounds(columnType: string): Schema {
   const [precision = 0, scale = 0] = (columnType.match(/\d+/g) ?? []).map(Number)
   return { exclusiveMaximum: 10 ** (precision - scale), multipleOf: Number(`1e-${scale}`) }
-}
-
-function keyOf(member: Property | Group): string {
-  return isGroup(member) ? member.key : (member.path.at(-1) as string)
 }

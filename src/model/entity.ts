@@ -84,6 +84,11 @@ export function isGroup(member: Property | Group): member is Group {
   return 'properties' in member
 }
 
+/** The name of a member in JSON; of a part of an object its own. */
+export function keyOf(member: Property | Group): string {
+  return isGroup(member) ? member.key : (member.path.at(-1) as string)
+}
+
 interface Options {
   /** The path segment; default: the name's plural. */
   plural?: string
@@ -176,10 +181,9 @@ function toReference(key: string, entity: string, siblings: Fields): Reference {
 }
 
 function schemaOf(members: readonly (Property | Group)[]): TSchema {
-  const entries = members.map((member): [string, TSchema] =>
-    isGroup(member)
-      ? [member.key, Type.Union([schemaOf(member.properties), Type.Null()])]
-      : [member.path.at(-1) as string, member.kind.schema],
-  )
+  const entries = members.map((member) => [
+    keyOf(member),
+    isGroup(member) ? Type.Union([schemaOf(member.properties), Type.Null()]) : member.kind.schema,
+  ])
   return Type.Object(Object.fromEntries(entries), { additionalProperties: false })
 }

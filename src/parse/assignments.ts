@@ -1,5 +1,5 @@
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Assignments } from '../model/query.ts'
@@ -89,7 +89,7 @@ function namesOf(members: Members): Names<Member> {
   let names = namesOfMembers.get(members)
   if (!names) {
     // As documentation writes it, and as answers do.
-    const spellings = (member: Member) => [lastName(member), isGroup(member) ? member.key : (member.path.at(-1) as string)]
+    const spellings = (member: Member) => [lastName(member), keyOf(member)]
     names = new Names(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
     namesOfMembers.set(members, names)
   }

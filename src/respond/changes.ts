@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { writeEntity } from './json.ts'
+import { jsonOf, writeEntity } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
 /** A line of what has changed, as the database has it. */
@@ -65,9 +65,8 @@ function changedProperties({ entity, changed }: ChangeLine) {
 function valuesText(changed: ReturnType<typeof changedProperties>, texts: string | null): string {
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)
-  const members = changed.map(({ property: { name, kind }, place }) => {
-    const text = values[place] ?? null
-    return `${JSON.stringify(name)}:${text === null ? 'null' : kind.readText ? JSON.stringify(kind.readText(text)) : text}`
-  })
+  const members = changed.map(
+    ({ property: { name, kind }, place }) => `${JSON.stringify(name)}:${jsonOf(kind, values[place] ?? null)}`,
+  )
   return `{${members.join()}}`
 }

@@ -1,5 +1,5 @@
 import type { Choice, ChosenGroup } from '../model/choice.ts'
-import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 
@@ -51,17 +51,13 @@ function valueWriter(kind: Kind, index: number): Write {
 
 /** An object without a value in any part is null. */
 function groupWriter(group: Group, indexes: ColumnIndexes): Write {
-  const parts = wholeOf(group).map((property) => indexes.get(property) as number)
+  const parts = wholeOf(group).map((property) => indexes.get(property))
   const write = objectWriter(group.properties, indexes)
   return (row) => {
-    for (const index of parts) if (row[index] !== null) return write(row)
+    // Of a part that the row lacks it is not known that it has no value.
+    for (const index of parts) if (index === undefined || row[index] !== null) return write(row)
     return 'null'
   }
-}
-
-/** The name of a member in JSON. */
-export function keyOf(member: Property | Group): string {
-  return isGroup(member) ? member.key : (member.path.at(-1) as string)
 }
 
 /** All parts of an object: where none of them has a value, the object is null. */

@@ -27,22 +27,6 @@ const pairs = Int32Array.from({ length: 100 }, (_, number) => {
 const encoder = new TextEncoder()
 const INT32_MAX = 2 ** 31 - 1
 const BYTES = 1 << 14
-const WORD = 4
-
-/** JSON that is written often, as UTF-8 in words of four bytes, of which the last may be filled up. */
-export interface Mark {
-  readonly length: number
-  readonly words: Int32Array
-}
-
-export function markOf(json: string): Mark {
-  const bytes = encoder.encode(json)
-  const filledUp = new Uint8Array(Math.ceil(bytes.length / WORD) * WORD)
-  filledUp.set(bytes)
-  const view = new DataView(filledUp.buffer)
-  const words = Int32Array.from({ length: view.byteLength / WORD }, (_, at) => view.getInt32(WORD * at, true))
-  return { length: bytes.length, words }
-}
 
 /** JSON as UTF-8 from values that are bytes or numbers: no text is made of them on the way. */
 export class JsonWriter {
@@ -50,12 +34,12 @@ export class JsonWriter {
   private view = new DataView(this.bytes.buffer)
   private length = 0
 
-  /** JSON that is there already. */
-  mark({ length, words }: Mark): void {
-    this.room(length + WORD)
-    const { view, length: from } = this
-    for (let at = 0; at < words.length; at++) view.setInt32(from + WORD * at, words[at] as number, true)
-    this.length = from + length
+  /** JSON that is there already, as UTF-8. */
+  raw(json: Uint8Array): void {
+    const bytes = this.room(json.length)
+    const { length } = this
+    for (let at = 0; at < json.length; at++) bytes[length + at] = json[at] as number
+    this.length = length + json.length
   }
 
   /** Writes JSON text. */

@@ -1,11 +1,11 @@
 import type { Choice } from '../model/choice.ts'
 import type { Cursors } from '../model/cursor.ts'
-import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { choiceWriter, keyOf, wholeOf, writeEntity } from './json.ts'
-import { JsonWriter, type Mark, markOf } from './jsonWriter.ts'
+import { choiceWriter, wholeOf, writeEntity } from './json.ts'
+import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
@@ -62,18 +62,19 @@ function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]
   return Buffer.from(`${body}]`)
 }
 
-const [OPEN, COMMA, CLOSE] = [markOf('['), markOf(','), markOf(']')]
+const encoder = new TextEncoder()
+const [COMMA, END, NONE] = [encoder.encode(','), encoder.encode('}'), encoder.encode('null')]
 /** Writer of one page at a time. */
 const writer = new JsonWriter()
 
 function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
   const write = codedWriter(entity, choice)
-  writer.mark(OPEN)
+  writer.json('[')
   for (let index = begin; index < end; index++) {
-    if (index > begin) writer.mark(COMMA)
+    if (index > begin) writer.raw(COMMA)
     write(rows, index, writer)
   }
-  writer.mark(CLOSE)
+  writer.json(']')
   return writer.take()
 }
 
@@ -113,20 +114,7 @@ export interface CodedRows {
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-/** One step of writing: a prefix, and the value behind it. */
-interface Step {
-  readonly prefix: Mark
-  /** Column of the value; `NO_PLACE`: there is no value, or it is an object, of which the parts follow. */
-  readonly place: number
-  /** Columns of all parts of an object: if none of them has a value, it is null. */
-  readonly whole: readonly number[] | null
-  /** The step behind that object. */
-  readonly next: number
-}
-
 const writers = new WeakMap<Entity, WriteRow>()
-const [END, NONE] = [markOf('}'), markOf('null')]
-const [NO_PLACE, NO_STEP] = [-1, -1]
 
 /** Writes entities, or what is chosen of them, from rows that are coded: the same as of rows as PostgreSQL prints them. */
 export function codedWriter(entity: Entity, choice: Choice | null): WriteRow {
@@ -136,35 +124,23 @@ export function codedWriter(entity: Entity, choice: Choice | null): WriteRow {
   return write
 }
 
-/** `{"a":1,"b":{"c":2}}`, in one loop, without a call of a function for each member. */
+/** `{"a":1,"b":{"c":2}}`; an object without a value in any part is null. */
 function compile(members: readonly (Property | Group)[], entity: Entity): WriteRow {
-  const steps: Step[] = []
-  addSteps(steps, members, entity)
-  return (rows, index, into) => {
-    for (let at = 0; at < steps.length; ) {
-      const { prefix, place, whole, next } = steps[at++] as Step
-      into.mark(prefix)
-      if (place !== NO_PLACE) rows.write(index, place, into)
-      else if (whole !== null && !hasAny(rows, index, whole)) {
-        into.mark(NONE)
-        at = next
-      }
-    }
-  }
-}
-
-function addSteps(steps: Step[], members: readonly (Property | Group)[], entity: Entity): void {
   const placeOf = (property: Property) => entity.properties.indexOf(property)
-  for (const [index, member] of members.entries()) {
-    const prefix = markOf(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
-    if (isGroup(member)) {
-      const parts: Step[] = []
-      addSteps(parts, member.properties, entity)
-      const next = steps.length + 1 + parts.length
-      steps.push({ prefix, place: NO_PLACE, whole: wholeOf(member).map(placeOf), next }, ...parts)
-    } else steps.push({ prefix, place: placeOf(member), whole: null, next: NO_STEP })
+  const parts = members.map((member, index) => {
+    const prefix = encoder.encode(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
+    if (!isGroup(member)) return { prefix, place: placeOf(member), whole: null, write: null }
+    return { prefix, place: -1, whole: wholeOf(member).map(placeOf), write: compile(member.properties, entity) }
+  })
+  return (rows, index, into) => {
+    for (const { prefix, place, whole, write } of parts) {
+      into.raw(prefix)
+      if (write === null) rows.write(index, place, into)
+      else if (hasAny(rows, index, whole)) write(rows, index, into)
+      else into.raw(NONE)
+    }
+    into.raw(END)
   }
-  steps.push({ prefix: END, place: NO_PLACE, whole: null, next: NO_STEP })
 }
 
 function hasAny(rows: CodedRows, index: number, places: readonly number[]): boolean {

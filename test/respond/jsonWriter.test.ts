@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { JsonWriter, markOf } from '../../src/respond/jsonWriter.ts'
+import { JsonWriter } from '../../src/respond/jsonWriter.ts'
 import { Random } from '../support/random.ts'
 
 /** Another each time; a run is repeated with the one that it printed. */
@@ -43,13 +43,13 @@ describe('a text', () => {
 })
 
 test('marks stand between what is written, whatever their length, also where there is little room', () => {
-  const marks = ['', '"a":', ',"bc":', '{"Zoë€":', '[1,2,3,4]'].map((json) => ({ json, mark: markOf(json) }))
+  const marks = ['', '"a":', ',"bc":', '{"Zoë€":', '[1,2,3,4]'].map((json) => ({ json, mark: new TextEncoder().encode(json) }))
   for (const times of [1, 5_000]) {
     const expected = marks.map(({ json }, index) => json + index).join('')
     const all = written((into) => {
       for (let time = 0; time < times; time++)
         for (const [index, { mark }] of marks.entries()) {
-          into.mark(mark)
+          into.raw(mark)
           into.integer(index)
         }
     })
