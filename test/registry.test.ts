@@ -1,15 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { beforeEach, expect, test } from 'bun:test'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadEntities, OWN_TABLES } from '../src/registry.ts'
 import { connect, createDatabase } from './support/postgres.ts'
+import { temporaryFolder } from './support/process.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'roster-entities-'))
+  folder = temporaryFolder().path
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const MODEL = join(import.meta.dir, '../src/model/entity.ts')
 const declare = (file: string, name: string) =>

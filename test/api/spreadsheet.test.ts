@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startServer, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/cases.ts'
+import { temporaryFolder } from '../support/process.ts'
 
 /** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
 const importBy = (separator: string, language = 0) => `CSV:${separator.charCodeAt(0)},34,76,1,,${language},false,true`
@@ -20,19 +20,12 @@ interface Cell {
   readonly text: string
 }
 
-let server: TestServer
-let folder: string
-
+const { path: folder } = temporaryFolder()
+const server = useServer()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'roster-spreadsheet-'))
-  server = await startServer()
   await server.sql`insert into employee (last_name) select unnest(${NAMES}::text[])`
   await server.sql`insert into company (name) select unnest(${FORMULAS}::text[])`
   await server.sql`insert into absence (status, start, "end", period_days) values ('Approved', '2026-03-01T09:00:00Z', '2026-03-29T23:59:59Z', 2.5)`
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** The rows of a list, the names among them, as LibreOffice opens its CSV. */

@@ -12,7 +12,6 @@ import { postmasterOf, run, temporaryFolder } from '../support/process.ts'
 import { roster, rosterHere } from './roster.ts'
 
 const KEY = /roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/
-// Some start a PostgreSQL, and each several processes.
 let settings: Record<string, string>
 
 const keys = (...words: string[]) => roster(['keys', ...words], settings)

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 
 const module = new Bun.Transpiler({ loader: 'ts', target: 'browser' }).transformSync(clientFile(await loadEntities()))
 
@@ -47,17 +48,17 @@ describeInBrowser('a page of another origin', () => {
             headers: { 'Content-Type': 'text/html' },
           }),
   })
-  let server: TestServer
+  const server = useServer(async () => ({
+    databaseUrl: await createSampleDatabase(),
+    environment: { CORS_ORIGINS: site.url.origin, RATE_LIMIT_CLIENTS: '2' },
+    keys: [limited.record],
+  }))
   let browser: TestBrowser
   beforeAll(async () => {
-    const databaseUrl = await createSampleDatabase()
-    const environment = { CORS_ORIGINS: site.url.origin, RATE_LIMIT_CLIENTS: '2' }
-    server = await startServer({ databaseUrl, environment, keys: [limited.record] })
     browser = await startBrowser()
   })
   afterAll(async () => {
     await browser.close()
-    await server.stop()
     await site.stop(true)
   })
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server, type Socket } from 'node:net'
+import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster } from './roster.ts'
 
@@ -17,16 +18,16 @@ async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
 }
 
 describe('a stream', () => {
-  let server: TestServer
   let roster: ReturnType<typeof createRoster>
+  const server = useServer(async () => ({
+    databaseUrl: await createSampleDatabase(),
+    environment: { RATE_LIMIT_CLIENTS: '4' },
+    keys: [brisk.record, two.record],
+  }))
   beforeAll(async () => {
-    const databaseUrl = await createSampleDatabase()
-    const keys = [brisk.record, two.record]
-    server = await startServer({ databaseUrl, environment: { RATE_LIMIT_CLIENTS: '4' }, keys })
     await server.sql`insert into company (name, enabled) select 'Größe 😀 ' || n, false from generate_series(1, ${ROWS}::int) as n`
     roster = createRoster({ url: server.url, key: KEY })
   })
-  afterAll(() => server.stop())
 
   test('has the rows of all pages, by filter, in order, with the chosen properties', async () => {
     const { absences, companies } = roster

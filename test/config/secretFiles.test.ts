@@ -1,15 +1,14 @@
-import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { parseEnvironmentFile } from '../../src/config/environmentFiles.ts'
 import { effectiveSettings } from '../../src/config/origins.ts'
 import { readSecretFiles, secretFileNames } from '../../src/config/secretFiles.ts'
+import { temporaryFolder } from '../support/process.ts'
 
 const URL = 'postgres://u:secret@db:5432/hr'
-const folder = mkdtempSync(join(tmpdir(), 'roster-secrets-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const { path: folder } = temporaryFolder()
 const fileOf = (name: string, text: string) => {
   const path = join(folder, name)
   writeFileSync(path, text)

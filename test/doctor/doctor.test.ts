@@ -1,7 +1,6 @@
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { isLocal } from '../../src/doctor/database.ts'
@@ -12,10 +11,9 @@ import { lockPort } from '../../src/os/folder.ts'
 import { OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, freePort, run } from '../support/process.ts'
+import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'roster-doctor-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const { path: folder } = temporaryFolder()
 afterEach(endPrograms)
 
 const environment = (own: Record<string, string> = {}) => ({

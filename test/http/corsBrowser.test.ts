@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/cases.ts'
+import { KEY } from '../support/server.ts'
 
 /** What a page sees of an answer; a refusal by the browser is an error without any of it. */
 interface Seen {
@@ -27,18 +28,15 @@ describeInBrowser('a page of another origin, in Chromium', () => {
     }),
   )
   const [listed = '', foreign = ''] = pages.map((page) => page.url.origin)
-  let server: TestServer
-  let open: TestServer
+  const server = useServer({ environment: { CORS_ORIGINS: listed, RATE_LIMITS_ANONYMOUS: '20/1h' } })
+  const open = useServer(() => ({ databaseUrl: server.databaseUrl, environment: { CORS_ORIGINS: '*' } }))
   let browser: TestBrowser
   beforeAll(async () => {
-    server = await startServer({ environment: { CORS_ORIGINS: listed, RATE_LIMITS_ANONYMOUS: '20/1h' } })
-    open = await startServer({ databaseUrl: server.databaseUrl, environment: { CORS_ORIGINS: '*' } })
     await server.sql`insert into company (name) select 'Company ' || n from generate_series(1, 12) as n`
     browser = await startBrowser()
   })
   afterAll(async () => {
     await browser.close()
-    await Promise.all([server.stop(), open.stop()])
     for (const page of pages) page.stop(true)
   })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { Admission } from '../../src/admit/admission.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
 import { Limiters } from '../../src/admit/limiters.ts'
@@ -10,10 +10,12 @@ import { LongWrites } from '../../src/execute/longWrites.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
+import { defineEntity, identity } from '../../src/model/entity.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
-import { KEY, startServer, type TestServer, tablesFor } from '../support/server.ts'
+import { KEY, tablesFor } from '../support/server.ts'
 
 const entities = await loadEntities()
 const config = readConfig({ RATE_LIMIT_CLIENTS: '1' })
@@ -65,13 +67,17 @@ test('what no operation describes is hidden: files of pages, and the wildcard', 
   for (const { path } of hidden) expect(path).toMatch(/^\/(\*|(docs|explore)\/:id|favicon\.ico|robots\.txt)$/)
 })
 
+test('two entities with one path stop the start, as does an entity with the path of a page', () => {
+  for (const plural of ['COMPANIES', 'Livez', 'Errors']) {
+    const firm = defineEntity('Firm', { id: identity() }, { plural })
+    const start = () => createApp({ ...partsOf(), entities: [...entities, firm] })
+    expect(start).toThrow(`two entities or pages claim /${plural.toLowerCase()}`)
+  }
+})
+
 describe('a documented path and another spelling of it are answered alike', () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer()
-    await createRow(server, '/Companies', { Name: 'Acme' })
-  })
-  afterAll(() => server.stop())
+  const server = useServer()
+  beforeAll(async () => void (await createRow(server, '/Companies', { Name: 'Acme' })))
 
   const both = (line: string) => Promise.all(['/Companies', '/companies'].map((path) => sendRaw(server, line.replace('~', path))))
 

@@ -20,9 +20,7 @@ beforeEach(async () => {
   database = new Database({ url, poolSize: 1, prepare: true })
   source = keySource(database)
 })
-afterEach(async () => {
-  await Promise.all([store.end(), sql.end(), database.end(0)])
-})
+afterEach(() => Promise.all([store.end(), database.end(0)]))
 
 const TEXT = generateKey()
 const HOUR_MS = 3_600_000

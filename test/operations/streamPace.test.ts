@@ -48,25 +48,11 @@ describe('a stream', () => {
     expect(pauses()).toEqual([2 * WORKED_MS, 50])
   })
 
-  test('puts little work together until a pause is long enough for a timer', async () => {
-    noteAnswered(ALWAYS)
-    for (let turn = 0; turn < 100; turn++) await work(0.25)
-    expect(pauses()).toEqual(Array.from({ length: 25 }, () => 2))
-  })
-
   test('goes on at once where no other request was answered lately, and owes nothing for what it did then', async () => {
     noteAnswered(performance.now() - LONG_MS)
     for (let turn = 0; turn < 100; turn++) await work(LONG_MS)
     noteAnswered(ALWAYS)
     await work(0)
     expect(pauses()).toEqual([])
-  })
-
-  test('lets what has arrived have its turn in any case', async () => {
-    const order: string[] = []
-    setImmediate(() => order.push('other'))
-    await pace.turn()
-    order.push('stream')
-    expect(order).toEqual(['other', 'stream'])
   })
 })

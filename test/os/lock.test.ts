@@ -1,16 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { beforeEach, expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock } from '../../src/os/libc.ts'
+import { temporaryFolder } from '../support/process.ts'
 
-let folder: string
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'roster-lock-'))
-  path = join(folder, 'lock')
+  path = join(temporaryFolder().path, 'lock')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('makes the file, readable for its owner alone', () => {
   const lock = tryLock(path)

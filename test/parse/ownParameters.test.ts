@@ -1,6 +1,6 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
-import { parseNoParameters, parseRowFields } from '../../src/parse/ownParameters.ts'
+import { parseFields, parseNoParameters, parseRowFields } from '../../src/parse/ownParameters.ts'
 
 const codeOf = (parse: () => unknown): unknown => {
   try {
@@ -22,4 +22,27 @@ test('D56: the address of a row takes fields in any case, once or joined, and no
   expect(parseRowFields(absence, 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual(['Id', 'Status'])
   expect(() => parseRowFields(absence, 'fields=Id&fields=')).toThrow('one of them is empty')
   expect(() => parseRowFields(absence, 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
+})
+
+const chosen = (text: string) => parseFields(absence, text).properties.map(({ name }) => name)
+
+describe('D56: fields', () => {
+  test.each([
+    ['Id', ['Id']],
+    ['Type,Id', ['Id', 'Type']],
+    ['id,ID,iD', ['Id']],
+    ['period.DAYS', ['Period.Days']],
+    ['Period', ['Period.Prefered', 'Period.Days', 'Period.Hours']],
+    ['Period.Hours,Period', ['Period.Prefered', 'Period.Days', 'Period.Hours']],
+  ])('%s chooses, in the order of the entity', (text, names) => {
+    expect(chosen(text)).toEqual(names)
+  })
+
+  test('names that are none are refused, with the nearest', () => {
+    expect(() => chosen('Nmae')).toThrow('Absences have no property "Nmae".')
+    expect(() => chosen('Id,Period.Day')).toThrow('Absences have no property "Period.Day". Did you mean Period.Days?')
+    expect(() => chosen('Id, Type')).toThrow('Absences have no property " Type". Did you mean Type?')
+    for (const text of ['', 'Id,'])
+      expect(() => chosen(text)).toThrow('fields is names of properties with commas between; one of them is empty.')
+  })
 })

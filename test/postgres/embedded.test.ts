@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataDirInUse, type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
-import { isAlive, postmasterOf, until } from '../support/process.ts'
+import { isAlive, postmasterOf, temporaryFolder, until } from '../support/process.ts'
 
 const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }
@@ -15,7 +14,7 @@ let dataDir: string
 let running: EmbeddedPostgres[]
 let orphan: number | null
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'roster-embedded-'))
+  dataDir = temporaryFolder().path
   chmodSync(dataDir, 0o755) // where the user nobody can go
   running = []
   orphan = null

@@ -1,25 +1,21 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/process.ts'
 
 let folder: string
 let url: string
 let sql: postgres.Sql
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'roster-migrate-'))
+  folder = temporaryFolder().path
   url = await createDatabase('empty')
   sql = connect(url)
   file('0001_first.sql', 'create table first (id int); insert into first values (1)')
   file('0002_second.sql', 'create table second (id int)')
-})
-afterEach(async () => {
-  await sql.end()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const file = (name: string, text: string) => writeFileSync(join(folder, name), text)

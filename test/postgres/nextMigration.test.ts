@@ -19,7 +19,6 @@ import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-// A busy machine may take longer than the default for a single test.
 const entities = await loadEntities()
 const TABLES = entities.map(({ table }) => table)
 

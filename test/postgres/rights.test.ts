@@ -1,16 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
@@ -18,7 +7,7 @@ import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
-import { postmasterOf, until } from '../support/process.ts'
+import { postmasterOf, temporaryFolder, until } from '../support/process.ts'
 
 const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }
@@ -29,7 +18,7 @@ let dataDir: string
 let running: EmbeddedPostgres | null
 let sql: postgres.Sql
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'roster-rights-'))
+  dataDir = temporaryFolder().path
   chmodSync(dataDir, 0o755) // where the user nobody can go
   running = null
 })

@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { startClients } from '../support/clients.ts'
 import { PATH, usePlace } from '../support/place.ts'
-import { freePort, until, untilListening } from '../support/process.ts'
+import { freePort, temporaryFolder, until, untilListening } from '../support/process.ts'
 import { dataFolder, endServers } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 
@@ -14,7 +13,6 @@ interface RunningNginx {
   readonly port: number
   /** The certificate that it shows, which signs itself. */
   readonly certificate: string
-  /** Also removes its folder. */
   stop(): Promise<void>
 }
 
@@ -29,7 +27,7 @@ const hasNginx = PROGRAM !== null && hasOpenssl
  * and the servers, whose ports are `upstreamPorts`.
  */
 async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningNginx> {
-  const folder = mkdtempSync(join(tmpdir(), 'roster-nginx-'))
+  const { path: folder } = temporaryFolder()
   const port = freePort()
   const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1', folder)
   const site = replaced(shownConfiguration(), {
@@ -55,7 +53,6 @@ async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningN
     stop: async () => {
       server.kill('SIGTERM')
       await server.exited
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

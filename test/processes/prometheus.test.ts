@@ -1,11 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Metric, metrics } from '../../src/metrics/declared.ts'
 import { usePlace } from '../support/place.ts'
-import { freePort, until } from '../support/process.ts'
+import { freePort, temporaryFolder, until } from '../support/process.ts'
 import { hasPrometheus, promtool } from '../support/prometheus.ts'
 import { ask, scrape, startScraped } from '../support/scrape.ts'
 
@@ -17,7 +16,7 @@ interface RunningPrometheus {
 
 /** A Prometheus of one's own with the configuration that docs/monitoring/ shows, but for what it reads and how often. */
 async function startPrometheus(target: string): Promise<RunningPrometheus> {
-  const folder = mkdtempSync(join(tmpdir(), 'roster-prometheus-'))
+  const { path: folder } = temporaryFolder()
   const port = freePort()
   const shown = readFileSync(join(import.meta.dir, '../../docs/monitoring/prometheus.yml'), 'utf8')
   const file = join(folder, 'prometheus.yml')
@@ -44,7 +43,6 @@ async function startPrometheus(target: string): Promise<RunningPrometheus> {
     async stop() {
       server.kill('SIGTERM')
       await server.exited
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

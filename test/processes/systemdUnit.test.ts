@@ -1,18 +1,16 @@
 import { expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { temporaryFolder } from '../support/process.ts'
 
 const PAGE = join(import.meta.dir, '../../docs/operations.md')
 const hasSystemd = Bun.which('systemd-analyze') !== null
 
 /** What systemd has to say of a unit of this text. */
 function verify(unit: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'roster-unit-'))
-  const file = join(folder, 'roster.service')
+  const file = join(temporaryFolder().path, 'roster.service')
   writeFileSync(file, unit)
   const { stdout, stderr } = Bun.spawnSync(['systemd-analyze', 'verify', '--man=no', file])
-  rmSync(folder, { recursive: true })
   return `${stdout}${stderr}`
 }
 

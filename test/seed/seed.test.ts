@@ -19,7 +19,6 @@ import { loadEntities } from '../../src/registry.ts'
 import { SeedRefused, seed, sharesOf, withRows } from '../../src/seed/seed.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-// A busy machine may take longer than the default for a single test.
 const entities = await loadEntities()
 const room = defineEntity('Room', {
   id: identity(),
