@@ -19,7 +19,7 @@ export interface Scenario {
   readonly operations: readonly Operation[]
   /** Runs at the same time; only its CPU time is in the figures. */
   readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
-  /** No request comes twice. Peers are also measured with indexes for these requests. */
+  /** No list comes twice. Peers are also measured with indexes for these requests. */
   readonly isNew?: boolean
 }
 

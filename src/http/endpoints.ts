@@ -86,7 +86,7 @@ function addEntities(router: Router, parts: EndpointParts): void {
 }
 
 /** The paths of the collection, of its summary, and of each row. @throws Error when another entity or page has one of them */
-export function addResource(router: Router, resource: Resource): void {
+function addResource(router: Router, resource: Resource): void {
   const { plural } = resource.entity
   const add = (path: string, methods: Endpoint['methods']) => router.add(path, defineEndpoint(methods, { plural }))
   add(plural, { GET: resource.list.bind(resource), POST: resource.create.bind(resource) })

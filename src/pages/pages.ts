@@ -65,19 +65,21 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
       )(request)
     },
     explore: ({ headers, path }) => keep(`explore ${rootOf(path)}`, () => explorePage(rootOf(path))).reply(headers),
-    'explore/{file}': ({ headers, id }) => {
-      const file = Object.hasOwn(exploreFiles, id) ? exploreFiles[id] : undefined
-      if (file === undefined) throw new ApiError('NotFound', 'There is no such file.')
-      return file(headers)
-    },
+    'explore/{file}': fileOf(exploreFiles),
     docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
-    'docs/{file}': ({ headers, id }) => {
-      if (id === SCALAR_FILE) return scalarReply(headers)
-      throw new ApiError('NotFound', 'There is no such file.')
-    },
+    'docs/{file}': fileOf({ [SCALAR_FILE]: scalarReply }),
     'favicon.ico': file(new Uint8Array(icon), 'image/x-icon'),
     // People's data is behind keys, and crawlers would only use up the limit of their address.
     'robots.txt': file('User-agent: *\nDisallow: /\n', 'text/plain; charset=utf-8'),
+  }
+}
+
+/** One of these files, by the request's id. */
+function fileOf(files: typeof exploreFiles): Page {
+  return ({ headers, id }) => {
+    const file = Object.hasOwn(files, id) ? files[id] : undefined
+    if (file === undefined) throw new ApiError('NotFound', 'There is no such file.')
+    return file(headers)
   }
 }
 
