@@ -90,7 +90,7 @@ export class Dictionary {
       this.ends = widened(this.ends)
       this.hashes = widened(this.hashes)
     }
-    if (end > this.octets.length) this.makeRoom(end)
+    if (end > this.octets.length) this.octets = Buffer.concat([this.octets], 2 * end)
     for (let at = from, own = start; at < to; at++, own++) this.octets[own] = bytes[at] as number
     this.ends[code] = end
     this.hashes[code] = hash
@@ -98,10 +98,6 @@ export class Dictionary {
     this.last = code
     if (2 * code > this.slots.length) this.spread()
     return code
-  }
-
-  private makeRoom(bytes: number) {
-    this.octets = Buffer.concat([this.octets], 2 * bytes)
   }
 
   private spread() {

@@ -8,6 +8,9 @@ import { NO_CODE, type Segment } from './segment.ts'
 /** The greatest code of 32 bits. */
 const NARROW_MAX = 2 ** 31 - 1
 
+/** Stands for a bitmap without rows: 0 is no address. */
+const NO_ROWS = 0
+
 /** Result of a condition for all rows of a segment at once. */
 type Verdict = 'all' | 'none' | 'some'
 
@@ -32,42 +35,39 @@ export function matchesOf(
   conditions: readonly Condition[],
   numbers: readonly number[] = candidatesOf(rows, conditions),
 ): Matches {
-  const segments: number[] = []
-  const bits: number[] = []
-  const counts: number[] = []
-  let total = 0
-  for (const number of numbers) {
-    const segment = rows.segments[number] as Segment
-    const found = matchSegment(kernel, segment, conditions)
-    if (found === 0) continue
-    const count = found === segment.liveBits ? segment.live : kernel.calls.popcount(found, segment.bitmapBytes)
-    if (count === 0) continue
-    total += count
-    segments.push(number)
-    bits.push(found)
-    counts.push(count)
-  }
-  return { segments, bits, counts, total }
+  return counted(kernel, rows, numbers, (segment) => matchSegment(kernel, segment, conditions))
 }
 
 /** Returns the rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
 export function restrict(kernel: Kernel, rows: RowStore, matches: Matches, condition: Condition): Matches {
-  const segments: number[] = []
-  const bits: number[] = []
-  const counts: number[] = []
-  let total = 0
-  for (let at = 0; at < matches.segments.length; at++) {
-    const segment = rows.segments[matches.segments[at] as number] as Segment
+  return counted(kernel, rows, matches.segments, (segment, at) => {
     const from = matches.bits[at] as number
     const verdict = verdictOf(segment, condition)
-    if (verdict === 'none') continue
-    if (verdict === 'some') test(kernel, segment, condition, from, segment.workBits)
-    const to = verdict === 'some' ? segment.workBits : from
-    const count = kernel.calls.popcount(to, segment.bitmapBytes)
+    if (verdict === 'none') return NO_ROWS
+    if (verdict === 'all') return from
+    test(kernel, segment, condition, from, segment.workBits)
+    return segment.workBits
+  })
+}
+
+/** Counts the bits of bitmaps; `bitmapOf` returns the address of a segment's, or `NO_ROWS`. */
+function counted(
+  kernel: Kernel,
+  rows: RowStore,
+  numbers: readonly number[],
+  bitmapOf: (segment: Segment, at: number) => number,
+): Matches {
+  const [segments, bits, counts]: [number[], number[], number[]] = [[], [], []]
+  let total = 0
+  for (let at = 0; at < numbers.length; at++) {
+    const segment = rows.segments[numbers[at] as number] as Segment
+    const found = bitmapOf(segment, at)
+    if (found === NO_ROWS) continue
+    const count = found === segment.liveBits ? segment.live : kernel.calls.popcount(found, segment.bitmapBytes)
     if (count === 0) continue
     total += count
-    segments.push(matches.segments[at] as number)
-    bits.push(to)
+    segments.push(numbers[at] as number)
+    bits.push(found)
     counts.push(count)
   }
   return { segments, bits, counts, total }
@@ -91,11 +91,11 @@ export function candidatesOf({ segments, zones }: RowStore, conditions: readonly
 }
 
 function matchSegment(kernel: Kernel, segment: Segment, conditions: readonly Condition[]): number {
-  if (segment.live === 0) return 0
+  if (segment.live === 0) return NO_ROWS
   let from = segment.liveBits
   for (const condition of conditions) {
     const verdict = verdictOf(segment, condition)
-    if (verdict === 'none') return 0
+    if (verdict === 'none') return NO_ROWS
     if (verdict === 'all') continue
     test(kernel, segment, condition, from, segment.matchBits)
     from = segment.matchBits

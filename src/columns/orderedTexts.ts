@@ -71,20 +71,15 @@ export class OrderedTexts {
 
   private use(property: Property): TextRanks | null {
     const ranks = this.ranks.get(property) ?? null
-    if (ranks !== null && this.used.get(property) !== ranks.ranks) {
-      this.used.set(property, ranks.ranks)
-      this.give(property, ranks.ranks)
-    }
-    return ranks
-  }
-
-  private give(property: Property, ranks: Int32Array) {
+    if (ranks === null || this.used.get(property) === ranks.ranks) return ranks
+    this.used.set(property, ranks.ranks)
     try {
-      this.table.useRanks(property, ranks)
+      this.table.useRanks(property, ranks.ranks)
     } catch (error) {
       // The table has no order of them then, and the database answers.
       if (!(error instanceof KernelFull)) throw error
     }
+    return ranks
   }
 
   private extend(property: Property, waits: Promise<unknown>[]): TextRanks {

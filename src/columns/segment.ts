@@ -114,15 +114,7 @@ export class Segment {
 
   /** Reads all codes of a row. */
   read(row: number, into: Float64Array): void {
-    const { words, floats } = this.kernel
-    for (let column = 0; column < this.addresses.length; column++) {
-      const address = this.addresses[column] as number
-      if (this.isWide[column]) into[column] = floats[(address >> 3) + row] as number
-      else {
-        const code = words[(address >> 2) + row] as number
-        into[column] = code === NO_CODE && !this.hasTexts[column] ? Number.NaN : code
-      }
-    }
+    for (let column = 0; column < this.addresses.length; column++) into[column] = this.codeAt(row, column)
   }
 
   /**
