@@ -1,7 +1,7 @@
 import { KernelFull } from './kernel.ts'
 
 /** Ids of a chunk. */
-const CHUNK = 64
+const CHUNK = 256
 const NONE = -1
 
 /** The slots of rows by their ids, in ascending order: pieces of one array, since ids that PostgreSQL gives are nearly dense. */
