@@ -1,11 +1,11 @@
 import type { Entity } from '../model/entity.ts'
 import { CHANGES_PAGE_DEFAULT, CHANGES_PAGE_MAX, WAIT_SECONDS_MAX } from '../parse/changes.ts'
-import { refTo, type Schema } from './headers.ts'
+import { objectSchema, parameterRefs, refTo, type Schema } from './headers.ts'
 import { boundedInQuery, inQuery, listInQuery } from './parameters.ts'
 
 const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }
 
-/** The parameters of the changes; of one row those that `historyParameters` names. */
+/** The parameters of the changes. */
 export const changesParameters: Readonly<Record<string, Schema>> = {
   ChangesAfter: inQuery(
     'after',
@@ -38,15 +38,7 @@ export function listChangesParameters(entities: readonly Entity[]): Schema[] {
   const plurals = entities.map(({ plural }) => plural)
   const schema = { minItems: 1, items: { type: 'string', enum: plurals } }
   const entity = listInQuery('entity', 'Only changes of these, in any case. Left out: of all that the key may read.', schema)
-  return [
-    { ...entity, example: plurals.slice(0, 1) },
-    ...['ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows'].map((name) => refTo('parameters', name)),
-  ]
-}
-
-/** Parameters of the changes of one row. */
-export function historyParameters(): Schema[] {
-  return ['ChangesAfter', 'ChangesPageSize'].map((name) => refTo('parameters', name))
+  return [{ ...entity, example: plurals.slice(0, 1) }, ...parameterRefs('ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows')]
 }
 
 /** Pages of changes, and one change. */
@@ -78,22 +70,17 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
     anyOf: [...entities.map(({ name }) => refTo('schemas', name)), { type: 'null' }],
   }
   return {
-    Change: object({ ...own, row: currentRow }, ['row']),
-    PastChange: object({ ...own, before: values, after: values }, ['before', 'after']),
+    Change: objectSchema({ ...own, row: currentRow }, Object.keys(own)),
+    PastChange: objectSchema({ ...own, before: values, after: values }, Object.keys(own)),
     Changes: page('Change', token),
     History: page('PastChange', { anyOf: [token, { type: 'null' }] }),
   }
 }
 
 function page(item: string, next: Schema): Schema {
-  return object({
+  return objectSchema({
     changes: { type: 'array', items: refTo('schemas', item), maxItems: CHANGES_PAGE_MAX },
     next: { ...next, description: 'For `after`: what comes behind this page.' },
     more: { type: 'boolean', description: 'Whether there is more by now.' },
   })
-}
-
-function object(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return { type: 'object', required, additionalProperties: false, properties }
 }

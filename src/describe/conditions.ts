@@ -81,19 +81,19 @@ function schemaNameOf({ name }: Kind, suffix: 'Condition' | 'Value'): string {
 }
 
 /**
- * The filters on a property of this kind; where kinds have a list of values, each has its own conditions. Always an array: of a
- * condition or an array, generated clients make one text.
+ * List of filters on a property of this kind; where kinds have a list of values, each has its own conditions. Always a list: of
+ * a condition or an array, generated clients make one text.
  */
 export function filterSchema(kind: Kind): Schema {
   const items = kind.values ? conditionSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Condition'))
-  return { type: 'array', items, minItems: 1, maxItems: FILTERS_MAX }
+  return { items, minItems: 1, maxItems: FILTERS_MAX }
 }
 
-/** The operands of an operator in brackets. D71 */
+/** List of the operands of an operator in brackets. D71 */
 export function bracketSchema(kind: Kind, { isAny }: Operator): Schema {
-  if (!isAny) return { type: 'array', items: refTo('schemas', 'TextPart'), minItems: 1, maxItems: FILTERS_MAX }
+  if (!isAny) return { items: refTo('schemas', 'TextPart'), minItems: 1, maxItems: FILTERS_MAX }
   const items = kind.values ? valueSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Value'))
-  return { type: 'array', items, minItems: 1, maxItems: VALUES_MAX }
+  return { items, minItems: 1, maxItems: VALUES_MAX }
 }
 
 /** The schemas of the conditions and operands on properties of these kinds. */

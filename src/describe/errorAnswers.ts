@@ -1,10 +1,15 @@
 import { type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
-import { headersOf, refTo, type Schema } from './headers.ts'
+import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
 import type { Operation } from './operations.ts'
 
 const entries = new Map(Object.entries(errorTable))
 const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
+
+/** Codes that a body may have several faults of. */
+const FAULTS: readonly ErrorCode[] = [
+  ...(['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound'] as const),
+]
 
 /** Parts of the error body. Spec 7, D38 */
 export const errorSchemas: Readonly<Record<string, Schema>> = {
@@ -15,37 +20,19 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   ErrorDetails: { description: 'Every fault of a body.', type: ['array', 'null'], items: refTo('schemas', 'Fault') },
   Fault: {
     description: 'One fault of a body.',
-    type: 'object',
-    required: ['Code', 'Target', 'Message'],
-    additionalProperties: false,
-    properties: {
-      Code: {
-        enum: [
-          'UnknownProperty',
-          'DuplicateProperty',
-          'InvalidValue',
-          'AlreadyExists',
-          'ReferenceNotFound',
-        ] satisfies ErrorCode[],
-      },
+    ...objectSchema({
+      Code: { enum: FAULTS },
       Target: refTo('schemas', 'ErrorTarget'),
       Message: refTo('schemas', 'ErrorMessage'),
-    },
+    }),
   },
   Error: errorBody(refTo('schemas', 'ErrorCode')),
 }
 
 /** With these codes alone: no `allOf`, which tools read in different ways. */
 function errorBody(code: Schema): Schema {
-  const properties = {
-    Code: code,
-    Reference: refTo('schemas', 'ErrorReference'),
-    Target: refTo('schemas', 'ErrorTarget'),
-    Message: refTo('schemas', 'ErrorMessage'),
-    Details: refTo('schemas', 'ErrorDetails'),
-  }
-  const error = { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
-  return { type: 'object', required: ['Error'], additionalProperties: false, properties: { Error: error } }
+  const parts = ['Reference', 'Target', 'Message', 'Details'].map((part) => [part, refTo('schemas', `Error${part}`)])
+  return objectSchema({ Error: objectSchema({ Code: code, ...Object.fromEntries(parts) }) })
 }
 
 /** An example of each error that an operation may answer. */
@@ -89,18 +76,14 @@ export class ErrorAnswers {
     const identity = `${isUnlimited} ${codes.join()}`
     let name = this.names.get(identity)
     if (name === undefined) {
-      name = this.freeName(`${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`)
+      const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
+      name = wanted
+      // `BadRequest2` where `BadRequest` is another one.
+      for (let number = 2; name in this.components; number++) name = wanted + number
       this.names.set(identity, name)
       this.components[name] = answerOf(status, codes, isUnlimited)
     }
     return refTo('responses', name)
-  }
-
-  /** `BadRequest`, or `BadRequest2` where that is another one. */
-  private freeName(wanted: string): string {
-    let name = wanted
-    for (let number = 2; name in this.components; number++) name = wanted + number
-    return name
   }
 }
 

@@ -35,39 +35,20 @@ function otherApis(entities: readonly Entity[]): string {
   const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1)
   const [word, day] = [lower(text), lower(date)]
   const since = date === 'Id' ? '2' : '2026-01-01T00:00:00Z'
-  const rows = [
-    [`${word}=eq.A`, `filter[${word}][_eq]=A`, `$filter=${word} eq 'A'`, `filters[${word}][$eq]=A`, `${text}=A`],
-    [
-      `${word}=in.(A,B)`,
-      `filter[${word}][_in]=A,B`,
-      `${word} in ('A','B')`,
-      `filters[${word}][$in][0]=A`,
-      `${text}[]=A&${text}[]=B`,
-    ],
-    [
-      `${word}=ilike.*a*`,
-      `filter[${word}][_icontains]=a`,
-      `contains(${word},'a')`,
-      `filters[${word}][$containsi]=a`,
-      `${text}[contains]=a`,
-    ],
-    [`${word}=is.null`, `filter[${word}][_null]=true`, `${word} eq null`, `filters[${word}][$null]=true`, `${text}=`],
-    [
-      `${day}=gte.${since}`,
-      `filter[${day}][_gte]=${since}`,
-      `${day} ge ${since}`,
-      `filters[${day}][$gte]=${since}`,
-      `${date}=>=${since}`,
-    ],
-    [`order=${day}.desc`, `sort=-${day}`, `$orderby=${day} desc`, `sort=${day}:desc`, `sort=-${date}`],
-    ['limit=50&offset=50', 'limit=50&page=2', '$top=50&$skip=50', 'pagination[page]=2', 'PageSize=50&page=2'],
-  ]
-  const lines = rows.map((cells) => `| ${cells.map((cell) => `\`${cell}\``).join(' | ')} |`)
+  const rows = `
+${word}=eq.A | filter[${word}][_eq]=A | $filter=${word} eq 'A' | filters[${word}][$eq]=A | ${text}=A
+${word}=in.(A,B) | filter[${word}][_in]=A,B | ${word} in ('A','B') | filters[${word}][$in][0]=A | ${text}[]=A&${text}[]=B
+${word}=ilike.*a* | filter[${word}][_icontains]=a | contains(${word},'a') | filters[${word}][$containsi]=a | ${text}[contains]=a
+${word}=is.null | filter[${word}][_null]=true | ${word} eq null | filters[${word}][$null]=true | ${text}=
+${day}=gte.${since} | filter[${day}][_gte]=${since} | ${day} ge ${since} | filters[${day}][$gte]=${since} | ${date}=>=${since}
+order=${day}.desc | sort=-${day} | $orderby=${day} desc | sort=${day}:desc | sort=-${date}
+limit=50&offset=50 | limit=50&page=2 | $top=50&$skip=50 | pagination[page]=2 | PageSize=50&page=2`
+  const lines = rows.trim().replaceAll(' | ', '` | `').replace(/.+/g, '| `$&` |')
   return `### Coming from another API
 
 | PostgREST | Directus | OData | Strapi | here |
 |---|---|---|---|---|
-${lines.join('\n')}`
+${lines}`
 }
 
 /** A list that a POSIX shell asks for; the address may hold any visible character, a single quote too. */

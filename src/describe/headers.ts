@@ -112,7 +112,17 @@ const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset
 /** A JSON Schema, as OpenAPI 3.1 has it: draft 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>
 
+/** Schema of an object that has these properties and no others. `required`: all of them unless given. */
+export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
+  return { type: 'object', ...(required.length > 0 ? { required } : {}), additionalProperties: false, properties }
+}
+
 /** Reference to a part of `components`: `refTo('schemas', 'Error')`. */
 export function refTo(section: 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples', name: string): Schema {
   return { $ref: `#/components/${section}/${name}` }
+}
+
+/** References to parameters that operations share. */
+export function parameterRefs(...names: readonly string[]): Schema[] {
+  return names.map((name) => refTo('parameters', name))
 }

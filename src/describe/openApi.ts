@@ -1,11 +1,11 @@
 import { version } from '../../package.json'
 import type { Entity } from '../model/entity.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
-import { changesParameters, changesSchemas, historyParameters, listChangesParameters } from './changes.ts'
+import { changesParameters, changesSchemas, listChangesParameters } from './changes.ts'
 import { conditionSchemas } from './conditions.ts'
 import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
 import { describeResource, gettingStarted } from './guide.ts'
-import { headerSchemas, refTo, type Schema } from './headers.ts'
+import { headerSchemas, parameterRefs, refTo, type Schema } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import { fieldSchema, fieldsParameter, listParameters, sharedParameters, sortSchema } from './parameters.ts'
 import { choiceSchema, completeSchema, rowSchema, sharedRowSchemas, writeSchema, writtenSchema } from './rows.ts'
@@ -91,8 +91,8 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entitie
 }
 
 function pathParameters(path: string): Schema[] {
-  const own = path.includes('/{id}') ? [refTo('parameters', 'Id')] : path.endsWith('/{code}') ? [CODE] : []
-  return [...own, refTo('parameters', 'RequestId')]
+  const own = path.includes('/{id}') ? parameterRefs('Id') : path.endsWith('/{code}') ? [CODE] : []
+  return [...own, ...parameterRefs('RequestId')]
 }
 
 const CODE: Schema = {
@@ -107,32 +107,24 @@ const CODE: Schema = {
 function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Schema {
   const { operationId, summary, description, success, entity, isOpen } = operation
   const responses = { ...successesOf(operation), ...errors.of(operation) }
+  const parameters = parametersOf(operation, '304' in responses, entities)
   const tag = entity?.plural ?? (success === 'changes' ? CHANGES_TAG : PAGES_TAG)
   return {
     ...{ operationId, summary, description, tags: [tag] },
     ...(isOpen ? { security: [] } : {}),
-    ...parametersOf(operation, '304' in responses, entities),
+    ...(parameters.length > 0 ? { parameters } : {}),
     ...(entity && ['created', 'updated'].includes(success) ? { requestBody: bodyOf(entity, operation.method) } : {}),
     responses,
   }
 }
 
-function parametersOf(
-  { entity, success, method }: Operation,
-  isConditional: boolean,
-  entities: readonly Entity[],
-): { parameters?: Schema[] } {
-  if (success === 'changes') return { parameters: listChangesParameters(entities) }
-  if (success === 'history') return { parameters: historyParameters() }
-  if (entity === null) return isConditional ? { parameters: [refTo('parameters', 'PageIfNoneMatch')] } : {}
-  const parameters: Schema[] = []
-  if (success === 'list') parameters.push(...listParameters(entity))
-  if (success === 'summary') parameters.push(...summaryParameters(entity))
-  if (success === 'row') parameters.push(fieldsParameter(entity))
-  if (isConditional) parameters.push(refTo('parameters', 'IfNoneMatch'))
-  if (method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
-  if (method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
-  return { parameters }
+function parametersOf({ entity, success, method }: Operation, isConditional: boolean, entities: readonly Entity[]): Schema[] {
+  if (success === 'changes') return listChangesParameters(entities)
+  if (success === 'history') return parameterRefs('ChangesAfter', 'ChangesPageSize')
+  if (entity === null) return isConditional ? parameterRefs('PageIfNoneMatch') : []
+  if (method !== 'GET') return parameterRefs(...(method === 'POST' ? [] : ['IfMatch']), 'IdempotencyKey')
+  const own = { list: listParameters, summary: summaryParameters, row: fieldsParameter }[success as 'list' | 'summary' | 'row']
+  return [own(entity), parameterRefs('IfNoneMatch')].flat()
 }
 
 /** Request body. Several rows have no schema: of a row or an array, generated clients send neither right. D59 */

@@ -4,7 +4,7 @@ import { ANY_IN_WORDS } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/parameters.ts'
 import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
-import { refTo, type Schema } from './headers.ts'
+import { parameterRefs, refTo, type Schema } from './headers.ts'
 
 /** Pattern of the keys that `parse/headers.ts` accepts. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
@@ -103,7 +103,7 @@ export function listParameters(entity: Entity): Schema[] {
       example: [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`],
     },
     fieldsParameter(entity),
-    ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
+    ...parameterRefs('PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'),
     // Behind all others, so that clients that take parameters by their place keep working.
     ...properties.flatMap((property) => bracketParameters(entity, property)),
   ]
@@ -119,9 +119,9 @@ export function fieldsParameter(entity: Entity): Schema {
   return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }
 }
 
-/** Parameter whose values are separated by commas. `schema`: of the list, beside its type. */
-export function listInQuery(name: string, description: string, schema: Schema): Schema {
-  return { name, in: 'query', description, style: 'form', explode: false, schema: { type: 'array', ...schema } }
+/** Parameter with values separated by commas, or repeated with `explode`. `schema`: of the list, beside its type. */
+export function listInQuery(name: string, description: string, schema: Schema, explode = false): Schema {
+  return { name, in: 'query', description, style: 'form', explode, schema: { type: 'array', ...schema } }
 }
 
 /** One name in `fields`: of a property, or of an object. */
@@ -133,27 +133,17 @@ export function fieldSchema({ members, properties }: Entity): Schema {
 export function filterParameter(entity: Entity, property: Property): Schema {
   const { name, path, kind } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
-  return {
-    name,
-    in: 'query',
-    description: `Filters ${entity.plural} by \`${path.join('.')}\`, ${kind.allowed}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`,
-    style: 'form',
-    explode: true,
-    schema: filterSchema(kind),
-    examples: filterExamples(property),
-  }
+  const description = `Filters ${entity.plural} by \`${path.join('.')}\`, ${kind.allowed}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`
+  return { ...listInQuery(name, description, filterSchema(kind), true), examples: filterExamples(property) }
 }
 
 /** The filters on a property by operators in brackets. */
 export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
-  return bracketsFor(kind).map((operator) => ({
-    name: name + (operator.isAny ? ANY_IN_WORDS : operator.sign),
-    in: 'query',
-    description: `Filters ${plural} by \`${path.join('.')}\`: ${operator.meaning}.${operator.isAny ? ` \`${name}[]\` is the same.` : ''}`,
-    style: 'form',
-    explode: true,
-    schema: bracketSchema(kind, operator),
-  }))
+  return bracketsFor(kind).map((operator) => {
+    const { isAny, sign, meaning } = operator
+    const description = `Filters ${plural} by \`${path.join('.')}\`: ${meaning}.${isAny ? ` \`${name}[]\` is the same.` : ''}`
+    return listInQuery(name + (isAny ? ANY_IN_WORDS : sign), description, bracketSchema(kind, operator), true)
+  })
 }
 
 /** Values that work for any property of the kind. */

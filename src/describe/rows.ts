@@ -2,7 +2,7 @@ import { type Entity, type Group, isGroup, keyOf, type Property } from '../model
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
-import { refTo, type Schema } from './headers.ts'
+import { objectSchema, refTo, type Schema } from './headers.ts'
 
 /** Schemas that those of all rows share. */
 export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
@@ -113,7 +113,7 @@ function writableObject(members: readonly (Property | Group)[]): Schema {
     keyOf(member),
     isGroup(member) ? { ...writableObject(member.properties), type: ['object', 'null'] } : writtenValue(member),
   ])
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) }
+  return objectSchema(Object.fromEntries(properties), [])
 }
 
 function writtenValue({ kind, examples, reference }: Property): Schema {

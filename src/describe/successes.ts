@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/parameters.ts'
-import { headersOf, refTo, type Schema } from './headers.ts'
+import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
@@ -104,9 +104,6 @@ function contentOf(page: PageName): Schema {
 
 const text = { type: 'string' }
 const uri = { type: 'string', format: 'uri' }
-const object = (properties: Record<string, Schema>): Schema => ({
-  ...{ type: 'object', required: Object.keys(properties), additionalProperties: false, properties },
-})
 const errorKind = {
   code: refTo('schemas', 'ErrorCode'),
   status: { type: 'integer', minimum: 400, maximum: 599 },
@@ -118,9 +115,9 @@ const errorKind = {
 const texts = { type: 'object', additionalProperties: text }
 
 const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema>> = {
-  root: object({ name: text, version: text, resources: { type: 'object', additionalProperties: uri } }),
-  live: object({ status: { const: 'live' } }),
-  ready: object({ status: { const: 'ready' } }),
+  root: objectSchema({ name: text, version: text, resources: { type: 'object', additionalProperties: uri } }),
+  live: objectSchema({ status: { const: 'live' } }),
+  ready: objectSchema({ status: { const: 'ready' } }),
   document: {
     type: 'object',
     required: ['openapi', 'info', 'servers', 'paths', 'components'],
@@ -132,12 +129,12 @@ const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema
       components: { type: 'object' },
     },
   },
-  errors: object({ errors: { type: 'array', items: object(errorKind) } }),
-  error: object({
+  errors: objectSchema({ errors: { type: 'array', items: objectSchema(errorKind) } }),
+  error: objectSchema({
     ...errorKind,
-    example: object({
+    example: objectSchema({
       when: { type: ['string', 'null'], description: 'What must be so, beside the request.' },
-      request: object({ method: text, target: text, headers: texts, body: { type: ['string', 'null'] } }),
+      request: objectSchema({ method: text, target: text, headers: texts, body: { type: ['string', 'null'] } }),
       answer: refTo('schemas', 'Error'),
     }),
   }),

@@ -2,7 +2,7 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
-import { refTo, type Schema } from './headers.ts'
+import { objectSchema, parameterRefs, type Schema } from './headers.ts'
 import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
 import { choiceSchema, rowSchema } from './rows.ts'
 
@@ -23,7 +23,7 @@ export function summaryParameters(entity: Entity): Schema[] {
       { minItems: 1, items: { type: 'string', pattern: '^[+-]?[A-Za-z]' } },
     ),
     boundedInQuery('PageSize', 'Groups of a page', [SUMMARY_PAGES.min, SUMMARY_PAGES.max], SUMMARY_PAGES.normal),
-    ...['Page', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
+    ...parameterRefs('Page', 'Bom', 'Excel', 'Locale'),
     ...properties.flatMap((property) => bracketParameters(entity, property)),
   ]
 }
@@ -52,17 +52,11 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 /** A group: the keys of `groupBy`, the count, and what was aggregated. Without a value in any row it is null. */
 export function groupSchema(entity: Entity): Schema {
   const { properties } = choiceSchema(entity) as { properties: Record<string, Schema> }
+  const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
   const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity, aggregate)])
   return {
     description: 'A group of a summary.',
-    type: 'object',
-    required: ['count'],
-    additionalProperties: false,
-    properties: {
-      ...properties,
-      count: { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' },
-      ...Object.fromEntries(aggregates),
-    },
+    ...objectSchema({ ...properties, count, ...Object.fromEntries(aggregates) }, ['count']),
   }
 }
 
@@ -78,13 +72,9 @@ function aggregatedSchema(entity: Entity, aggregate: Aggregate): Schema {
     const parts = (row.properties[member.key] as { properties: Record<string, Schema> }).properties
     const taken = member.properties.filter((part) => takesAggregate(part, aggregate))
     const inner = taken.map((part) => [part.path[1], own(parts[part.path[1] as string])])
-    return taken.length === 0 ? [] : [[member.key, objectOf(Object.fromEntries(inner))]]
+    return taken.length === 0 ? [] : [[member.key, objectSchema(Object.fromEntries(inner), [])]]
   })
-  return objectOf(Object.fromEntries(members))
-}
-
-function objectOf(properties: Record<string, Schema>): Schema {
-  return { type: 'object', additionalProperties: false, properties }
+  return objectSchema(Object.fromEntries(members), [])
 }
 
 function orNull({ readOnly: _, ...schema }: Schema): Schema {
