@@ -89,8 +89,8 @@ export async function changesPage<Page extends { changes: unknown[] }>(
   const query = pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')
   const waitMs = 1_000 * (wait ?? 0)
   const request = { method: 'GET', path: query === '' ? path : `${path}?${query}`, waitMs, signal } as const
-  const { headers, body } = await connection.send(request)
-  if (!Array.isArray((body as Page | null)?.changes))
-    throw unexpected(`GET ${connection.url}${path}`, 'was answered without changes', 200, headers)
-  return body as Page
+  const answer = await connection.send(request)
+  const page = answer.body as Page | null
+  if (!Array.isArray(page?.changes)) throw unexpected(answer, 'was answered without changes')
+  return page
 }

@@ -20,6 +20,7 @@ import {
   type RosterKey,
   type RosterKinds,
   type RosterSummaryQuery,
+  rowsAndTotal,
   summaryOf,
 } from './summary.ts'
 import { type RosterStep, type RosterSync, stepsOf } from './sync.ts'
@@ -97,11 +98,9 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   const versions = new WeakMap<object, string>()
 
   async function page<Read>(query: string, { signal }: RosterCall): Promise<RosterPage<Read>> {
-    const { headers, body } = await connection.send({ method: 'GET', path: path + query, signal })
-    const total = headers.get('X-Total-Count')
-    if (total === null || !Array.isArray(body))
-      throw unexpected(`GET ${connection.url}${path}`, 'was answered without rows or X-Total-Count', 200, headers)
-    return { rows: body, total: Number(total), links: linksOf(connection.url + path, headers) }
+    const answer = await connection.send({ method: 'GET', path: path + query, signal })
+    const [rows, total] = rowsAndTotal<Read>(answer, 'rows')
+    return { rows, total, links: linksOf(connection.url + path, answer.headers) }
   }
 
   async function row<Read = Row>(
@@ -153,10 +152,10 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     create: async (values, call) => row('POST', path, call, values),
     async createMany(rows, { dryRun, signal } = {}) {
       const target = dryRun === true ? `${path}?dryRun=1` : path
-      const { headers, body } = await connection.send({ method: 'POST', path: target, body: bodyText(rows), signal })
+      const answer = await connection.send({ method: 'POST', path: target, body: bodyText(rows), signal })
       if (dryRun === true) return []
-      if (!Array.isArray(body)) throw unexpected(`POST ${connection.url}${path}`, 'was answered without rows', 201, headers)
-      return body
+      if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rows')
+      return answer.body
     },
     replace: async (id, values, call) => row('PUT', pathOf(id), call, values),
     update: async (id, values, call) => row('PATCH', pathOf(id), call, values),

@@ -1,4 +1,4 @@
-import { errorOf, RosterError, unexpected } from './error.ts'
+import { type Answered, errorOf, RosterError, unexpected } from './error.ts'
 import { beginExchange, type Exchange, pause } from './exchange.ts'
 
 /** Options of a client: the address of a Roster, and how long to try. */
@@ -31,17 +31,13 @@ export interface ApiRequest {
   readonly signal: AbortSignal | undefined
 }
 
-interface Answer {
-  readonly headers: Headers
+export interface Answer extends Answered {
   /** Null where there is none. */
   readonly body: unknown
 }
 
 /** A body that is read as it comes. */
-export interface Opened {
-  /** Name of the request in errors. */
-  readonly named: string
-  readonly response: Response
+export interface Opened extends Answered {
   /** Bytes that came with the response's head; null: the body is empty. */
   readonly first: Uint8Array | null
   /** The next piece, or null at the end. @throws RosterError where the connection breaks, or the signal's reason */
@@ -78,7 +74,10 @@ export function connect(options: RosterOptions): Connection {
       return await exchange.step(timeoutMs + waitMs, 'had no answer', async () => {
         // A redirect would take the key along.
         const init = { method, headers, body: body ?? null, redirect: 'manual', signal: exchange.signal } as const
-        return read(await call(url + path, init), named, exchange)
+        const response = await call(url + path, init)
+        const answered = { named, status: response.status, headers: response.headers }
+        if (!response.ok) throw errorOf(answered, await response.text())
+        return { ...answered, body: await read(response, answered, exchange) }
       })
     } catch (error) {
       exchange.close()
@@ -103,8 +102,8 @@ export function connect(options: RosterOptions): Connection {
         if (!(error instanceof RosterError)) throw error
         // An earlier try, whose answer did not say so, has deleted it.
         if (isUncertain && request.method === 'DELETE' && error.code === 'NotFound') return GONE
-        const waitMs = tries < triesMax && mayRepeat(request, error) ? waitMsBefore(tries, error) : null
-        if (waitMs === null || waitMs > leftMs) throw error
+        const waitMs = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
+        if (tries >= triesMax || waitMs > leftMs || !mayRepeat(request, error)) throw error
         isUncertain ||= error.status !== 429
         leftMs -= waitMs
         await pause(waitMs, request.signal)
@@ -120,7 +119,7 @@ export function connect(options: RosterOptions): Connection {
 /** The form of streams. */
 const NDJSON = 'application/x-ndjson'
 const JSON_BODY = { 'Content-Type': 'application/json' }
-const GONE: Answer = { headers: new Headers(), body: null }
+const GONE: Answer = { named: '', status: 204, headers: new Headers(), body: null }
 
 /**
  * Returns whether a repetition differs from one request: it would create a second row, or fail on a version that the first
@@ -147,37 +146,29 @@ function newKey(): string {
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-function waitMsBefore(tries: number, { retryAfterMs }: RosterError): number {
-  return retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
-}
+/** Reads the body of a success. */
+type Reading = (response: Response, answered: Answered, exchange: Exchange) => Promise<unknown>
 
-/** Reads a response. */
-type Reading = (response: Response, named: string, exchange: Exchange) => Promise<Answer>
-
-async function readWhole(response: Response, named: string, exchange: Exchange): Promise<Answer> {
-  const { ok, status, headers } = response
+async function readWhole(response: Response, answered: Answered, exchange: Exchange): Promise<unknown> {
   const text = await response.text()
-  if (!ok) throw errorOf(named, response, text)
   try {
-    const body = status === 204 ? null : JSON.parse(text)
+    const body = response.status === 204 ? null : JSON.parse(text)
     exchange.leave()
-    return { headers, body }
+    return body
   } catch {
-    throw unexpected(named, 'was answered with something else than JSON', status, headers)
+    throw unexpected(answered, 'was answered with something else than JSON')
   }
 }
 
 /** With the first piece, so that where none comes the request is sent again like any other that reads. */
-async function openBody(response: Response, named: string, exchange: Exchange, timeoutMs: number): Promise<Answer> {
-  const { ok, status, headers, body } = response
-  if (!ok) throw errorOf(named, response, await response.text())
-  if (!headers.get('Content-Type')?.startsWith(NDJSON))
-    throw unexpected(named, 'was answered with something else than a stream of rows', status, headers)
-  const reader = body?.getReader()
+async function openBody(response: Response, answered: Answered, exchange: Exchange, timeoutMs: number): Promise<Opened> {
+  if (!answered.headers.get('Content-Type')?.startsWith(NDJSON))
+    throw unexpected(answered, 'was answered with something else than a stream of rows')
+  const reader = response.body?.getReader()
   const read = async () => (await reader?.read())?.value ?? null
   const first = await read()
   const next = () => exchange.step(timeoutMs, 'broke off: no more came', read)
-  return { headers, body: { named, response, first, next, close: exchange.close } satisfies Opened }
+  return { ...answered, first, next, close: exchange.close }
 }
 
 function baseUrl(text: string): string {

@@ -5,10 +5,7 @@ export interface RosterFault {
   readonly message: string
 }
 
-interface ErrorParts {
-  readonly code: string
-  readonly target: string
-  readonly message: string
+interface ErrorParts extends RosterFault {
   readonly details?: readonly RosterFault[] | null
   readonly status?: number
   readonly headers?: Headers
@@ -43,17 +40,25 @@ export class RosterError extends Error {
 }
 
 /** The error that an answer tells of, which a proxy may have made. */
-export function errorOf(request: string, { status, headers }: Response, text: string): RosterError {
+export function errorOf(answer: Answered, text: string): RosterError {
+  const { status, headers } = answer
   const body = readError(text)
-  if (!body) return unexpected(request, `was answered with status ${status}, but not by Roster`, status, headers)
+  if (!body) return unexpected(answer, `was answered with status ${status}, but not by Roster`)
   const details = body.Details?.map(({ Code, Target, Message }) => ({ code: Code, target: Target, message: Message }))
   const { Code: code, Target: target, Message: message } = body
   return new RosterError({ code, target, message, details: details ?? null, status, headers })
 }
 
+/** An answer as far as its errors say where it is from; `named`: its request. */
+export interface Answered {
+  readonly named: string
+  readonly status: number
+  readonly headers: Headers
+}
+
 /** The error of an answer that Roster does not give. */
-export function unexpected(request: string, problem: string, status: number, headers: Headers): RosterError {
-  const message = `${request} ${problem}: is the address that of a Roster, and nothing changed on the way?`
+export function unexpected({ named, status, headers }: Answered, problem: string): RosterError {
+  const message = `${named} ${problem}: is the address that of a Roster, and nothing changed on the way?`
   return new RosterError({ code: 'UnexpectedAnswer', target: 'Api', message, status, headers })
 }
 

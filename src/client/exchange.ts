@@ -62,17 +62,13 @@ function networkFailure(problem: string, cause: unknown): RosterError {
 /** Waits; an abort ends the wait at once. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((done, fail) => {
-    const abort = () => {
+    const end = () => {
       clearTimeout(timer)
-      fail(signal?.reason)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted) fail(signal.reason)
+      else done()
     }
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', abort)
-        done()
-      },
-      Math.min(ms, TIMER_MS_MAX),
-    )
-    signal?.addEventListener('abort', abort, { once: true })
+    const timer = setTimeout(end, Math.min(ms, TIMER_MS_MAX))
+    signal?.addEventListener('abort', end)
   })
 }

@@ -63,17 +63,14 @@ export interface RosterChange extends RosterCall {
   readonly ifMatch?: string
 }
 
-/** Choice of properties. */
-interface RosterFields<Field> {
+/** Options of reading one row. */
+export interface RosterGet<Field> extends RosterCall {
   /** These properties alone; an object's name stands for all its parts. All without it. */
   readonly fields?: readonly Field[] | undefined
 }
 
-/** Options of reading one row. */
-export interface RosterGet<Field> extends RosterCall, RosterFields<Field> {}
-
 /** Which rows, in what order, with which properties. */
-export interface RosterStream<Filter, Sort, Field> extends RosterCall, RosterFields<Field> {
+export interface RosterStream<Filter, Sort, Field> extends RosterGet<Field> {
   readonly filter?: Filter | undefined
   /** By the first, then by the next; by id without one. */
   readonly sort?: Sort | readonly Sort[] | undefined

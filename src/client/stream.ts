@@ -29,7 +29,7 @@ async function* linesOf(opened: Opened): AsyncGenerator<string, void, undefined>
       from = at + 1
     }
     begun += text.slice(from)
-    if (begun.length > LINE_CHARACTERS_MAX) throw strange(opened, 'was answered with a line that does not end')
+    if (begun.length > LINE_CHARACTERS_MAX) throw unexpected(opened, 'was answered with a line that does not end')
   }
   if (begun + decoder.decode() === '') return
   const message = `${opened.named} broke off in the middle of a row`
@@ -41,15 +41,11 @@ function rowOf<Row>(opened: Opened, line: string): Row {
   try {
     row = JSON.parse(line)
   } catch {
-    throw strange(opened, 'was answered with a line that is not JSON')
+    throw unexpected(opened, 'was answered with a line that is not JSON')
   }
   if (typeof row !== 'object' || row === null || Array.isArray(row))
-    throw strange(opened, 'was answered with a line that is no row')
+    throw unexpected(opened, 'was answered with a line that is no row')
   // No row has this alone, since a row has what was asked for by the names of its entity.
-  if ('Error' in row && Object.keys(row).length === 1) throw errorOf(opened.named, opened.response, line)
+  if ('Error' in row && Object.keys(row).length === 1) throw errorOf(opened, line)
   return row as Row
-}
-
-function strange({ named, response: { status, headers } }: Opened, problem: string): RosterError {
-  return unexpected(named, problem, status, headers)
 }

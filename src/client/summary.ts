@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts'
+import type { Answer, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
 import { queryString, type RosterCall, type RosterPicked } from './query.ts'
 
@@ -76,9 +76,13 @@ export async function summaryOf<Group>(
   )
   const rest = queryString({ filter, sort, pageSize, page }).slice(1)
   const target = `${path}/Summary?${[...asked, rest].filter(Boolean).join('&')}`
-  const { headers, body } = await connection.send({ method: 'GET', path: target, signal })
-  const total = headers.get('X-Total-Count')
-  if (total === null || !Array.isArray(body))
-    throw unexpected(`GET ${connection.url}${path}/Summary`, 'was answered without groups or X-Total-Count', 200, headers)
-  return { groups: body, total: Number(total) }
+  const [groups, total] = rowsAndTotal<Group>(await connection.send({ method: 'GET', path: target, signal }), 'groups')
+  return { groups, total }
+}
+
+/** The rows or groups of a page, and how many there are on all pages. @throws RosterError where the answer lacks either */
+export function rowsAndTotal<Row>(answer: Answer, what: string): [rows: Row[], total: number] {
+  const total = answer.headers.get('X-Total-Count')
+  if (total === null || !Array.isArray(answer.body)) throw unexpected(answer, `was answered without ${what} or X-Total-Count`)
+  return [answer.body, Number(total)]
 }

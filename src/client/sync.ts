@@ -62,10 +62,10 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
     const before = last
     const opened = await connection.open({ method: 'GET', path: `${path}?Id=%3E${last}`, signal })
     // The first token: all that changes from then on is read again.
-    after ??= opened.response.headers.get('X-Changes-After')
+    after ??= opened.headers.get('X-Changes-After')
     if (after === null) {
       opened.close()
-      throw unexpected(`GET ${connection.url}${path}`, 'was answered without X-Changes-After', 200, opened.response.headers)
+      throw unexpected(opened, 'was answered without X-Changes-After')
     }
     const stepOf = (rows: Row[], progress: Progress): RosterStep<Row> => {
       const step = { isReset, rows, deleted: [], state: JSON.stringify(progress) }
