@@ -59,11 +59,11 @@ export interface Page {
   readonly rows: readonly Row[]
   readonly total: number
   /** Page and cursor of `first`, `previous`, `next` and `last`. */
-  readonly links: Readonly<Record<string, { page: string; cursor: string }>>
+  readonly links: Record<string, { page: string; cursor: string }>
 }
 
 export async function readPage(response: Response): Promise<Page> {
-  const links: Record<string, { page: string; cursor: string }> = {}
+  const links: Page['links'] = {}
   for (const [, url = '', relation = ''] of (response.headers.get('location') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)) {
     const parameters = new URL(url, ROOT).searchParams
     links[relation] = { page: parameters.get('page') ?? '1', cursor: parameters.get('cursor') ?? '' }
@@ -89,16 +89,20 @@ export function useAnswer<T>(path: string | null, read: (response: Response) => 
   useEffect(() => {
     if (path === null) return
     const controller = new AbortController()
+    const { signal } = controller
     const timers = [setTimeout(() => setLateness(1), 150), setTimeout(() => setLateness(2), 500)]
     const end = () => {
       timers.forEach(clearTimeout)
       setLateness(0)
     }
-    send(path, { method, signal: controller.signal })
+    send(path, { method, signal })
       .then(read)
-      .then((answer) => !controller.signal.aborted && setState({ answer, problem: null }))
-      .catch((problem) => !controller.signal.aborted && setState(({ answer }) => ({ answer, problem: asProblem(problem) })))
-      .finally(() => !controller.signal.aborted && end())
+      .then((answer) => !signal.aborted && setState({ answer, problem: null }))
+      .catch((error) => {
+        const problem = error instanceof Problem ? error : new Problem(String(error))
+        if (!signal.aborted) setState(({ answer }) => ({ answer, problem }))
+      })
+      .finally(() => !signal.aborted && end())
     return () => {
       controller.abort()
       end()
@@ -106,8 +110,6 @@ export function useAnswer<T>(path: string | null, read: (response: Response) => 
   }, [path, also, attempt])
   return { ...state, lateness, retry: () => setAttempt(attempt + 1) }
 }
-
-const asProblem = (error: unknown) => (error instanceof Problem ? error : new Problem(String(error)))
 
 /** Reads the total of a list. */
 export const readTotal = async (response: Response) => Number(response.headers.get('x-total-count'))

@@ -15,12 +15,10 @@ const HEIGHT = 330
 const [TOP, BOTTOM] = [16, 34]
 
 /** A chart as wide as the window: bars that stand or lie, grouped or stacked, or lines. */
-export function ChartView({ style, ...rest }: Props) {
+export function ChartView(whole: Props) {
   // A line is of dates alone.
-  const isShorter = style === 'line' && rest.endsWithNone
-  const props = isShorter
-    ? { ...rest, style, bars: rest.bars.slice(0, -1), values: rest.values.slice(0, -1) }
-    : { ...rest, style }
+  const end = whole.style === 'line' && whole.endsWithNone ? -1 : undefined
+  const props = { ...whole, bars: whole.bars.slice(0, end), values: whole.values.slice(0, end) }
   const { bars, series, otherSeries, isLying, title } = props
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
@@ -29,7 +27,7 @@ export function ChartView({ style, ...rest }: Props) {
     observer.observe(frame.current as Element)
     return () => observer.disconnect()
   }, [])
-  const colours = series.map((_, place) => (place === otherSeries ? 'others' : `s${place}`))
+  const colours = series.map((_, place) => `var(--${place === otherSeries ? 'others' : `s${place}`})`)
   const drawn = { ...props, colours, width }
   const height = isLying ? lyingHeight(props) : HEIGHT
   return (
@@ -38,20 +36,14 @@ export function ChartView({ style, ...rest }: Props) {
         <div class="legend">
           {series.map((name, place) => (
             <span key={name}>
-              <i class={colours[place]} />
+              <i style={{ background: colours[place] }} />
               <bdi>{name}</bdi>
             </span>
           ))}
         </div>
       )}
       <div ref={frame}>
-        <svg
-          viewBox={`0 0 ${width} ${height}`}
-          width={width}
-          height={height}
-          role="img"
-          aria-label={`${title}; ${bars.length} bars`}
-        >
+        <svg {...{ width, height }} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}; ${bars.length} bars`}>
           {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
         </svg>
       </div>
@@ -94,7 +86,7 @@ function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: n
 }
 
 function Standing(props: Drawn) {
-  const { bars, series, values, style, colours, width, endsWithNone, format } = props
+  const { bars, series, values, style, colours, width, endsWithNone } = props
   const { from, to, lines } = axisOf(props)
   const left = 12 + 7 * Math.max(...lines.map((line) => formatShort(line).length))
   const y = (value: number) => HEIGHT - BOTTOM - ((value - from) / (to - from)) * (HEIGHT - BOTTOM - TOP)
@@ -103,7 +95,7 @@ function Standing(props: Drawn) {
   const step = Math.ceil((7 * Math.max(...bars.map((bar) => bar.length)) + 10) / band)
   // What has no date comes last, and is named.
   const isNamed = (place: number) =>
-    place === bars.length - 1 && endsWithNone ? true : place % step === 0 && !(endsWithNone && bars.length - 1 - place < step)
+    endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
   const whole = style === 'grouped' ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
   const thick = style === 'grouped' ? whole / series.length : whole
   return (
@@ -120,7 +112,8 @@ function Standing(props: Drawn) {
         ? series.map((name, one) => (
             <polyline
               key={name}
-              class={`${colours[one]} line`}
+              class="line"
+              stroke={colours[one]}
               points={values.flatMap((row, bar) => (row[one] == null ? [] : `${middle(bar)},${y(row[one])}`)).join(' ')}
             />
           ))
@@ -130,7 +123,7 @@ function Standing(props: Drawn) {
                 start !== end && (
                   <rect
                     key={`${bar} ${one}`}
-                    class={colours[one]}
+                    fill={colours[one]}
                     x={middle(bar) - whole / 2 + (style === 'grouped' ? one * thick : 0)}
                     width={Math.max(1, thick - (style === 'grouped' ? 1 : 0))}
                     y={Math.min(y(start), y(end)) + 0.5}
@@ -152,7 +145,7 @@ function Standing(props: Drawn) {
             </text>
           )}
           <rect class="hover" x={left + band * place} width={band} y={TOP} height={HEIGHT - BOTTOM - TOP}>
-            <title>{titleOf(bar, series, values[place] ?? [], format)}</title>
+            <title>{titleOf(props, place)}</title>
           </rect>
         </g>
       ))}
@@ -160,18 +153,13 @@ function Standing(props: Drawn) {
   )
 }
 
-function titleOf(
-  bar: string,
-  series: readonly string[],
-  row: readonly (number | null)[],
-  format: (value: number) => string,
-): string {
-  const parts = row.flatMap((value, place) =>
-    value === null || (value === 0 && series.length > 1)
-      ? []
-      : `${series.length > 1 ? `${series[place]}: ` : ''}${format(value)}`,
+/** The name and the values of a bar. */
+function titleOf({ bars, series, values, format }: Props, bar: number): string {
+  const isOne = series.length === 1
+  const parts = (values[bar] ?? []).flatMap((value, place) =>
+    value === null || (value === 0 && !isOne) ? [] : `${isOne ? '' : `${series[place]}: `}${format(value)}`,
   )
-  return [bar, ...(parts.length > 0 ? parts : ['–'])].join('\n')
+  return [bars[bar], ...(parts.length > 0 ? parts : ['–'])].join('\n')
 }
 
 const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
@@ -202,7 +190,7 @@ function Lying(props: Drawn) {
             {spans.map(([start, until], one) => (
               <rect
                 key={series[one]}
-                class={place === otherBar ? 'others' : colours[one]}
+                fill={place === otherBar ? 'var(--others)' : colours[one]}
                 x={Math.min(x(start), x(until))}
                 width={Math.max(0, Math.abs(x(until) - x(start)) - (isStacked ? 1 : 0))}
                 y={place * band + 4 + (isStacked ? 0 : one * thick)}
@@ -216,7 +204,7 @@ function Lying(props: Drawn) {
               </text>
             )}
             <rect class="hover" x={0} width={width} y={place * band} height={band}>
-              <title>{titleOf(bar, series, row, format)}</title>
+              <title>{titleOf(props, place)}</title>
             </rect>
           </g>
         )

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes } from 'preact'
+import type { ButtonHTMLAttributes, InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'
 
@@ -38,6 +38,13 @@ export function Select({ label, value, options, take, ...rest }: SelectProps) {
       ))}
     </select>
   )
+}
+
+type FieldProps = InputHTMLAttributes<HTMLInputElement> & { readonly label: string; take(value: string): void }
+
+/** A field whose label only screen readers see. */
+export function Field({ label, take, ...rest }: FieldProps) {
+  return <input {...rest} aria-label={label} onInput={({ currentTarget }) => take(currentTarget.value)} />
 }
 
 /** Words of the API about what it has refused, which screen readers say at once. */

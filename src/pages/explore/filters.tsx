@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
-import { Button, Hint, Select } from './controls.tsx'
+import { Button, Field, Hint, Select } from './controls.tsx'
 import { findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
-import { changed, type Filter, go, printQuery, type View } from './view.ts'
+import { changed, type Filter, go, printPath, type View } from './view.ts'
 import { choiceOf, choicesOf, inWords } from './words.ts'
 
 interface Props {
@@ -155,40 +155,23 @@ const YES_OR_NO = [
 /** A field for a value by its kind: yes or no, a day and a time in UTC, or a text with frequent values. */
 function ValueField({ resource, property, value, setValue }: FieldProps) {
   const { kind } = property
-  const shared = { class: 'value', onInput: (event: { currentTarget: { value: string } }) => setValue(event.currentTarget.value) }
-  if (kind === 'boolean') return <Select class="value" label="Value" value={value} options={YES_OR_NO} take={setValue} />
-  if (kind === 'date') return <input type="date" aria-label="Value" {...shared} value={value} />
+  const inputMode = kind === 'text' || kind === 'oneOf' ? 'text' : 'decimal'
+  const shared = { class: 'value', label: 'Value', value, take: setValue }
+  if (kind === 'boolean') return <Select {...shared} options={YES_OR_NO} />
+  if (kind === 'date') return <Field {...shared} type="date" />
   if (kind === 'instant') {
     const [day = '', time = ''] = value.replace('Z', '').split('T')
     const join = (newDay: string, newTime: string) => setValue(newDay && `${newDay}T${(newTime || '00:00:00').padEnd(8, ':00')}Z`)
     return (
       <>
-        <input
-          type="date"
-          class="value"
-          aria-label="Day"
-          value={day}
-          onInput={(event) => join(event.currentTarget.value, time)}
-        />
-        <input
-          type="time"
-          aria-label="Time, UTC"
-          value={time.slice(0, 5)}
-          onInput={(event) => join(day, event.currentTarget.value)}
-        />
+        <Field type="date" class="value" label="Day" value={day} take={(newDay) => join(newDay, time)} />
+        <Field type="time" label="Time, UTC" value={time.slice(0, 5)} take={(newTime) => join(day, newTime)} />
       </>
     )
   }
   return (
     <>
-      <input
-        aria-label="Value"
-        {...shared}
-        value={value}
-        list="frequent"
-        autocomplete="off"
-        inputMode={kind === 'text' || kind === 'oneOf' ? 'text' : 'decimal'}
-      />
+      <Field {...shared} list="frequent" autocomplete="off" inputMode={inputMode} />
       <Frequent resource={resource} property={property} />
     </>
   )
@@ -197,12 +180,8 @@ function ValueField({ resource, property, value, setValue }: FieldProps) {
 /** Suggests the values that most rows have, by the counts of a summary, and those that the document names. */
 function Frequent({ resource, property }: { readonly resource: Resource; readonly property: Property }) {
   const isAsked = resource.hasSummary && property.kind === 'text'
-  const query = printQuery([
-    ['groupBy', property.name],
-    ['sort', '-count'],
-    ['PageSize', '20'],
-  ])
-  const { answer } = useAnswer<Row[]>(isAsked ? `${resource.plural}/Summary?${query}` : null, readJson)
+  const path = printPath(`${resource.plural}/Summary`, [], { groupBy: property.name, sort: '-count', PageSize: '20' })
+  const { answer } = useAnswer<Row[]>(isAsked ? path : null, readJson)
   const found = (answer ?? []).map((group) => valueIn(group, property)).filter((value) => value !== null && value !== '')
   return (
     <datalist id="frequent">

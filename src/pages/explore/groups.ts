@@ -1,7 +1,7 @@
 import { type Page, readPage, send } from './api.ts'
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
 import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
-import { type Filter, filterPairs, printQuery, type View } from './view.ts'
+import { type Filter, type Parameters, printPath, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
 type Unit = (typeof UNITS)[number]
@@ -68,20 +68,11 @@ export function questionOf(resource: Resource, view: View): Question {
 export const isAdditive = ({ calculation }: Measure) => calculation === 'count' || calculation === 'sum'
 
 /** Path of a summary's request. `parts` are added: sort, page. */
-export function summaryPath(
-  resource: Resource,
-  view: View,
-  question: Partial<Question>,
-  parts: readonly [string, string][],
-): string {
+export function summaryPath(resource: Resource, view: View, question: Partial<Question>, parts: Parameters = {}): string {
   const { measure, by, and } = question
-  const dimensions = [by, and].flatMap((one) => one?.name ?? [])
-  return `${resource.plural}/Summary?${printQuery([
-    ...filterPairs(view.filters),
-    ...(dimensions.length > 0 ? ([['groupBy', dimensions.join(',')]] as const) : []),
-    ...(measure?.property ? ([[measure.calculation, measure.property.name]] as const) : []),
-    ...parts,
-  ])}`
+  const groupBy = [by, and].flatMap((one) => one?.name ?? []).join(',') || undefined
+  const computed = measure?.property && { [measure.calculation]: measure.property.name }
+  return printPath(`${resource.plural}/Summary`, view.filters, { groupBy, ...computed, ...parts })
 }
 
 /** Value of a measure in a group. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Asked, type Page, readPage, readTotal, useAnswer } from './api.ts'
+import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './api.ts'
 import { CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
@@ -8,8 +8,8 @@ import type { Resource } from './resources.ts'
 import { RowPanel } from './row.tsx'
 import { allGroupsPath, groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
-import { Columns, keptColumns, Tools } from './tools.tsx'
-import { changed, filterPairs, go, printQuery, type View } from './view.ts'
+import { Columns, curl, Download, keptColumns } from './tools.tsx'
+import { changed, go, type Parameters, printPath, type View } from './view.ts'
 
 interface Props {
   readonly resource: Resource
@@ -20,14 +20,16 @@ interface Props {
 export function ResourceView({ resource, view }: Props) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary
-  const filtered = filterPairs(view.filters)
-  const sorted = [...filtered, pair('sort', view.sort.join(','))]
-  const paged = [...sorted, pair('PageSize', view.size), pair('page', view.page), pair('cursor', view.cursor)]
-  const path = isSummary ? groupsPath(resource, view) : pathOf(resource, paged)
+  const { filters } = view
+  const listPath = (parameters?: Parameters) => printPath(resource.plural, filters, parameters)
+  const sort = view.sort.join(',') || undefined
+  const paged = { sort, PageSize: view.size, page: view.page, cursor: view.cursor || undefined }
+  const path = isSummary ? groupsPath(resource, view) : listPath(paged)
+  const allPath = isSummary ? allGroupsPath(resource, view) : listPath({ sort })
   const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }))
   const asks = asked.problem === null && asked.answer !== null
-  const { answer: matching } = useAnswer(isSummary && asks ? pathOf(resource, filtered) : null, readTotal, path, 'HEAD')
-  const { answer: all } = useAnswer(filtered.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
+  const { answer: matching } = useAnswer(isSummary && asks ? listPath() : null, readTotal, path, 'HEAD')
+  const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
   const isRefusedNow = asked.problem?.status === 400
   const found = isRefusedNow ? null : isSummary ? matching : (asked.answer?.total ?? null)
   const closeRow = () => {
@@ -47,7 +49,7 @@ export function ResourceView({ resource, view }: Props) {
         <span class="count" role="status">
           {asked.lateness === 2 ? 'Loading … ' : ''}
           {found !== null && formatCount(found)}
-          {found !== null && filtered.length > 0 && all !== null && ` of ${formatCount(all)}`}
+          {found !== null && filters.length > 0 && all !== null && ` of ${formatCount(all)}`}
         </span>
         <CopyButton label="Copy link" text={() => location.href} look="link" />
         {resource.hasSummary && (
@@ -61,14 +63,11 @@ export function ResourceView({ resource, view }: Props) {
         <Filters resource={resource} view={view} problem={asked.problem} />
         <span class="tools">
           {!isSummary && <Columns {...{ resource, columns, setColumns }} />}
-          <Tools
-            path={path}
-            allPath={isSummary ? allGroupsPath(resource, view) : pathOf(resource, sorted)}
-            name={isSummary ? `${resource.plural}-summary` : resource.plural}
-          />
+          <CopyButton label="Copy as curl" text={() => curl(ROOT + path)} />
+          <Download key={allPath} path={allPath} name={`${resource.plural}${isSummary ? '-summary' : ''}`} />
         </span>
       </div>
-      {asked.problem && !view.filters.some((filter) => isRefused(filter, asked.problem)) && (
+      {asked.problem && !filters.some((filter) => isRefused(filter, asked.problem)) && (
         <Trouble key={asked.problem} problem={asked.problem} retry={asked.retry} />
       )}
       <div class="sides">
@@ -81,7 +80,7 @@ export function ResourceView({ resource, view }: Props) {
               <div class="scroll">
                 <Table {...{ resource, columns, view }} rows={asked.answer.rows} />
                 {asked.answer.rows.length === 0 && (
-                  <p class="empty">No rows{filtered.length > 0 ? ' match these filters' : ''}.</p>
+                  <p class="empty">No rows{filters.length > 0 ? ' match these filters' : ''}.</p>
                 )}
               </div>
             )
@@ -92,15 +91,6 @@ export function ResourceView({ resource, view }: Props) {
       </div>
     </>
   )
-}
-
-type Pair = readonly [name: string, value: string]
-const pair = (name: string, value: string): Pair => [name, value]
-
-/** Path of a request; a parameter of the page's own that is empty is left out. */
-function pathOf({ plural }: Resource, pairs: readonly Pair[]): string {
-  const named = pairs.filter(([name, value]) => value !== '' || !['sort', 'cursor'].includes(name))
-  return `${plural}${named.length > 0 ? `?${printQuery(named)}` : ''}`
 }
 
 /** While a row is open, Escape closes it, and arrows lead to the next and the previous one. */

@@ -4,7 +4,7 @@ import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
 import { type Resource, type Row, resourcesStore, wordsOf } from './resources.ts'
 import { Cell, targetOf } from './table.tsx'
-import { emptyView, filterPairs, printQuery, printView } from './view.ts'
+import { emptyView, printPath, printView } from './view.ts'
 
 interface Props {
   readonly resource: Resource
@@ -82,7 +82,7 @@ interface ReferringProps {
 /** Leads to the rows that refer to this one, and says how many there are. */
 function Referring({ name, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
-  const { answer: total } = useAnswer(`${other.plural}?${printQuery(filterPairs(filters))}`, readTotal, '', 'HEAD')
+  const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')
   const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
   return (
     <>

@@ -21,7 +21,7 @@ import {
 import { type Chart, pivot } from './pivot.ts'
 import type { Resource } from './resources.ts'
 import { Header } from './table.tsx'
-import { changed, emptyView, go, printView, type View } from './view.ts'
+import { changed, emptyView, go, type Parameters, printView, type View } from './view.ts'
 
 /** A page of groups, and the view that it was asked for: another one may be shown by now. */
 type GroupsPage = Page & { readonly view: View }
@@ -36,26 +36,22 @@ interface Props {
 const BARS_MAX = 48
 
 /** Path of all groups, as a file has them. */
-export function allGroupsPath(resource: Resource, view: View, parts: readonly [string, string][] = []): string {
-  const sort: [string, string][] = view.groupSort === '' ? [] : [['sort', view.groupSort]]
-  return summaryPath(resource, view, questionOf(resource, view), [...sort, ...parts])
+export function allGroupsPath(resource: Resource, view: View, parts: Parameters = {}): string {
+  return summaryPath(resource, view, questionOf(resource, view), { sort: view.groupSort || undefined, ...parts })
 }
 
 /** Path of the page of groups that the table shows. */
 export function groupsPath(resource: Resource, view: View): string {
-  return allGroupsPath(resource, view, [
-    ['PageSize', '100'],
-    ['page', view.groupPage],
-  ])
+  return allGroupsPath(resource, view, { PageSize: '100', page: view.groupPage })
 }
 
 /** A chart of groups, and a table with the same numbers. */
 export function Summary({ resource, view, asked }: Props) {
   const question = questionOf(resource, view)
   const { measure, by } = question
-  const sort: [string, string][] = by.unit ? [] : [['sort', isAdditive(measure) ? `-${measure.name}` : '-count']]
-  const pathOf = (page: number) => summaryPath(resource, view, question, [...sort, ['PageSize', '1000'], ['page', String(page)]])
-  const allPath = summaryPath(resource, view, { measure }, [])
+  const sort = by.unit ? undefined : isAdditive(measure) ? `-${measure.name}` : '-count'
+  const pathOf = (page: number) => summaryPath(resource, view, question, { sort, PageSize: '1000', page: String(page) })
+  const allPath = summaryPath(resource, view, { measure })
   const { answer: groups, problem, retry } = useAnswer(pathOf(1), readGroups(question, pathOf, allPath))
   const chart = groups && groups.groups.length > 0 ? pivot(groups) : null
   const fitting = by.unit && chart && chart.bars.length > BARS_MAX ? 'line' : isAdditive(measure) ? 'stacked' : 'grouped'
@@ -73,9 +69,7 @@ export function Summary({ resource, view, asked }: Props) {
 const STYLES = ['stacked', 'grouped', 'line'] as const
 type Style = (typeof STYLES)[number]
 
-interface ChoicesProps {
-  readonly resource: Resource
-  readonly view: View
+interface ChoicesProps extends Omit<Props, 'asked'> {
   readonly question: Question
   readonly style: Style
 }

@@ -1,33 +1,16 @@
 import { useState } from 'preact/hooks'
-import { Problem, ROOT, send } from './api.ts'
-import { Button, CopyButton, Hint } from './controls.tsx'
+import { Problem, send } from './api.ts'
+import { Button, Hint } from './controls.tsx'
 import { formatCount } from './format.ts'
 import type { Property, Resource } from './resources.ts'
 
-interface Props {
-  /** The request that is shown, and the one for all of its rows. */
-  readonly path: string
-  readonly allPath: string
-  readonly name: string
-}
-
-/** Hands on what is shown: as a command, as a file. */
-export function Tools({ path, allPath, name }: Props) {
-  return (
-    <>
-      <CopyButton label="Copy as curl" text={() => curl(ROOT + path)} />
-      <Download key={allPath} path={allPath} name={name} />
-    </>
-  )
-}
-
-/** The key stays out: a shell takes it from a variable. */
-function curl(url: string): string {
+/** Command for a request. The key stays out: a shell takes it from a variable. */
+export function curl(url: string): string {
   return `curl -g -H "Authorization: ApiKey $KEY" '${url.replaceAll("'", '%27')}'`
 }
 
 /** All rows as a CSV; the button counts them, and stops it. */
-function Download({ path, name }: { readonly path: string; readonly name: string }) {
+export function Download({ path, name }: { readonly path: string; readonly name: string }) {
   const [state, setState] = useState<{ rows: number; stop: AbortController } | null>(null)
   const [fault, setFault] = useState('')
   const start = async () => {

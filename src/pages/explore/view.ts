@@ -9,37 +9,24 @@ export interface Filter {
   readonly values: readonly string[]
 }
 
+/** Parts of a view that are parameters of the address as they are. `row`: id of the row that is open. */
+const DEFAULTS = {
+  // Place in the list, as the API's links have it.
+  ...{ page: '1', cursor: '', size: '50', row: '', tab: 'table' },
+  // Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups.
+  ...{ show: '', by: '', and: '', as: '', groupSort: '', groupPage: '1' },
+}
+type Plain = keyof typeof DEFAULTS
+const PLAIN = Object.keys(DEFAULTS) as Plain[]
+/** Names in the address, where they are others. */
+const NAMES: Partial<Record<Plain, string>> = { size: 'PageSize', tab: 'view', groupSort: 'groups' }
+
 /** Everything that is shown, but the key: the part of the address behind `#`. */
-export interface View {
+export interface View extends Readonly<Record<Plain, string>> {
   readonly resource: string
   readonly filters: readonly Filter[]
   /** Names in order, a descending one with a minus sign. */
   readonly sort: readonly string[]
-  /** Place in the list, as the API's links have it. */
-  readonly page: string
-  readonly cursor: string
-  readonly size: string
-  /** Id of the row that is open. */
-  readonly row: string
-  readonly tab: string
-  /** Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups. */
-  readonly show: string
-  readonly by: string
-  readonly and: string
-  readonly as: string
-  readonly groupSort: string
-  readonly groupPage: string
-}
-
-/** Parameters of the address that are no filters. */
-const PARAMETERS = {
-  ...{ page: 'page', cursor: 'cursor', size: 'PageSize', row: 'row', tab: 'view' },
-  ...{ show: 'show', by: 'by', and: 'and', as: 'as', groupSort: 'groups', groupPage: 'groupPage' },
-} as const
-type Plain = keyof typeof PARAMETERS
-const DEFAULTS: Readonly<Record<Plain, string>> = {
-  ...{ page: '1', cursor: '', size: '50', row: '', tab: 'table' },
-  ...{ show: '', by: '', and: '', as: '', groupSort: '', groupPage: '1' },
 }
 
 export function emptyView(resource: string): View {
@@ -54,11 +41,11 @@ export function decodeText(text: string): string {
 /** Reads `#/Absences?Status=Approved&sort=-Start&view=summary`. Anything is a view: the API says what it refuses. */
 export function readView(hash: string): View {
   const [, resource = '', query = ''] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? []
-  const plain: Record<Plain, string> = { ...DEFAULTS }
+  const plain = { ...DEFAULTS }
   const filters: Filter[] = []
   let sort: string[] = []
   for (const [name, value] of new URLSearchParams(query)) {
-    const own = (Object.keys(PARAMETERS) as Plain[]).find((key) => PARAMETERS[key] === name)
+    const own = PLAIN.find((key) => (NAMES[key] ?? key) === name)
     if (own) plain[own] = value
     else if (name === 'sort') sort = value.split(',').map((part) => part.trim().replace(/^\+/, ''))
     else addFilter(filters, name, value)
@@ -79,30 +66,30 @@ function addFilter(filters: Filter[], name: string, value: string): void {
   else filters[before] = { name: bare, sign, values: [...(filters[before]?.values ?? []), value] }
 }
 
+/** Parameters of a query string; undefined: left out. */
+export type Parameters = Readonly<Record<string, string | undefined>>
+
 /** Parameters of the API for filters. An operand that begins like an operator gets a sign of equality in front. */
-export function filterPairs(filters: readonly Filter[]): [string, string][] {
-  return filters.flatMap(({ name, sign, values }) => {
-    if (sign.startsWith('[')) return values.map((value): [string, string] => [name + sign, value])
-    const [value = ''] = values
-    return [[name, sign === '=' && !/^[=<>]|^!=/.test(value) ? value : sign + value] as [string, string]]
-  })
+function filterPairs({ name, sign, values }: Filter): [string, string][] {
+  if (sign.startsWith('[')) return values.map((value) => [name + sign, value])
+  const [value = ''] = values
+  return [[name, sign === '=' && !/^[=<>]|^!=/.test(value) ? value : sign + value]]
 }
 
-/** Writes a query string that people can read. */
-export function printQuery(pairs: readonly (readonly [string, string])[]): string {
+/** Writes a path with a query string that people can read. */
+export function printPath(path: string, filters: readonly Filter[], parameters: Parameters = {}): string {
   const encode = (text: string) => encodeURIComponent(text).replace(/%(?:3A|2C|5B|5D|2F|3D)/g, decodeURIComponent)
-  return pairs.map(([name, value]) => `${encode(name).replaceAll('=', '%3D')}=${encode(value)}`).join('&')
+  const pairs = [...filters.flatMap(filterPairs), ...Object.entries(parameters)].flatMap(([name, value]) =>
+    value === undefined ? [] : `${encode(name).replaceAll('=', '%3D')}=${encode(value)}`,
+  )
+  return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
 /** Writes the hash that `readView` reads. */
 export function printView(view: View): string {
-  const own = (Object.keys(PARAMETERS) as Plain[]).filter((key) => view[key] !== DEFAULTS[key])
-  const pairs = [
-    ...filterPairs(view.filters),
-    ...(view.sort.length > 0 ? ([['sort', view.sort.join(',')]] as const) : []),
-    ...own.map((key) => [PARAMETERS[key], view[key]] as const),
-  ]
-  return `#/${encodeURIComponent(view.resource)}${pairs.length > 0 ? `?${printQuery(pairs)}` : ''}`
+  const own = PLAIN.filter((key) => view[key] !== DEFAULTS[key]).map((key) => [NAMES[key] ?? key, view[key]])
+  const parameters = { sort: view.sort.join(',') || undefined, ...Object.fromEntries(own) }
+  return printPath(`#/${encodeURIComponent(view.resource)}`, view.filters, parameters)
 }
 
 /** The view of the address. */
