@@ -2,23 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
-import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
 import { clientOperators } from '../model/operators.ts'
 import { takesAggregate, takesPeriods } from '../parse/summary.ts'
 
+type Member = Property | Group
+
 /** Files of the runtime, in the order in which one needs the other. */
-const RUNTIME = [
-  'error.ts',
-  'query.ts',
-  'exchange.ts',
-  'connection.ts',
-  'changes.ts',
-  'stream.ts',
-  'sync.ts',
-  'summary.ts',
-  'collection.ts',
-]
+const RUNTIME = ['error', 'query', 'exchange', 'connection', 'changes', 'stream', 'sync', 'summary', 'collection']
 
 /** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
 export function clientFile(entities: readonly Entity[]): string {
@@ -36,7 +28,7 @@ export function clientFile(entities: readonly Entity[]): string {
 
 /** A file of the runtime without its imports; exported is what programs name, and that begins with Roster. */
 function runtimePart(file: string): string {
-  return readFileSync(join(import.meta.dir, file), 'utf8')
+  return readFileSync(join(import.meta.dir, `${file}.ts`), 'utf8')
     .replace(/^import [^;]*? from '.*'\n/gm, '')
     .replace(/^export (?!\w+ Roster)/gm, '')
     .trim()
@@ -79,7 +71,7 @@ function collectionName({ plural }: Entity): string {
 
 function entityText(entity: Entity, name: string): string {
   const { members, properties, plural } = entity
-  const comment = (member: Property | Group) => commentOf(member, entity)
+  const comment = (member: Member) => commentOf(member, entity)
   const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
   const groups = members.filter(isGroup).map(({ key }) => `  | '${key}'\n`)
   return `/** A row of ${plural} as the server answers it. */
@@ -111,11 +103,9 @@ function unionOf(properties: readonly Property[]): string {
   return properties.map(({ path }) => `'${path.join('.')}'`).join(' | ') || 'never'
 }
 
-function isWritable(member: Property | Group): boolean {
+function isWritable(member: Member): boolean {
   return isGroup(member) ? member.properties.some(isWritable) : member.writable
 }
-
-type Member = Property | Group
 
 function objectText<Of extends Member>(
   members: readonly Of[],
@@ -149,24 +139,22 @@ function typeText({ name, values = [] }: Kind, types: typeof READ): string {
 const orNull = (text: string, { nullable }: Kind) => (nullable ? `${text} | null` : text)
 
 function readText(member: Member, indent: string): string {
-  if (!isGroup(member)) return `${keyOf(member)}: ${orNull(typeText(member.kind, READ), member.kind)}`
-  return `${quoted(member.key)}: ${objectText(member.properties, partComment, readText, indent)} | null`
+  const key = quoted(keyOf(member))
+  if (!isGroup(member)) return `${key}: ${orNull(typeText(member.kind, READ), member.kind)}`
+  return `${key}: ${objectText(member.properties, partComment, readText, indent)} | null`
 }
 
 function writeText(member: Member, indent: string): string {
-  if (!isGroup(member)) return `${keyOf(member)}?: ${orNull(typeText(member.kind, TAKEN), member.kind)}`
+  const key = quoted(keyOf(member))
+  if (!isGroup(member)) return `${key}?: ${orNull(typeText(member.kind, TAKEN), member.kind)}`
   const parts = member.properties.filter(isWritable)
-  return `${quoted(member.key)}?: ${objectText(parts, partComment, writeText, indent)} | null`
+  return `${key}?: ${objectText(parts, partComment, writeText, indent)} | null`
 }
 
 function filterText({ path, kind }: Property): string {
   if (kind.name === 'text') return `${quoted(path.join('.'))}?: RosterText`
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
   return `${quoted(path.join('.'))}?: ${test}<${typeText(kind, TAKEN)}>`
-}
-
-function keyOf({ path }: Property): string {
-  return quoted(path.at(-1) as string)
 }
 
 function quoted(key: string): string {

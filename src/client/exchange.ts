@@ -35,7 +35,8 @@ export function beginExchange(named: string, signal: AbortSignal | undefined): E
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof RosterError) throw error
-        throw isLate ? timeout(`${named} ${lack} within ${timeoutMs} ms`) : networkFailure(`${named} ${lack}`, error)
+        if (!isLate) throw networkFailure(`${named} ${lack}`, error)
+        throw new RosterError({ code: 'Timeout', target: 'Api', message: `${named} ${lack} within ${timeoutMs} ms` })
       } finally {
         clearTimeout(timer)
       }
@@ -46,10 +47,6 @@ export function beginExchange(named: string, signal: AbortSignal | undefined): E
       end()
     },
   }
-}
-
-function timeout(message: string): RosterError {
-  return new RosterError({ code: 'Timeout', target: 'Api', message })
 }
 
 function networkFailure(problem: string, cause: unknown): RosterError {
