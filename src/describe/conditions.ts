@@ -1,4 +1,5 @@
 import type { Kind, PlainName } from '../model/kinds.ts'
+import { pascalCase } from '../model/names.ts'
 import { brackets, type Operator, prefixes } from '../model/operators.ts'
 import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
 import { refTo, type Schema } from './headers.ts'
@@ -77,7 +78,7 @@ function literal(text: string): string {
 
 /** `IntegerCondition`, `IntegerValue`: what the schemas of a kind's conditions and operands are called. */
 function schemaNameOf({ name }: Kind, suffix: 'Condition' | 'Value'): string {
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${suffix}`
+  return pascalCase(name) + suffix
 }
 
 /**

@@ -3,7 +3,7 @@ import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/parameters.ts'
 import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 
-const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
+const json = (schema: Schema) => ({ 'application/json': { schema } })
 const row = (name: string) => refTo('schemas', name)
 /** With `fields` it has some of its properties. D56 */
 const read = (entity: Entity) => ({ anyOf: [row(entity.name), row(`${entity.name}Choice`)] })
@@ -11,86 +11,73 @@ const written = (entity: Entity) => json(row(`${entity.name}Written`))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Streams have none. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
+const COMPRESSED = { 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }
 const OF_STREAMS = {
   'Content-Disposition': 'Content-Disposition',
-  'Content-Encoding': 'Content-Encoding',
-  Vary: 'Vary',
   'X-Changes-After': 'X-Changes-After',
+  ...COMPRESSED,
 }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
 /** Headers of a write's response. */
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 
-type HeadersOf = (own?: Record<string, string>) => { headers: Record<string, Schema> }
+type AnswerOf = (description: string, headers?: Record<string, string>, content?: Schema) => Schema
 
 /** The `responses` of an operation that succeeds. */
-export function successesOf(operation: Operation): Record<string, Schema> {
-  const { success, entity, isUnlimited } = operation
-  const headers: HeadersOf = (own = {}) => ({ headers: headersOf(own, { isUnlimited }) })
+export function successesOf({ success, entity, isUnlimited }: Operation): Record<string, Schema> {
+  const answer: AnswerOf = (description, headers = {}, content) => ({
+    ...{ description, headers: headersOf(headers, { isUnlimited }), ...(content ? { content } : {}) },
+  })
   switch (success) {
     case 'list':
-      return listed('row', read(entity as Entity), PAGE_SIZE_MAX, headers)
+      return listed('row', read(entity as Entity), PAGE_SIZE_MAX, answer)
     case 'summary':
-      return listed('group', row(`${(entity as Entity).name}Group`), SUMMARY_PAGES.max, headers)
+      return listed('group', row(`${(entity as Entity).name}Group`), SUMMARY_PAGES.max, answer)
     case 'row':
       return {
-        200: { description: 'The row.', ...headers(VERSION), ...json(read(entity as Entity)) },
-        304: { description: 'The row has the version that the client has.', ...headers(VERSION) },
+        200: answer('The row.', VERSION, json(read(entity as Entity))),
+        304: answer('The row has the version that the client has.', VERSION),
       }
-    case 'created':
-      return {
-        201: {
-          description: 'The new row; of an array, the new rows as an array in the order in which they were sent.',
-          ...headers({ Location: 'CreatedLocation', ETag: 'CreatedVersion', ...WRITTEN }),
-          ...written(entity as Entity),
-        },
-      }
+    case 'created': {
+      const description = 'The new row; of an array, the new rows as an array in the order in which they were sent.'
+      const headers = { Location: 'CreatedLocation', ETag: 'CreatedVersion', ...WRITTEN }
+      return { 201: answer(description, headers, written(entity as Entity)) }
+    }
     case 'updated':
-      return {
-        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...WRITTEN }), ...written(entity as Entity) },
-      }
+      return { 200: answer('The row as it is now.', { ...VERSION, ...WRITTEN }, written(entity as Entity)) }
     case 'deleted':
-      return { 204: { description: 'The row is deleted.', ...headers(WRITTEN) } }
+      return { 204: answer('The row is deleted.', WRITTEN) }
     case 'changes':
-      return {
-        200: {
-          description: 'A page of changes.',
-          ...headers({ 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }),
-          ...json(row('Changes')),
-        },
-      }
+      return { 200: answer('A page of changes.', COMPRESSED, json(row('Changes'))) }
     case 'history':
-      return { 200: { description: 'A page of the row’s changes.', ...headers(), ...json(row('History')) } }
+      return { 200: answer('A page of the row’s changes.', {}, json(row('History'))) }
     default:
-      return pageSuccesses(success, headers)
+      return pageSuccesses(success, answer)
   }
 }
 
 /** Pages and streams of rows, or of groups. */
-function listed(one: 'row' | 'group', items: Schema, maxItems: number, headers: HeadersOf): Record<string, Schema> {
+function listed(one: 'row' | 'group', items: Schema, maxItems: number, answer: AnswerOf): Record<string, Schema> {
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
   const csv = { type: 'string', description: `Every ${one}, below a line with the names. RFC 4180.` }
+  const content = { ...json({ type: 'array', items, maxItems }), 'text/csv': { schema: csv } }
+  const headers = { ...OF_PAGES, ...LINKS, ...OF_STREAMS }
   return {
-    200: {
-      description: `${pages}; or every ${one}, without total, tag and links.`,
-      ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
-      content: { ...json({ type: 'array', items, maxItems }).content, 'text/csv': { schema: csv } },
-    },
-    304: { description: `The page that the client has: ${one}s, total and links are the same.`, ...headers(LISTED) },
+    200: answer(`${pages}; or every ${one}, without total, tag and links.`, headers, content),
+    304: answer(`The page that the client has: ${one}s, total and links are the same.`, LISTED),
   }
 }
 
 const STORED = { ETag: 'ETag', Vary: 'Vary' }
 const HTML = { 'Content-Security-Policy': 'Content-Security-Policy' }
 
-function pageSuccesses(page: PageName, headers: HeadersOf): Record<string, Schema> {
-  if (page === 'live' || page === 'ready') return { 200: { description: 'It does.', ...headers(), ...json(pageSchemas[page]) } }
+function pageSuccesses(page: PageName, answer: AnswerOf): Record<string, Schema> {
+  if (page === 'live' || page === 'ready') return { 200: answer('It does.', {}, json(pageSchemas[page])) }
   const stored = page === 'document' ? STORED : { ...STORED, ...HTML }
-  const encoded = { ...stored, 'Content-Encoding': 'Content-Encoding' }
   return {
-    200: { description: 'The page.', ...headers(encoded), content: contentOf(page) },
-    304: { description: 'It has not changed.', ...headers(stored) },
+    200: answer('The page.', { ...stored, ...COMPRESSED }, contentOf(page)),
+    304: answer('It has not changed.', stored),
   }
 }
 
@@ -98,7 +85,7 @@ function pageSuccesses(page: PageName, headers: HeadersOf): Record<string, Schem
 function contentOf(page: PageName): Schema {
   const html = { 'text/html': { schema: text } }
   if (page === 'docs' || page === 'explore') return html
-  const { content } = json(pageSchemas[page])
+  const content = json(pageSchemas[page])
   return page === 'document' ? content : { ...content, ...html }
 }
 

@@ -1,4 +1,4 @@
-import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
@@ -53,29 +53,28 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 export function groupSchema(entity: Entity): Schema {
   const { properties } = choiceSchema(entity) as { properties: Record<string, Schema> }
   const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
-  const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity, aggregate)])
+  const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity.members, rowSchema(entity), aggregate)])
   return {
     description: 'A group of a summary.',
     ...objectSchema({ ...properties, count, ...Object.fromEntries(aggregates) }, ['count']),
   }
 }
 
-function aggregatedSchema(entity: Entity, aggregate: Aggregate): Schema {
-  const row = rowSchema(entity) as { properties: Record<string, Schema> }
-  const own = (schema: Schema | undefined): Schema =>
-    aggregate === 'minimum' || aggregate === 'maximum' ? orNull(schema ?? {}) : { type: ['number', 'null'] }
-  const members = entity.members.flatMap((member): [string, Schema][] => {
-    if (!isGroup(member)) {
-      const key = member.path[0] as string
-      return takesAggregate(member, aggregate) ? [[key, own(row.properties[key])]] : []
-    }
-    const parts = (row.properties[member.key] as { properties: Record<string, Schema> }).properties
-    const taken = member.properties.filter((part) => takesAggregate(part, aggregate))
-    const inner = taken.map((part) => [part.path[1], own(parts[part.path[1] as string])])
-    return taken.length === 0 ? [] : [[member.key, objectSchema(Object.fromEntries(inner), [])]]
+/** `schema`: that of a row, or of an object in it, with these members. */
+function aggregatedSchema(members: Entity['members'], schema: Schema, aggregate: Aggregate): Schema {
+  const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
+  const { properties } = schema as { properties: Record<string, Schema> }
+  const taken = members.flatMap((member): [string, Schema][] => {
+    const key = keyOf(member)
+    const own = properties[key] as Schema
+    if (!isGroup(member)) return takesAggregate(member, aggregate) ? [[key, isOfKind ? orNull(own) : NUMBER]] : []
+    const hasParts = member.properties.some((part) => takesAggregate(part, aggregate))
+    return hasParts ? [[key, aggregatedSchema(member.properties, own, aggregate)]] : []
   })
-  return objectSchema(Object.fromEntries(members), [])
+  return objectSchema(Object.fromEntries(taken), [])
 }
+
+const NUMBER = { type: ['number', 'null'] }
 
 function orNull({ readOnly: _, ...schema }: Schema): Schema {
   return { ...schema, type: [...new Set([schema.type, 'null'].flat())] }
