@@ -3,9 +3,9 @@ import { exampleBody } from '../describe/errorAnswers.ts'
 import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
 import { prefersHtml } from '../model/preferences.ts'
-import { JSON_TYPE, NO_STORE, type Reply } from '../respond/reply.ts'
-import { StoredBody } from '../respond/storedBody.ts'
-import { html, layOut, type Markup, PAGE_CACHE, rootOf } from './layout.ts'
+import { NO_STORE, type Reply } from '../respond/reply.ts'
+import type { StoredBody } from '../respond/storedBody.ts'
+import { html, jsonPage, layOut, type Markup, rootOf } from './layout.ts'
 
 interface ErrorKind extends ErrorEntry {
   readonly code: ErrorCode
@@ -102,11 +102,9 @@ ${faults}</ul>
   return { status, headers: { ...own, 'Cache-Control': NO_STORE, ...headers }, body: page.body }
 }
 
-const JSON_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }
-
 /** JSON of the page of all codes. */
 export function errorsJson(baseUrl: string): StoredBody {
-  return new StoredBody(JSON.stringify({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) }), JSON_HEADERS)
+  return jsonPage({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) })
 }
 
 /** JSON of a code's page. */
@@ -114,8 +112,7 @@ export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
   const { code, body = null, when = null, answer } = kind
   const [method, target] = kind.request.split(' ')
   const request = { method, target, headers: requestHeaders(kind), body }
-  const example = { when, request, answer: exampleBody(code, answer, baseUrl) }
-  return new StoredBody(JSON.stringify({ ...textsOf(kind, baseUrl), example }), JSON_HEADERS)
+  return jsonPage({ ...textsOf(kind, baseUrl), example: { when, request, answer: exampleBody(code, answer, baseUrl) } })
 }
 
 function textsOf({ code, status, title, explanation, remedy }: ErrorKind, baseUrl: string) {

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto'
+import { JSON_TYPE } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 
-/** `root` leads from the page to the server's root: `./`, or `../` for each segment more. */
-interface Page {
-  readonly title: string
-  readonly root: string
-  readonly main: Markup
-}
-
 /** Minutes: a reader who goes back and forth asks once. */
-export const PAGE_CACHE = 'max-age=300'
+const PAGE_CACHE = 'max-age=300'
 
 /** As a content security policy names an inline style or script. CSP 3, 6.7.3.3. */
 export function hashSource(text: string): string {
@@ -19,7 +13,7 @@ export function hashSource(text: string): string {
 /** The parts of one document. */
 interface Document {
   readonly title: string
-  /** The way from the page to the server's root. */
+  /** The way from the page to the server's root: `./`, or `../` for each segment more. */
   readonly root: string
   readonly head: Markup
   readonly body: Markup
@@ -60,7 +54,7 @@ ${body}
 }
 
 /** A page for people. It runs nothing, and loads the icon of this server alone. */
-export function layOut({ title, root, main }: Page): StoredBody {
+export function layOut({ title, root, main }: Pick<Document, 'title' | 'root'> & { readonly main: Markup }): StoredBody {
   const body = html`<nav aria-label="Roster">
 <a href="${root}">Roster</a>
 <a href="${root}explore">Explore</a>
@@ -74,6 +68,11 @@ ${main}
   const policy = [`style-src ${hashSource(style)}`, "img-src 'self'"]
   const head = html`<style>${new Markup(style)}</style>`
   return htmlDocument({ title, root, head, body, policy, headers: { Vary: 'Accept' } })
+}
+
+/** JSON for programs, at the address of a page for people. */
+export function jsonPage(value: unknown): StoredBody {
+  return new StoredBody(JSON.stringify(value), { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' })
 }
 
 /** Text that is markup already: of `html`, which escapes, or a constant of ours. */

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { version } from '../../package.json'
 import { firstRequest } from '../describe/guide.ts'
 import { ApiError } from '../errors.ts'
-import type { Entity } from '../model/entity.ts'
+import { type Entity, keyOf } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { prefersHtml } from '../model/preferences.ts'
-import { JSON_TYPE, type Reply } from '../respond/reply.ts'
+import type { Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { docsPage, SCALAR_FILE, scalarReply } from './docsPage.ts'
 import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from './errorPages.ts'
 import { exploreFiles, explorePage } from './explorePage.ts'
-import { html, layOut, PAGE_CACHE, rootOf } from './layout.ts'
+import { html, jsonPage, layOut, rootOf } from './layout.ts'
 
 /** A request for a page. */
 interface PageRequest {
@@ -43,9 +43,9 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
       return keep(`${name} ${root}`, () => page(root)).reply(headers)
     }
   const icon = readFileSync(join(import.meta.dir, 'favicon.ico'))
-  const file = (body: string | Uint8Array<ArrayBuffer>, type: string) => {
+  const file = (body: string | Uint8Array<ArrayBuffer>, type: string): Page => {
     const stored = new StoredBody(body, { 'Content-Type': type, 'Cache-Control': DAY })
-    return ({ headers }: PageRequest) => stored.reply(headers)
+    return ({ headers }) => stored.reply(headers)
   }
   return {
     '': either(
@@ -86,8 +86,7 @@ function fileOf(files: typeof exploreFiles): Page {
 /** JSON of the landing page. */
 function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
   const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
-  const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }
-  return new StoredBody(JSON.stringify({ name: 'Roster', version, resources }), headers)
+  return jsonPage({ name: 'Roster', version, resources })
 }
 
 /** Page at the server's address: what it serves, a request to paste, and next steps. */
@@ -95,7 +94,7 @@ function landingPage(entities: readonly Entity[], baseUrl: string, root: string)
   const resources = entities.map(
     ({ plural, members }) =>
       html`<li><a href="${root}docs#tag/${plural.toLowerCase()}">${plural}</a>: <code>${baseUrl}/${plural}</code><br>
-<span class="quiet">${members.map((member) => ('key' in member ? member.key : member.path[0])).join(', ')}</span></li>
+<span class="quiet">${members.map(keyOf).join(', ')}</span></li>
 `,
   )
   const main = html`<h1>Roster ${version}</h1>
