@@ -1,11 +1,10 @@
-import { about, api, COMPANY, type ErrorEntry, fault } from './entry.ts'
+import { about, api, COMPANY, fault, ofStatus } from './entry.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 
 /** Client errors: 400. Spec 7. */
-export const badRequests = {
+export const badRequests = ofStatus(400, {
   InvalidHost: {
-    status: 400,
     title: 'The Host header is not valid',
     explanation: 'The request has no Host header, several of them, or one that is no name or address.',
     remedy: 'Send one Host header with the name or address of this server, and the port if it is not the default.',
@@ -14,7 +13,6 @@ export const badRequests = {
     answer: api('The Host header is not valid.'),
   },
   InvalidHeader: {
-    status: 400,
     title: 'A header is not valid',
     explanation:
       'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters.',
@@ -28,7 +26,6 @@ export const badRequests = {
     ),
   },
   InvalidQueryString: {
-    status: 400,
     title: 'The query string could not be decoded',
     explanation: 'Percent escapes are a % and two hexadecimal digits; the bytes they stand for must be UTF-8.',
     remedy: 'Percent-encode names and values: a % is %25, a plus is %2B.',
@@ -36,7 +33,6 @@ export const badRequests = {
     answer: api('The query string has a bad percent escape, or bytes that are not UTF-8, in "100%".'),
   },
   UnknownParameter: {
-    status: 400,
     title: 'The collection has no such query parameter',
     explanation:
       'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
@@ -46,7 +42,6 @@ export const badRequests = {
     answer: about('Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'),
   },
   InvalidFilter: {
-    status: 400,
     title: 'A filter does not fit its property',
     explanation:
       'A filter is <Property>=[<operator>]<value>, with one of the operators = != < <= > >=, or <Property><operator>=<value>, with [] [begins] [contains]. The value must be of the property’s type; true and false have no order; < and its like need a value.',
@@ -56,7 +51,6 @@ export const badRequests = {
     answer: about('Enabled', 'Enabled is true or false: it can be compared with =, != and [], not with >.'),
   },
   TooManyFilters: {
-    status: 400,
     title: 'The request has too many filters',
     explanation: 'One request may have up to 32 filters.',
     remedy: 'Leave filters out, or send several requests.',
@@ -64,7 +58,6 @@ export const badRequests = {
     answer: api('A request may have up to 32 filters.'),
   },
   InvalidSort: {
-    status: 400,
     title: 'A sort definition is not valid',
     explanation:
       'sort is a comma-separated list of + or - and the name of a primitive property, an object’s parts with a dot: sort=-Start,+Period.Days.',
@@ -73,7 +66,6 @@ export const badRequests = {
     answer: about('sort', 'Companies cannot be sorted by "Nmae". Did you mean Name?'),
   },
   InvalidPageSize: {
-    status: 400,
     title: 'PageSize is not an integer',
     explanation:
       'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500. A stream, CSV or NDJSON, has no pages, and takes none.',
@@ -82,7 +74,6 @@ export const badRequests = {
     answer: about('PageSize', 'PageSize must be an integer; 5 to 50 make a difference.'),
   },
   InvalidPage: {
-    status: 400,
     title: 'page is not an integer of 1 or more',
     explanation:
       'page is an integer from 1 upwards, given once. A page past the last is empty. A stream, CSV or NDJSON, has no pages, and takes none.',
@@ -91,7 +82,6 @@ export const badRequests = {
     answer: about('page', 'page must be an integer of 1 or more.'),
   },
   InvalidCursor: {
-    status: 400,
     title: 'The cursor is not one of this list',
     explanation:
       'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort.',
@@ -100,7 +90,6 @@ export const badRequests = {
     answer: about('cursor', 'The cursor is not one of this list: it was altered, or the filters or the sort were.'),
   },
   InvalidFields: {
-    status: 400,
     title: 'fields names no property',
     explanation:
       'fields is names of properties with commas between, an object’s parts with a dot, given once: fields=Id,Name,Period.Days.',
@@ -109,7 +98,6 @@ export const badRequests = {
     answer: about('fields', 'Companies have no property "Nmae". Did you mean Name?'),
   },
   InvalidGroupBy: {
-    status: 400,
     title: 'groupBy names no property, or a period of none',
     explanation:
       'groupBy is up to 3 properties with commas between, each once. A date or date-time may be grouped by year(), quarter(), month(), week() or day(), in UTC: groupBy=Type,month(Start).',
@@ -118,7 +106,6 @@ export const badRequests = {
     answer: about('groupBy', 'There is no "moth" of a date: year, quarter, month, week or day. Did you mean month?'),
   },
   InvalidAggregate: {
-    status: 400,
     title: 'A property cannot be aggregated so',
     explanation:
       'sum and average take numbers, minimum and maximum whatever has an order, each up to 8 properties with commas between: sum=Period.Days,Period.Hours. The count of a group is always there.',
@@ -127,7 +114,6 @@ export const badRequests = {
     answer: about('sum', 'Start is a date-time like 2024-01-31T09:00:00Z: sum takes numbers.'),
   },
   TooManyGroups: {
-    status: 400,
     title: 'The summary would have too many groups',
     explanation: 'A summary has up to 250,000 groups.',
     remedy: 'Filter rows, or group by fewer properties or by longer periods.',
@@ -139,7 +125,6 @@ export const badRequests = {
     ),
   },
   InvalidForm: {
-    status: 400,
     title: 'A parameter of the form of an answer has a wrong value, or does not belong to this answer',
     explanation:
       'bom and excel are 1 or 0, locale is a language such as de; they belong to Accept: text/csv. rows of /Changes is current. Each is given once.',
@@ -148,7 +133,6 @@ export const badRequests = {
     answer: about('bom', 'bom is 1 or 0.'),
   },
   InvalidDryRun: {
-    status: 400,
     title: 'dryRun is not 1 or 0',
     explanation: 'dryRun says that rows are only checked, and is 1 or 0, given once.',
     remedy: 'Send dryRun=1 to check rows without writing them, or leave dryRun out to create them.',
@@ -157,7 +141,6 @@ export const badRequests = {
     answer: about('dryRun', 'dryRun is 1 or 0.'),
   },
   InvalidToken: {
-    status: 400,
     title: 'The token is not one of the changes',
     explanation: 'after is the token of a change, next of a page, or now, given once.',
     remedy: 'Send the token to the letter as the server gave it, or after=now to begin with what changes from now on.',
@@ -165,7 +148,6 @@ export const badRequests = {
     answer: about('after', 'after is the token of a change, next of a page, or now; this is none, or was altered.'),
   },
   InvalidWait: {
-    status: 400,
     title: 'wait is not a number of seconds',
     explanation: 'wait is an integer, given once. Values outside 0 to 30 are set to the nearest boundary.',
     remedy: 'Send a number from 0 to 30, or leave wait out to be answered at once.',
@@ -173,7 +155,6 @@ export const badRequests = {
     answer: about('wait', 'wait must be an integer; 0 to 30 make a difference.'),
   },
   InvalidJson: {
-    status: 400,
     title: 'The body is not a JSON object',
     explanation:
       'The body is empty, no JSON, not encoded in UTF-8, or another value than an object, or where rows are created, an array of them or lines of them.',
@@ -183,7 +164,6 @@ export const badRequests = {
     answer: about('Body', 'The body must be a JSON object.'),
   },
   InvalidRows: {
-    status: 400,
     title: 'The body has no rows, or too many',
     explanation:
       'A body of several rows has 1 to 1,000 of them, and counts as a request for each 100 rows or 200 KiB begun: no more of those than the limits of the key allow at a time. Nothing was written.',
@@ -193,7 +173,6 @@ export const badRequests = {
     answer: about('Body', 'The body has no rows; it may have 1 to 1,000.'),
   },
   UnknownProperty: {
-    status: 400,
     title: 'The entity has no such property',
     explanation: 'Property names are those of the entity, in upper or lower case.',
     remedy: 'Take the name that the message suggests; leave out what the entity does not have.',
@@ -202,7 +181,6 @@ export const badRequests = {
     answer: fault('UnknownProperty', 'Nmae', 'Company has no property "Nmae". Did you mean Name?'),
   },
   DuplicateProperty: {
-    status: 400,
     title: 'A property is given twice',
     explanation: 'Two names of one body differ only by case; it is not clear which one counts.',
     remedy: 'Send the property once.',
@@ -211,7 +189,6 @@ export const badRequests = {
     answer: fault('DuplicateProperty', 'Name', 'Name is given twice, in names that differ by case.'),
   },
   InvalidValue: {
-    status: 400,
     title: 'A value does not fit its property',
     explanation:
       'The value is not of the property’s type, or outside of what it allows. The message names the property and what it allows.',
@@ -221,7 +198,6 @@ export const badRequests = {
     answer: fault('InvalidValue', 'Enabled', 'Enabled must be true or false.'),
   },
   ValidationFailed: {
-    status: 400,
     title: 'The body has several faults',
     explanation: 'Details lists all of them, each with a code, a target and a message.',
     remedy: 'Correct each property that Details names.',
@@ -236,4 +212,4 @@ export const badRequests = {
       ],
     },
   },
-} satisfies Record<string, ErrorEntry>
+})

@@ -6,6 +6,12 @@ export interface ErrorEntry extends ErrorExample {
   readonly remedy: string
 }
 
+/** Returns entries that have one status. */
+export function ofStatus<Code extends string>(status: number, entries: Record<Code, Omit<ErrorEntry, 'status'>>) {
+  const list = Object.entries<Omit<ErrorEntry, 'status'>>(entries).map(([code, entry]) => [code, { status, ...entry }])
+  return Object.fromEntries(list) as Record<Code, ErrorEntry>
+}
+
 /**
  * A request that is refused, and what the server answers; on the sample, with a key of all rights, unless it says otherwise.
  * Tests send each of them to a real server.
@@ -36,7 +42,8 @@ export const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, 
 export const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
 /** The single fault of a body, which is repeated in the details. */
 export const fault = (Code: string, Target: string, Message: string): ErrorAnswer => ({
-  ...{ Target, Message, Details: [{ Code, Target, Message }] },
+  ...about(Target, Message),
+  Details: [{ Code, Target, Message }],
 })
 
 /** A body that is right. */

@@ -1,7 +1,5 @@
 // Counters, gauges and histograms of one process. The supervisor adds them up: sums.ts.
-
-import type { Sample } from './declared.ts'
-import { type KindOfRequest, type KindOfStatement, METHODS, type Metric, type MetricName, metrics, NO_ROUTE } from './declared.ts'
+import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
@@ -63,14 +61,14 @@ function byKind<Kind extends string>(name: MetricName, kinds: readonly Kind[]): 
   return Object.fromEntries(kinds.map((kind) => [kind, cellOf(name, kind)])) as Record<Kind, Cell>
 }
 
-const methods: ReadonlySet<string> = new Set(METHODS)
+const methods: ReadonlySet<string> = new Set(metrics.requests.labels.method)
 const requestSeconds = byKind('requestSeconds', metrics.requestSeconds.labels.kind)
 const statementSeconds = byKind('statementSeconds', metrics.statementSeconds.labels.kind)
 export const failureCells = byKind('failures', metrics.failures.labels.kind)
 
 /** Counts a request that was answered. `route`: its pattern; null: its path leads nowhere. */
 export function countRequest(route: string | null, method: string, status: number, kind: KindOfRequest, ms: number): void {
-  count(requestCell(route ?? NO_ROUTE, methods.has(method) ? method : 'other', status))
+  count(requestCell(route ?? 'none', methods.has(method) ? method : 'other', status))
   observe(requestSeconds[kind], metrics.requestSeconds.bounds, ms / 1_000)
 }
 

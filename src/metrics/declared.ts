@@ -22,24 +22,20 @@ const KINDS_OF_REQUEST = ['list', 'stream', 'row', 'write', 'changes', 'other'] 
 const KINDS_OF_STATEMENT = ['read', 'write', 'list', 'longWrite'] as const
 
 /** Methods that have a series of their own; all others share the last one. */
-export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const
-/** The route of a request whose path leads nowhere. */
-export const NO_ROUTE = 'none'
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const
 
 export type KindOfRequest = (typeof KINDS_OF_REQUEST)[number]
 export type KindOfStatement = (typeof KINDS_OF_STATEMENT)[number]
 
-/** Makes metrics of a type. */
-function ofType<const Type extends Metric['type']>(type: Type) {
-  return <const Labels extends Metric['labels'] = Record<string, never>>(
-    name: string,
-    help: string,
-    from: Metric['from'],
-    labels = {} as Labels,
-  ) => ({ name, type, help, labels, from }) as const
+/** Makes metrics of a type whose values come from the same place. */
+function metricsOf<const Type extends Metric['type'], const From extends Metric['from']>(type: Type, from: From) {
+  return <const Labels extends Metric['labels'] = Record<string, never>>(name: string, help: string, labels = {} as Labels) =>
+    ({ name, type, help, labels, from }) as const
 }
 
-const [counter, gauge, histogram] = [ofType('counter'), ofType('gauge'), ofType('histogram')]
+const [counter, gauge, histogram] = [metricsOf('counter', 'sum'), metricsOf('gauge', 'sum'), metricsOf('histogram', 'sum')]
+const [ownCounter, ownGauge] = [metricsOf('counter', 'supervisor'), metricsOf('gauge', 'supervisor')]
+const [greatestGauge, eachHistogram] = [metricsOf('gauge', 'greatest'), metricsOf('histogram', 'each')]
 
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
 /** From half a millisecond, which a page from memory takes, to the deadline of a query, and beyond. */
@@ -50,7 +46,7 @@ const STATEMENT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 /** Every metric: a scrape, docs/monitoring/, the dashboard and the alerts name these, and no others. */
 export const metrics = {
   // Requests, streams and limits
-  requests: counter('roster_http_requests_total', 'Requests that were answered, by route, method and status.', 'sum', {
+  requests: counter('roster_http_requests_total', 'Requests that were answered, by route, method and status.', {
     route: null,
     method: METHODS,
     status: null,
@@ -59,133 +55,98 @@ export const metrics = {
     ...histogram(
       'roster_http_request_duration_seconds',
       'From the arrival of a request to its answer, and to the end of a stream.',
-      'sum',
       { kind: KINDS_OF_REQUEST },
     ),
     bounds: REQUEST_SECONDS,
   },
-  requestsInFlight: gauge('roster_http_requests_in_flight', 'Requests without an answer yet.', 'sum'),
-  streams: gauge('roster_streams', 'Streams under way.', 'sum'),
+  requestsInFlight: gauge('roster_http_requests_in_flight', 'Requests without an answer yet.'),
+  streams: gauge('roster_streams', 'Streams under way.'),
   limited: counter(
     'roster_limiter_requests_total',
     'Requests that were charged, by who was charged and whether the limits admitted them.',
-    'sum',
     { client: ['key', 'address'], result: ['admitted', 'refused'] },
   ),
   overflowed: counter(
     'roster_limiter_overflowed_total',
     'Requests of keys that found no entry of their own, since more are in use than RATE_LIMIT_CLIENTS.',
-    'sum',
   ),
-  limiterKeys: gauge(
-    'roster_limiter_keys',
-    'Keys of which requests count at the moment, as of ten seconds ago at most.',
-    'greatest',
-  ),
-  limiterKeysMax: gauge('roster_limiter_keys_max', 'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.', 'greatest'),
+  limiterKeys: greatestGauge('roster_limiter_keys', 'Keys of which requests count at the moment, as of ten seconds ago at most.'),
+  limiterKeysMax: greatestGauge('roster_limiter_keys_max', 'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.'),
 
   // Statements, batches and connections
   statementSeconds: {
-    ...histogram(
-      'roster_database_statement_duration_seconds',
-      'From handing a statement to the driver to its answer, by kind.',
-      'sum',
-      { kind: KINDS_OF_STATEMENT },
-    ),
+    ...histogram('roster_database_statement_duration_seconds', 'From handing a statement to the driver to its answer, by kind.', {
+      kind: KINDS_OF_STATEMENT,
+    }),
     bounds: STATEMENT_SECONDS,
   },
-  failures: counter(
-    'roster_database_failures_total',
-    'Statements that ended with an error or missed their deadline, by kind.',
-    'sum',
-    { kind: KINDS_OF_STATEMENT },
-  ),
-  batches: counter('roster_database_batches_total', 'Statements that did the work of several.', 'sum', {
-    kind: ['read', 'write'],
+  failures: counter('roster_database_failures_total', 'Statements that ended with an error or missed their deadline, by kind.', {
+    kind: KINDS_OF_STATEMENT,
   }),
-  batched: counter('roster_database_batched_total', 'Reads and writes that went to the database in batches.', 'sum', {
+  batches: counter('roster_database_batches_total', 'Statements that did the work of several.', { kind: ['read', 'write'] }),
+  batched: counter('roster_database_batched_total', 'Reads and writes that went to the database in batches.', {
     kind: ['read', 'write'],
   }),
   renewals: counter(
     'roster_database_pool_renewals_total',
     'Times that all connections of a pool were replaced, since one was lost or all were stuck.',
-    'sum',
   ),
-  connectionsMax: gauge('roster_database_connections_max', 'Connections that a pool may open.', 'sum', { pool: POOLS }),
+  connectionsMax: gauge('roster_database_connections_max', 'Connections that a pool may open.', { pool: POOLS }),
   statementsSent: gauge(
     'roster_database_statements_sent',
     'Statements that the driver has; more than there are connections wait for one.',
-    'sum',
     { pool: POOLS },
   ),
-  queries: gauge(
-    'roster_database_queries',
-    'Reads and writes without an answer yet, those that wait for a batch included.',
-    'sum',
-    { pool: POOLS },
-  ),
+  queries: gauge('roster_database_queries', 'Reads and writes without an answer yet, those that wait for a batch included.', {
+    pool: POOLS,
+  }),
 
   // Lists and memory
   lists: counter(
     'roster_lists_total',
     'Lists by where their answer came from: kept from an equal request, found in memory, or read from the database.',
-    'sum',
     { from: ['kept', 'memory', 'database'] },
   ),
-  summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', 'sum', {
+  summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', {
     from: ['kept', 'memory', 'database'],
   }),
   questions: counter(
     'roster_memory_questions_total',
     'Questions to the database, which rows of a table have changed; lists that arrive together have one.',
-    'sum',
   ),
-  memoryTables: gauge('roster_memory_tables', 'Copies of tables in memory, of all workers.', 'sum'),
-  memoryBytes: gauge('roster_memory_bytes', 'Memory of these copies.', 'sum'),
-  memoryBytesMax: gauge('roster_memory_bytes_max', 'Memory that they may take: MEMORY_MB of each worker.', 'sum'),
+  memoryTables: gauge('roster_memory_tables', 'Copies of tables in memory, of all workers.'),
+  memoryBytes: gauge('roster_memory_bytes', 'Memory of these copies.'),
+  memoryBytesMax: gauge('roster_memory_bytes_max', 'Memory that they may take: MEMORY_MB of each worker.'),
 
   // Webhooks
-  hooks: gauge(
+  hooks: ownGauge(
     'roster_hooks',
     'Hooks of the database by state, as of the last look of this server: once a minute, or each second while it posts.',
-    'supervisor',
     { state: ['active', 'paused', 'parked'] },
   ),
-  deliveries: counter(
+  deliveries: ownCounter(
     'roster_hook_deliveries_total',
     'Deliveries to hooks by this server: those that their receivers took, and those that failed and are tried again.',
-    'supervisor',
     { outcome: ['taken', 'failed'] },
   ),
-  hookLag: gauge(
+  hookLag: ownGauge(
     'roster_hook_lag_seconds',
     'How long ago the oldest change was written that an active hook has not taken; 0 where there is none, or another server posts.',
-    'supervisor',
   ),
 
   // Processes
   delays: {
-    ...histogram(
-      'roster_event_loop_delay_seconds',
-      'Delay of a timer of each worker; each of its requests waited as long.',
-      'each',
-    ),
+    ...eachHistogram('roster_event_loop_delay_seconds', 'Delay of a timer of each worker; each of its requests waited as long.'),
     bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
   },
-  workers: gauge('roster_workers', 'Worker processes that run.', 'supervisor'),
-  workersWanted: gauge('roster_workers_wanted', 'Worker processes that are to run.', 'supervisor'),
-  replacements: counter(
-    'roster_worker_replacements_total',
-    'Workers that ended unasked, or hung, and were replaced.',
-    'supervisor',
-  ),
-  memory: gauge('roster_process_resident_memory_bytes', 'Memory of each process of the server.', 'supervisor', { process: null }),
-  descriptors: gauge('roster_process_open_fds', 'Open descriptors of each process of the server.', 'supervisor', {
-    process: null,
-  }),
-  descriptorsMax: gauge('roster_process_max_fds', 'Descriptors that a process may have open.', 'supervisor'),
-  started: gauge('roster_start_time_seconds', 'When the server was started, in seconds since 1970.', 'supervisor'),
-  build: gauge('roster_build_info', 'Always 1; its labels say what runs.', 'supervisor', { version: null, bun: null }),
+  workers: ownGauge('roster_workers', 'Worker processes that run.'),
+  workersWanted: ownGauge('roster_workers_wanted', 'Worker processes that are to run.'),
+  replacements: ownCounter('roster_worker_replacements_total', 'Workers that ended unasked, or hung, and were replaced.'),
+  memory: ownGauge('roster_process_resident_memory_bytes', 'Memory of each process of the server.', { process: null }),
+  descriptors: ownGauge('roster_process_open_fds', 'Open descriptors of each process of the server.', { process: null }),
+  descriptorsMax: ownGauge('roster_process_max_fds', 'Descriptors that a process may have open.'),
+  started: ownGauge('roster_start_time_seconds', 'When the server was started, in seconds since 1970.'),
+  build: ownGauge('roster_build_info', 'Always 1; its labels say what runs.', { version: null, bun: null }),
 } as const satisfies Record<string, Metric>
 
 export type MetricName = keyof typeof metrics
