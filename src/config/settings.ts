@@ -20,8 +20,10 @@ export interface Setting {
   readonly read?: (text: string) => unknown
 }
 
-const oneOf = <Word extends string>(...words: readonly Word[]) =>
-  Type.Unsafe<Word>(Type.Union(words.map((word) => Type.Literal(word))))
+const oneOf = <Word extends string>(...words: readonly Word[]) => ({
+  schema: Type.Unsafe<Word>(Type.Union(words.map((word) => Type.Literal(word)))),
+  allowed: new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words),
+})
 const text = (allowed: string, pattern = '') => ({ schema: Type.String({ pattern }), default: null, allowed })
 const integer = (minimum: number, maximum: number) => ({
   schema: Type.Integer({ minimum, maximum }),
@@ -66,9 +68,8 @@ export const settings = {
   },
   DATA_DIR: { ...FOLDER, default: '.data', meaning: 'Folder of the embedded PostgreSQL and of the development key.' },
   DEMO_DATA: {
-    schema: oneOf('0', '1'),
+    ...oneOf('0', '1'),
     default: '1',
-    allowed: '0 or 1',
     meaning: 'Whether a new embedded database gets sample data: 0 or 1.',
     read: (text: string) => text === '1',
   },
@@ -138,9 +139,8 @@ export const settings = {
   },
   CHANGES_DAYS: { ...integer(0, 3_650), default: '30', meaning: 'Days for which GET /Changes keeps events. 0 turns events off.' },
   CHANGES_VALUES: {
-    schema: oneOf('on', 'off'),
+    ...oneOf('on', 'off'),
     default: 'off',
-    allowed: 'on or off',
     meaning: 'Whether old and new values of each change are stored, for the history of a row.',
     read: (text: string) => text === 'on',
   },
@@ -161,15 +161,13 @@ export const settings = {
     meaning: 'Statements that take longer, in ms, are logged without their values. 0 turns this off.',
   },
   LOG_LEVEL: {
-    schema: oneOf(...LOG_LEVELS),
+    ...oneOf(...LOG_LEVELS),
     default: 'info',
-    allowed: 'debug, info, warn or error',
     meaning: 'Lowest level to log. info logs each request.',
   },
   LOG_FORMAT: {
-    schema: oneOf(...LOG_FORMATS),
+    ...oneOf(...LOG_FORMATS),
     default: null,
-    allowed: LOG_FORMATS.join(' or '),
     meaning: 'json (one object per line) or pretty. If empty, pretty on a terminal, else json.',
   },
 } as const satisfies Record<string, Setting>
@@ -191,28 +189,16 @@ function checkDatabaseUrl(text: string): void {
   if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
 }
 
-/** Width of the lines of `--help`. */
-const WIDTH = 100
-const INDENT = '      '
-
 /** Returns the settings as `--help` shows them. */
 export function settingsHelp(): string {
   const blocks = Object.entries<Setting>(settings).map(([name, { default: fallback, meaning }]) => {
     const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`
-    return [head, ...wrap(meaning)].join('\n')
+    return `${head}\n${wrapped(meaning)}`
   })
   return ['Settings, as environment variables or lines of a .env file:', ...blocks].join('\n')
 }
 
-function wrap(text: string): string[] {
-  const lines: string[] = []
-  let line = INDENT
-  for (const word of text.split(' ')) {
-    if (line !== INDENT && line.length + word.length >= WIDTH) {
-      lines.push(line.trimEnd())
-      line = INDENT
-    }
-    line += `${word} `
-  }
-  return [...lines, line.trimEnd()]
+/** Returns a text in lines of up to 99 characters, indented. */
+function wrapped(text: string): string {
+  return text.replace(/(.{1,93})(?: |$)/g, '      $1\n').trimEnd()
 }
