@@ -7,11 +7,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number]
 export type LogFields = Record<string, string | number | boolean>
 
 /** Writes lines for the operator. A message is a constant text, so that it can be searched for; data go into fields. */
-export interface Log {
-  debug(message: string, fields?: LogFields): void
-  info(message: string, fields?: LogFields): void
-  warn(message: string, fields?: LogFields): void
-  error(message: string, fields?: LogFields): void
+export interface Log extends Record<LogLevel, (message: string, fields?: LogFields) => void> {
   /** Returns whether lines of this level are written; where not, they need not be made. */
   isEnabled(level: LogLevel): boolean
   /** Writes what is waiting, and resolves when it is written, or is not read in time; for a process that ends. */
@@ -72,33 +68,28 @@ export function createLog(level: LogLevel, format: LogFormat | null, stream: Nod
 function writePieces(stream: NodeJS.WriteStream) {
   const blocks: Buffer[] = []
   let waitingBytes = 0
-  let isWriting = false
-  const waiters: (() => void)[] = []
+  let writing: Promise<void> | null = null
 
-  const writeNext = () => {
-    const [block] = blocks
-    isWriting = block !== undefined
-    if (block === undefined) {
-      for (const resolve of waiters.splice(0)) resolve()
-      return
+  const writeAll = async () => {
+    for (let block = blocks[0]; block !== undefined; block = blocks[0]) {
+      const piece = block.subarray(0, pieceEnd(block))
+      if (piece.length === block.length) blocks.shift()
+      else blocks[0] = block.subarray(piece.length)
+      waitingBytes -= piece.length
+      await new Promise<void>((resolve) => stream.write(piece, () => setImmediate(resolve)))
     }
-    const end = pieceEnd(block)
-    if (end === block.length) blocks.shift()
-    else blocks[0] = block.subarray(end)
-    waitingBytes -= end
-    stream.write(block.subarray(0, end), () => setImmediate(writeNext))
+    writing = null
   }
   return {
     add(lines: string) {
       const block = Buffer.from(lines)
       blocks.push(block)
       waitingBytes += block.length
-      if (!isWriting) writeNext()
+      writing ??= writeAll()
     },
     waitingBytes: () => waitingBytes,
-    written(): Promise<void> {
-      if (!isWriting) return Promise.resolve()
-      return Promise.race([new Promise<void>((resolve) => waiters.push(resolve)), Bun.sleep(END_MS_MAX)])
+    async written() {
+      if (writing !== null) await Promise.race([writing, Bun.sleep(END_MS_MAX)])
     },
   }
 }
