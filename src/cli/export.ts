@@ -38,7 +38,6 @@ export function exportCommand(readKey: () => string | undefined, readSettings: (
     )
     .option('--locale <language>', 'a CSV for spreadsheets in this language: for de with semicolons and decimal commas')
     .option('--output <file>', 'the file, which is there when it is whole; stdout without it')
-    .showHelpAfterError('(--help says more)')
     .addHelpText('after', '\nExample:\n  ROSTER_KEY=... npm run --silent roster -- export employees --output people.csv')
     .action((entity: string, options: Options) =>
       exportRows(entity, options, serverUrl(options.url, readSettings), readKey()?.trim()),
@@ -76,17 +75,15 @@ async function ask(address: string, accept: string, key: string): Promise<Respon
 }
 
 function addressOf(entity: string, url: string, { filter = [], sort, fields, excel, locale }: Options): string {
-  const encoded = (name: string, value: string) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
-  const parts = filter.map((text) => {
+  const filters = filter.map((text) => {
     const equals = text.indexOf('=')
     if (equals < 1) throw new CommandError(`the filter "${text}" is not a property, = and a value`)
-    return encoded(text.slice(0, equals), text.slice(equals + 1))
+    return [text.slice(0, equals), text.slice(equals + 1)]
   })
-  if (sort !== undefined) parts.push(encoded('sort', sort))
-  if (fields !== undefined) parts.push(encoded('fields', fields))
-  if (excel) parts.push('bom=1', 'excel=1')
-  if (locale !== undefined) parts.push(encoded('locale', locale))
-  return `${url.replace(/\/+$/, '')}/${encodeURIComponent(entity)}${parts.length === 0 ? '' : `?${parts.join('&')}`}`
+  const others = Object.entries({ sort, fields, bom: excel && '1', excel: excel && '1', locale })
+  const pairs = [...filters, ...others.filter((pair): pair is [string, string] => pair[1] !== undefined)]
+  const query = pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
+  return `${url}/${encodeURIComponent(entity)}${query && `?${query}`}`
 }
 
 /** Writes what comes. @throws CommandError where the connection breaks, or the last line of NDJSON says a fault */

@@ -8,7 +8,7 @@ import { withConnection } from '../execute/connect.ts'
 import { applyPending, MIGRATIONS, migrationFolders, readMigrations } from '../postgres/migrate.ts'
 import { type NextMigration, nextMigration } from '../postgres/nextMigration.ts'
 import { loadEntities } from '../registry.ts'
-import { openDatabase } from './openDatabase.ts'
+import { withDatabase } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
@@ -18,7 +18,6 @@ import { CommandError } from './run.ts'
  */
 export function generateCommand(readSettings: () => Config, readEntitiesDir: () => string | null = () => null): Command {
   const generate = new Command('generate').description('Print files that follow from the entities.')
-  generate.showHelpAfterError('(--help says more)')
   generate
     .command('client')
     .description('Print a typed client: one TypeScript file without imports, for Bun, Node and browsers.')
@@ -68,21 +67,16 @@ async function compare(config: Config): Promise<NextMigration> {
     throw new CommandError(
       `${own.name} needs another name: Roster's own migrations make the table ${own.table}, and later ones may change it`,
     )
-  const database = await openDatabase(config).catch(orUnusable)
-  try {
-    return await withConnection(database.url, async (sql) => {
+  return await withDatabase(config, (url) =>
+    withConnection(url, async (sql) => {
       // The transaction is rolled back when the connection ends.
       await sql`begin`
       for (const folder of migrationFolders(config)) await applyPending(sql, readMigrations(folder))
       return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
-    }).catch(orUnusable)
-  } finally {
-    await database.close()
-  }
-}
-
-function orUnusable(error: Error): never {
-  throw new CommandError(`the tables cannot be compared: ${error.message || String(error)}`)
+    }).catch((error) => {
+      throw new CommandError(`the tables cannot be compared: ${error.message || String(error)}`)
+    }),
+  )
 }
 
 /** The first that no file has, in four digits. */

@@ -26,7 +26,6 @@ const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver
 /** `hooks add`, `list`, `remove`, `pause` and `resume`, for the database that the settings name. */
 export function hooksCommand(readSettings: () => Config): Command {
   const hooks = new Command('hooks').description('Have what changes posted to addresses, as signed webhooks.')
-  hooks.showHelpAfterError('(--help says more)')
   addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, [
     URL_FLAGS,
     ENTITY_FLAGS,

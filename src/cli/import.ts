@@ -49,27 +49,17 @@ export function importCommand(
     .option('--match <property>', 'change the rows that have the same value of this property, and create the others')
     .option('--again', 'create all rows, although this file was imported before in another version')
     .option('--dry-run', 'check the rows to create, and write none; with --match, show what would change')
-    .showHelpAfterError('(--help says more)')
     .addHelpText(
       'after',
       '\nA file that is imported again within a day, under the same path, continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
     )
-    .action(async (name: string, file: string, options: Options) =>
-      importRows(
-        entityNamed(name, await loadEntities(readEntitiesDir())),
-        file,
-        { ...options, url: serverUrl(options.url, readSettings) },
-        readKey()?.trim(),
-      ),
-    )
+    .action(async (name: string, path: string, options: Options) => {
+      const entity = entityNamed(name, await loadEntities(readEntitiesDir()))
+      await importRows(entity, path, { ...options, url: serverUrl(options.url, readSettings) }, readKey()?.trim())
+    })
 }
 
-async function importRows(
-  entity: Entity,
-  path: string,
-  options: Options & { readonly url: string },
-  key: string | undefined,
-): Promise<void> {
+async function importRows(entity: Entity, path: string, options: Options & { readonly url: string }, key: string | undefined) {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
   const matched = options.match === undefined ? null : matchedBy(entity, options.match)
   const file = new RowsFile(path, entity, options.format ?? formatOf(path), { isExcel: options.excel ?? null, matched })
@@ -86,9 +76,8 @@ async function importRows(
     file: matched !== null ? crypto.randomUUID() : isLasting && !options.again ? realpathSync(path) : null,
     onWait: (seconds, reason) => say(`waits ${seconds} s: ${reason}`),
   }
-  const rows = file.rows(say)
-  if (matched !== null) return importMatched(entity, matched, file.name, rows, target, options.piece)
-  const outcome = await sendAll(target, rows, options.piece)
+  if (matched !== null) return importMatched(entity, matched, file, target, options.piece)
+  const outcome = await sendAll(target, file.rows(say), options.piece)
   requireNoFaults(file.name, outcome, isDry)
   const { rows: count, before } = outcome
   const of = `${counted(count, 'row')} of ${entity.plural}`
@@ -115,23 +104,16 @@ function matchedBy(entity: Entity, name: string): Property {
 }
 
 /** Creates, changes and leaves rows. Each step is done once, however often it is run: what was done before matches. */
-async function importMatched(
-  entity: Entity,
-  matched: Property,
-  name: string,
-  rows: AsyncIterable<FileRow>,
-  target: Target,
-  most: number,
-): Promise<void> {
+async function importMatched(entity: Entity, matched: Property, file: RowsFile, target: Target, most: number) {
   const all: FileRow[] = []
-  for await (const row of rows) {
+  for await (const row of file.rows(say)) {
     if (all.length === MATCHED_ROWS_MAX)
       throw new CommandError(`--match takes files of up to ${MATCHED_ROWS_MAX} rows; divide this one`)
     all.push(row)
   }
   const { created, changed, left, faults } = await matchRows(entity, matched, all, target)
-  if (faults.length > 0) throw new CommandError(faultsText(name, faults, 'Nothing was written.'))
-  if (created.length > 0) requireNoFaults(name, await sendAll(target, created, most), target.isDry)
+  if (faults.length > 0) throw new CommandError(faultsText(file.name, faults, 'Nothing was written.'))
+  if (created.length > 0) requireNoFaults(file.name, await sendAll(target, created, most), target.isDry)
   const counts = (verb: string) =>
     `${counted(created.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`
   if (target.isDry) {
@@ -143,7 +125,7 @@ async function importMatched(
     await changeRow(entity, change, target).catch((error) => {
       if (!(error instanceof CommandError)) throw error
       const extent = `${created.length} created, ${done} changed so far: mend it, and run it again.`
-      throw new CommandError(`${name}, ${change.at}: ${error.message}\n${extent}`)
+      throw new CommandError(`${file.name}, ${change.at}: ${error.message}\n${extent}`)
     })
     shown.add(1)
   }

@@ -15,7 +15,6 @@ export function initCommand(): Command {
   return new Command('init')
     .description('Write a project of your own: one entity, its migration, a test. Nothing that is there is overwritten.')
     .argument('<folder>', 'where; it may be there already')
-    .showHelpAfterError('(--help says more)')
     .addHelpText('after', '\nExample:\n  npm install ../roster/roster-<version>.tgz && npx roster init .')
     .action((folder: string) => init(resolve(folder)))
 }

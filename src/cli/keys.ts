@@ -22,7 +22,6 @@ const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash
 /** `keys create`, `list`, `revoke` and `rotate`, for the database that the settings name. */
 export function keysCommand(readSettings: () => Config): Command {
   const keys = new Command('keys').description('Make, list, revoke and rotate the keys that clients call the API with.')
-  keys.showHelpAfterError('(--help says more)')
 
   const named = [NAMED, 'the name of the key', parseName] as const
   addCommand(keys, 'create', 'Make a key, and show it this once, as the last line.', CREATE, [NAMED, RIGHTS])
@@ -35,12 +34,15 @@ export function keysCommand(readSettings: () => Config): Command {
   )
   addCommand(keys, 'revoke', 'End a key: within a second no server accepts it.', '--name ci', [NAMED])
     .option(...named)
-    .action((options: Common) => revoke(readSettings(), options))
+    .action(async ({ name, json }: Common) => {
+      const revoked = await withKeys(readSettings(), (store) => store.revoke(name))
+      await report(json, { name, revoked }, `Revoked "${name}" (${revoked.join(', ')}).\n`)
+    })
   addCommand(keys, 'rotate', 'Replace a key, and show the new one this once, as the last line.', '--name ci --overlap 1h', [
     NAMED,
   ])
     .option(...named)
-    .addOption(overlapOption())
+    .addOption(new Option('--overlap <time>', OVERLAP_MEANING).argParser(parseOverlap).default(parseOverlap('24h'), '24h'))
     .action((options: Rotate) => rotate(readSettings(), options))
   return keys
 }
@@ -58,11 +60,6 @@ async function create(config: Config, options: Create, command: Command) {
 async function list(config: Config, { json }: Common) {
   const keys = await withKeys(config, (store) => store.list())
   return report(json, keys, keys.length === 0 ? 'There are no keys.\n' : formatTable([HEADS, ...keys.map(cellsOf)]))
-}
-
-async function revoke(config: Config, { name, json }: Common) {
-  const revoked = await withKeys(config, (store) => store.revoke(name))
-  return report(json, { name, revoked }, `Revoked "${name}" (${revoked.join(', ')}).\n`)
 }
 
 async function rotate(config: Config, { name, overlap, json }: Rotate) {
@@ -91,12 +88,8 @@ const parseName = parserOf((text) => {
 
 const parseLimits = parserOf((text) => formatRules(parseRules(text)))
 
+const OVERLAP_MEANING = 'how long the old one stays valid: 24h, 30m, 0; up to 30d'
 const OVERLAP_MS_MAX = 30 * (UNIT_MS.d as number)
-
-function overlapOption(): Option {
-  const option = new Option('--overlap <time>', 'how long the old one stays valid: 24h, 30m, 0; up to 30d')
-  return option.argParser(parseOverlap).default(parseOverlap('24h'), '24h')
-}
 
 const parseOverlap = parserOf((text) => {
   const [, count, unit] = /^(?:0|([1-9]\d{0,6})([smhd]))$/.exec(text) ?? [null, '', '']

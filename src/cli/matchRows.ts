@@ -61,7 +61,10 @@ export async function matchRows(entity: Entity, matched: Property, rows: readonl
       if (other)
         faults.push({ at: row.at, message: `${matched.name} ${value} is in several rows: ${idsOf(entity, found.get(value))}.` })
       else if (known) {
-        const differences = differencesOf(row.texts, known)
+        const differences = [...row.texts].flatMap(([property, after]) => {
+          const before = known.get(property) ?? null
+          return before === after ? [] : [{ property, before, after }]
+        })
         if (differences.length === 0) left++
         else changed.push({ at: row.at, id: idsOf(entity, [known]), differences })
       } else if (matched === entity.id) faults.push({ at: row.at, message: `There is no ${entity.name} with id ${value}.` })
@@ -111,21 +114,13 @@ function bytesInAddress(value: string): number {
 async function rowsWith(entity: Entity, matched: Property, values: readonly string[], target: Target) {
   const query = values.map((value) => `${encodeURIComponent(`${matched.name}[]`)}=${encodeURIComponent(value)}`).join('&')
   const { text } = await ask(target, 'GET', `${target.address}?${query}`, { Accept: 'application/x-ndjson' })
-  const found = new Map<string, ValueTexts[]>()
-  for (const line of text.split('\n').filter(Boolean)) {
-    if (line.startsWith('{"Error":')) throw new CommandError(messageOf(line, 200))
-    const row = storedTexts(entity, parseJson(line) as Record<string, unknown>)
-    const value = row.get(matched) as string
-    found.set(value, [...(found.get(value) ?? []), row])
-  }
-  return found
-}
-
-function differencesOf(texts: ValueTexts, stored: ValueTexts): Difference[] {
-  return [...texts].flatMap(([property, after]) => {
-    const before = stored.get(property) ?? null
-    return before === after ? [] : [{ property, before, after }]
-  })
+  const rows = text.split('\n').filter(Boolean)
+  const fault = rows.find((line) => line.startsWith('{"Error":'))
+  if (fault) throw new CommandError(messageOf(fault, 200))
+  return Map.groupBy(
+    rows.map((line) => storedTexts(entity, line)),
+    (row) => row.get(matched) as string,
+  )
 }
 
 function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
@@ -140,7 +135,7 @@ export async function changeRow(entity: Entity, { id, differences }: Change, tar
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
     const { text, etag } = await ask(target, 'GET', address, JSON_ACCEPTED)
-    const row = storedTexts(entity, parseJson(text) as Record<string, unknown>)
+    const row = storedTexts(entity, text)
     const open = differences.filter(({ property, after }) => row.get(property) !== after)
     const lost = open.find(({ property, before }) => row.get(property) !== before)
     if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
@@ -171,11 +166,12 @@ function fileTexts(entity: Entity, row: Record<string, unknown>): ValueTexts {
 }
 
 /** The values of a row that the server has written; one that clients may not write is as it stands. */
-function storedTexts({ properties }: Entity, row: Record<string, unknown>): ValueTexts {
+function storedTexts({ properties }: Entity, json: string): ValueTexts {
+  const row = parseJson(json)
   return new Map(properties.map((property) => [property, storedText(property, row)]))
 }
 
-function storedText({ path, kind }: Property, row: Record<string, unknown>): string | null {
+function storedText({ path, kind }: Property, row: unknown): string | null {
   const value = path.reduce<unknown>((object, key) => (object as Record<string, unknown> | null)?.[key] ?? null, row)
   if (value === null) return null
   try {

@@ -14,7 +14,7 @@ const START_MS_MAX = 30_000
 
 /** Does `work` with the keys of the database that the settings name. @throws CommandError */
 export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
-  return withDatabase(config, 'api_key_version', async (url) => {
+  return withTable(config, 'api_key_version', async (url) => {
     const store = new KeyStore(url)
     return await work(store).finally(() => store.end())
   })
@@ -26,17 +26,24 @@ export function withHooks<T>(config: Config, work: (store: HookStore) => Promise
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
   if (isPooled(config) && config.databaseDirectUrl === null)
     throw new CommandError('servers post no hooks behind a pooler alone: set DATABASE_DIRECT_URL')
-  return withDatabase(config, 'hook', async (url) => {
+  return withTable(config, 'hook', async (url) => {
     const entities = await loadEntities(config.entitiesDir)
     return await withConnection(url, (sql) => work(new HookStore(sql, entities)))
   })
 }
 
-async function withDatabase<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
+function withTable<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
+  return withDatabase(config, async (url) => {
+    await requireTable(url, table, config).catch(orUnusable)
+    return await work(url).catch(orFailed)
+  })
+}
+
+/** Does `work` with the address of the database that the settings name. @throws CommandError where there is none to use */
+export async function withDatabase<T>(config: Config, work: (url: string) => Promise<T>): Promise<T> {
   const database = await openDatabase(config).catch(orUnusable)
   try {
-    await requireTable(database.url, table, config).catch(orUnusable)
-    return await work(database.url).catch(orFailed)
+    return await work(database.url)
   } finally {
     await database.close()
   }
@@ -50,7 +57,7 @@ interface OpenDatabase {
 const leaveOpen = async () => undefined
 
 /** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
-export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
+async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, close: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
     const own = await startOwn(dataDir).catch((error) => {

@@ -53,7 +53,7 @@ function refuseSwallowed(program: Command, words: readonly string[]) {
 
 function throwInsteadOfExit(command: Command) {
   command.exitOverride()
-  for (const below of command.commands) throwInsteadOfExit(below)
+  for (const below of command.commands) throwInsteadOfExit(below.showHelpAfterError('(--help says more)'))
 }
 
 /** Adds a command with the option `--json`. `required`: flags of options that must be given; `example`: its words. */

@@ -6,7 +6,7 @@ import type { Entity } from '../model/entity.ts'
 import { migrate, migrationFolders, pendingMigrations } from '../postgres/migrate.ts'
 import { loadEntities } from '../registry.ts'
 import { type Seeded, SeedRefused, seed, sharesOf, withRows } from '../seed/seed.ts'
-import { openDatabase, orUnusable } from './openDatabase.ts'
+import { orUnusable, withDatabase } from './openDatabase.ts'
 import { counted, print, progress } from './output.ts'
 import { CommandError, parserOfNumber } from './run.ts'
 
@@ -26,21 +26,17 @@ export function seedCommand(readSettings: () => Config): Command {
     .option('--rows <number>', 'how many, of all entities together: 1 to 10000000', parserOfNumber(1, ROWS_MAX), ROWS)
     .option('--seed <number>', 'the same number makes the same rows in an empty database', parserOfNumber(0, SEED_MAX), 1)
     .option('--add', 'also where there are rows already, beside them')
-    .showHelpAfterError('(--help says more)')
     .addHelpText('after', '\nExample:\n  npm run --silent roster -- seed --rows 1000000 --seed 42')
     .action((options: Options) => run(readSettings(), options))
 }
 
 async function run(config: Config, options: Options): Promise<void> {
   const entities = await loadEntities(config.entitiesDir)
-  const database = await openDatabase(config).catch(orUnusable)
-  try {
-    await requireTables(database.url, config).catch(orUnusable)
-    const seeded = await fill(database.url, entities, options)
-    await print(textOf(seeded, options))
-  } finally {
-    await database.close()
-  }
+  const seeded = await withDatabase(config, async (url) => {
+    await requireTables(url, config).catch(orUnusable)
+    return fill(url, entities, options)
+  })
+  await print(textOf(seeded, options))
 }
 
 /** Makes them where there are none at all, as the first start of a server does. */
