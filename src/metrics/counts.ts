@@ -13,16 +13,12 @@ let writeGauges: () => void = () => undefined
 
 /** Returns the series of a metric by the values of its labels in their order. Samples have it from now on, at 0. */
 export function cellOf(name: MetricName, ...values: string[]): Cell {
-  const series = cells.get(name) ?? new Map<string, Cell>()
-  cells.set(name, series)
-  const key = values.join(' ')
-  const known = series.get(key)
-  if (known !== undefined) return known
-  const { labels, bounds = [] }: Metric = metrics[name]
-  const texts = Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
-  const cell = { labels: texts, values: new Array<number>(bounds.length === 0 ? 1 : bounds.length + 2).fill(0) }
-  series.set(key, cell)
-  return cell
+  const series = cells.getOrInsertComputed(name, () => new Map())
+  return series.getOrInsertComputed(values.join(' '), () => {
+    const { labels, bounds = [] }: Metric = metrics[name]
+    const texts = Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
+    return { labels: texts, values: new Array<number>(bounds.length === 0 ? 1 : bounds.length + 2).fill(0) }
+  })
 }
 
 /** Returns counters and gauges of this process. */
@@ -42,8 +38,8 @@ export function count({ values }: Cell, by = 1): void {
 
 /** A counter of answers by where they came from. */
 export function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.lists.labels.from)[number]) => void {
-  const own = Object.fromEntries(metrics[name].labels.from.map((from) => [from, cellOf(name, from)]))
-  return (from) => count(own[from] as Cell)
+  const own = byKind(name, metrics[name].labels.from)
+  return (from) => count(own[from])
 }
 
 export function gauge({ values }: Cell, value: number): void {

@@ -60,14 +60,11 @@ function countersOf({ samples, before }: Slot): Slot['before'] {
 function together(samples: readonly Sample[], isGreatest = false): Sample[] {
   const found = new Map<string, { labels: Sample['labels']; values: number[] }>()
   for (const { labels, values } of samples) {
-    const key = JSON.stringify(labels)
-    const sum = found.get(key)
-    if (sum === undefined) found.set(key, { labels, values: [...values] })
-    else
-      values.forEach((value, at) => {
-        const own = sum.values[at] ?? 0
-        sum.values[at] = isGreatest ? Math.max(own, value) : own + value
-      })
+    const sum = found.getOrInsertComputed(JSON.stringify(labels), () => ({ labels, values: [] }))
+    values.forEach((value, at) => {
+      const own = sum.values[at] ?? 0
+      sum.values[at] = isGreatest ? Math.max(own, value) : own + value
+    })
   }
   return [...found.values()]
 }
