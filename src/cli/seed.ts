@@ -5,7 +5,7 @@ import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
 import { migrate, migrationFolders, pendingMigrations } from '../postgres/migrate.ts'
 import { loadEntities } from '../registry.ts'
-import { type Seeded, SeedRefused, seed, sharesOf, withRows } from '../seed/seed.ts'
+import { SeedRefused, type Share, seed, sharesOf, withRows } from '../seed/seed.ts'
 import { orUnusable, withDatabase } from './openDatabase.ts'
 import { counted, print, progress } from './output.ts'
 import { CommandError, parserOfNumber } from './run.ts'
@@ -50,7 +50,7 @@ async function requireTables(url: string, config: Config) {
   for (const folder of folders) await migrate(url, folder)
 }
 
-async function fill(url: string, entities: readonly Entity[], options: Options): Promise<Seeded[]> {
+async function fill(url: string, entities: readonly Entity[], options: Options): Promise<Share[]> {
   return await withConnection(url, async (sql) => {
     const filled = options.add ? [] : await withRows(sql, entities)
     if (filled.length > 0) throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
@@ -74,12 +74,12 @@ function orFailed(error: Error & { code?: unknown }): never {
   throw error
 }
 
-function textOf(seeded: readonly Seeded[], options: Options): string {
+function textOf(seeded: readonly Share[], options: Options): string {
   const parts = seeded.map(({ entity, rows }) => `${rows} of ${entity.plural}`)
   const fewer = sumOf(seeded) < options.rows ? ' There are no more values where they must be unique.' : ''
   return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.${fewer}\n`
 }
 
-function sumOf(seeded: readonly Seeded[]): number {
+function sumOf(seeded: readonly Share[]): number {
   return seeded.reduce((sum, { rows }) => sum + rows, 0)
 }

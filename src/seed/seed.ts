@@ -21,14 +21,15 @@ export interface Seeding {
   onRows(count: number): void
 }
 
-export interface Seeded {
+/** How many rows of an entity. */
+export interface Share {
   readonly entity: Entity
   readonly rows: number
 }
 
 /** Adds generated rows of all entities, in the order of their references. D67 @throws SeedRefused */
-export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Seeded[]> {
-  const seeded: Seeded[] = []
+export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Share[]> {
+  const seeded: Share[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
     seeded.push({ entity, rows: await fill(sql, entity, rows, seeding) })
   // What lists are planned by, and which pages have rows that all may see. Other roles than the owner get a warning.
@@ -83,11 +84,6 @@ const EACH = 5
 /** Longer chains make no entity larger. */
 const STEPS_MAX = 3
 
-export interface Share {
-  readonly entity: Entity
-  readonly rows: number
-}
-
 /** How many of `rows` each entity gets, at least one; those referred to come first. */
 export function sharesOf(entities: readonly Entity[], rows: number): Share[] {
   const steps = new Map<string, number>()
@@ -103,10 +99,8 @@ export function sharesOf(entities: readonly Entity[], rows: number): Share[] {
   const sum = weights.reduce((total, weight) => total + weight, 0)
   const shares = weights.map((weight) => Math.max(1, Math.floor((rows * weight) / sum)))
   // What is left over goes to the largest.
-  const largest = weights.lastIndexOf(Math.max(...weights))
   const left = rows - shares.reduce((total, share) => total + share, 0)
-  return ordered.map((entity, index) => ({
-    entity,
-    rows: Math.max(1, (shares[index] as number) + (index === largest ? left : 0)),
-  }))
+  const largest = weights.lastIndexOf(Math.max(...weights))
+  shares[largest] = Math.max(1, (shares[largest] as number) + left)
+  return ordered.map((entity, index) => ({ entity, rows: shares[index] as number }))
 }

@@ -10,10 +10,7 @@ interface Made {
   readonly nulls: number
 }
 
-interface Asked {
-  readonly random: RandomValues
-  readonly entity: Entity
-}
+type Make = (random: RandomValues, entity: Entity) => Made
 
 const LEVELS = ['Junior', 'Intermediate', 'Senior', 'Principal', 'Executive']
 const TITLES = ['Ms', 'Mr', 'Dr', 'Mx']
@@ -41,33 +38,30 @@ const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
 const number = sql`lpad(made.n::text, greatest(6, length(made.n::text)), '0')`
 const pickOf =
   (texts: readonly string[], nulls = FEW_NULLS) =>
-  ({ random }: Asked) => ({
-    text: random.pick(texts),
-    nulls,
-  })
+  (random: RandomValues) => ({ text: random.pick(texts), nulls })
 
 /** Texts by the names of columns; the first that fits counts. Any other column has two words. */
-const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Made])[] = [
+const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/(^|_)(first|given)_name$|^forename$/, pickOf(words.FIRST_NAMES, 0)],
   [/(^|_)middle_name$/, pickOf(words.FIRST_NAMES, 10)],
   [/(^|_)(last|family)_name$|^surname$/, pickOf(words.LAST_NAMES, 0)],
   [/known_as$|nickname$/, pickOf(words.NICKNAMES, 14)],
-  [/mail$/, ({ random }) => ({ text: mailbox(random), nulls: FEW_NULLS })],
-  [/phone|mobile|fax$/, ({ random }) => ({ text: telephone(random), nulls: 4 })],
-  [/(^|_)(number|code)$/, ({ entity }) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
+  [/mail$/, (random) => ({ text: mailbox(random), nulls: FEW_NULLS })],
+  [/phone|mobile|fax$/, (random) => ({ text: telephone(random), nulls: 4 })],
+  [/(^|_)(number|code)$/, (_, entity) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
   [/(^|_)(location|city|office|site)$/, pickOf(words.LOCATIONS)],
   [/(^|_)(department|team)$/, pickOf(DEPARTMENTS)],
   [/(^|_)(division|region)$/, pickOf(words.DIVISIONS, 4)],
   [/(^|_)(job_title|position|role)$/, pickOf(JOBS)],
   [/(^|_)(level|grade)$/, pickOf(LEVELS, 2)],
-  [/^title$/, (asked) => (isPerson(asked.entity) ? pickOf(TITLES, 3)(asked) : twoWords(asked))],
-  [/^name$|(^|_)(company|employer|customer|supplier)$/, (asked) => organisation(asked)],
+  [/^title$/, (random, entity) => (isPerson(entity) ? pickOf(TITLES, 3)(random) : twoWords(random))],
+  [/^name$|(^|_)(company|employer|customer|supplier)$/, organisation],
 ]
 
 /** A text for each row, not longer than the property allows; of a unique one, another for each row. */
 export function textOf(entity: Entity, property: Property, randomOf: (property: Property) => RandomValues): Sql {
   const random = randomOf(property)
-  const { text, nulls } = paired(entity, property, random, randomOf) ?? made(property, { random, entity })
+  const { text, nulls } = paired(entity, property, random, randomOf) ?? made(property, random, entity)
   const most = integer(property.kind.lengthMax ?? 100)
   if (property.unique === null) return random.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
   // The row's number, and before it as much of the text as there is room for.
@@ -90,30 +84,30 @@ function paired(
     examples.length === 1 && [...values].includes(examples[0] as string)
   const other = entity.properties.find((one) => isOneOf(one, PAIRS.keys()))
   if (other === undefined || !isOneOf(property, [...PAIRS.values()].flat())) return null
-  const { text } = made(other, { random: randomOf(other), entity })
+  const { text } = made(other, randomOf(other), entity)
   const cases = [...PAIRS].map(([value, texts]) => sql`when ${param(value)} then ${random.pick(texts)}`)
   return { text: sql`case ${text} ${join(cases, sql` `)} end`, nulls: FEW_NULLS }
 }
 
-function made({ column, examples }: Property, asked: Asked): Made {
+function made({ column, examples }: Property, random: RandomValues, entity: Entity): Made {
   const family = FAMILIES.find((values) => examples.length === 1 && values.includes(examples[0] as string))
   const values = family ?? examples
-  if (values.length > 0) return pickOf(values)(asked)
+  if (values.length > 0) return pickOf(values)(random)
   const [, make = twoWords] = BY_COLUMN.find(([pattern]) => pattern.test(column)) ?? []
-  return make(asked)
+  return make(random, entity)
 }
 
 function isPerson({ properties }: Entity): boolean {
   return properties.some(({ column }) => column === 'last_name')
 }
 
-function twoWords({ random }: Asked): Made {
+function twoWords(random: RandomValues): Made {
   const text = concatenated(random.pick(words.COMPANY_STARTS), sql`' '`, random.pick(words.COMPANY_TRADES))
   return { text, nulls: FEW_NULLS }
 }
 
-function organisation(asked: Asked): Made {
-  return { text: concatenated(twoWords(asked).text, asked.random.pick(words.COMPANY_FORMS)), nulls: 0 }
+function organisation(random: RandomValues): Made {
+  return { text: concatenated(twoWords(random).text, random.pick(words.COMPANY_FORMS)), nulls: 0 }
 }
 
 /** Under a name that no mail is ever delivered to (RFC 2606). */

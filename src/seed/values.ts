@@ -72,16 +72,12 @@ export class Values {
     return random.orNull(value, property.kind.nullable && property.unique === null ? nulls : 0)
   }
 
-  private daysOf(random: RandomValues): Sql {
-    return sql`(${random.below(LATER_DAYS)})::integer`
-  }
-
   /** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
   private lengthOf({ column, kind }: Property): Sql | null {
     const [rule, ...others] = this.entity.rules
     const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
     if (rule === undefined || others.length > 0 || unit === undefined) return null
-    const days = sql`greatest(0.5, ${this.daysOf(this.random(rule.later, ' moment'))})`
+    const days = sql`greatest(0.5, ${daysOf(this.random(rule.later, ' moment'), LATER_DAYS)})`
     return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
   }
 
@@ -93,20 +89,21 @@ export class Values {
     const earlier = this.entity.rules.filter((rule: Rule) => rule.later === property && !later.includes(rule.earlier))
     const isPeriod = this.entity.rules.some((rule) => rule.earlier === property)
     const range = isPeriod ? this.ranges.periods : this.ranges.others
-    const days = earlier.length === 0 ? sql`(${random.below(range.days)})::integer` : this.daysOf(random)
-    const start =
-      earlier.length === 0
-        ? sql`${param(range.firstDay)}::date`
-        : sql`greatest(${join(
-            earlier.map((rule) => this.moment(rule.earlier, [...later, property])),
-            sql`, `,
-          )})`
+    const isFirst = earlier.length === 0
+    const days = daysOf(random, isFirst ? range.days : LATER_DAYS)
+    const starts = earlier.map((rule) => this.moment(rule.earlier, [...later, property]))
+    const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
     if (kind.name === 'date') return sql`(${start} + ${days})`
     // Quarters of hours from 8 to 18 o'clock, in UTC; and of what ends, up to ten hours after what begins.
-    const minutes = sql`(${earlier.length === 0 ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
-    const from = earlier.length === 0 ? sql`(${start})::timestamp at time zone 'UTC'` : start
+    const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
+    const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
     return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
   }
+}
+
+/** Days up to, not including, `end`. */
+function daysOf(random: RandomValues, end: number): Sql {
+  return sql`(${random.below(end)})::integer`
 }
 
 /** For how many rows there are values, no two of which are the same. */
@@ -117,12 +114,7 @@ export function uniquesMax({ kind }: Property): number {
   return Math.min(Number.MAX_SAFE_INTEGER, kind.range.max - firstUnique(kind.range) + 1)
 }
 
-interface Range {
-  readonly min: number
-  readonly max: number
-}
-
-function firstUnique({ min, max }: Range): number {
+function firstUnique({ min, max }: { readonly min: number; readonly max: number }): number {
   return min <= 1 && max >= 1 ? 1 : min
 }
 
