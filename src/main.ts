@@ -20,7 +20,7 @@ import { serve } from './processes/serve.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
 /** The one setting of what needs no database. */
-const entitiesDir = () => process.env.ENTITIES_DIR || null
+const entitiesDir = process.env.ENTITIES_DIR || null
 
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')
@@ -39,7 +39,7 @@ program.addCommand(migrateCommand(readSettings))
 program.addCommand(seedCommand(readSettings))
 program.addCommand(generateCommand(readSettings, entitiesDir))
 program.addCommand(initCommand())
-program.addCommand(exportCommand(() => process.env.ROSTER_KEY, readSettings))
-program.addCommand(importCommand(() => process.env.ROSTER_KEY, entitiesDir, readSettings))
+program.addCommand(exportCommand(process.env.ROSTER_KEY, readSettings))
+program.addCommand(importCommand(process.env.ROSTER_KEY, entitiesDir, readSettings))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

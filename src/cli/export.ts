@@ -22,8 +22,8 @@ const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 const FAULT = '{"Error":'
 const CUT = 'the export was cut short, and is not whole'
 
-/** `export employees`: all rows that match, from a server that runs, into a file. `readKey`: ROSTER_KEY. */
-export function exportCommand(readKey: () => string | undefined, readSettings: () => Config): Command {
+/** `export employees`: all rows that match, from a server that runs, into a file. `key`: ROSTER_KEY. */
+export function exportCommand(key: string | undefined, readSettings: () => Config): Command {
   return new Command('export')
     .description('Write all rows of an entity as CSV or NDJSON, from a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
@@ -39,9 +39,7 @@ export function exportCommand(readKey: () => string | undefined, readSettings: (
     .option('--locale <language>', 'a CSV for spreadsheets in this language: for de with semicolons and decimal commas')
     .option('--output <file>', 'the file, which is there when it is whole; stdout without it')
     .addHelpText('after', '\nExample:\n  ROSTER_KEY=... npm run --silent roster -- export employees --output people.csv')
-    .action((entity: string, options: Options) =>
-      exportRows(entity, options, serverUrl(options.url, readSettings), readKey()?.trim()),
-    )
+    .action((entity: string, options: Options) => exportRows(entity, options, serverUrl(options.url, readSettings), key?.trim()))
 }
 
 async function exportRows(entity: string, options: Options, url: string, key: string | undefined): Promise<void> {

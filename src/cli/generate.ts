@@ -12,17 +12,14 @@ import { withDatabase } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
-/**
- * `readEntitiesDir`: the one setting that a client needs. `generate client`, which needs no database, and `generate migration`:
- * files that follow from the entities.
- */
-export function generateCommand(readSettings: () => Config, readEntitiesDir: () => string | null = () => null): Command {
+/** `generate client`, which needs no setting but `entitiesDir`, and `generate migration`: files that follow from the entities. */
+export function generateCommand(readSettings: () => Config, entitiesDir: string | null = null): Command {
   const generate = new Command('generate').description('Print files that follow from the entities.')
   generate
     .command('client')
     .description('Print a typed client: one TypeScript file without imports, for Bun, Node and browsers.')
     .addHelpText('after', '\nExample:\n  npm run --silent roster generate client > roster.ts')
-    .action(async () => print(clientFile(await loadEntities(readEntitiesDir()))))
+    .action(async () => print(clientFile(await loadEntities(entitiesDir))))
   generate
     .command('migration')
     .description('Write the SQL file that makes the tables of the database as the entities declare them. Drops nothing.')

@@ -99,10 +99,6 @@ function shownUrl(text: string): string {
 
 /** `Employees:create,update Absences:delete`. */
 function briefly(events: readonly string[]): string {
-  const actions = new Map<string, string[]>()
-  for (const event of events) {
-    const [name = '', action] = event.split(':')
-    actions.set(name, [...(actions.get(name) ?? []), ...(action === undefined ? [] : [action])])
-  }
-  return [...actions].map(([name, all]) => (all.length === 0 ? name : `${name}:${all.join()}`)).join(' ')
+  const byEntity = Map.groupBy(events, (event) => event.split(':')[0])
+  return [...byEntity].map(([name, own]) => own.join().replaceAll(`,${name}:`, ',')).join(' ')
 }

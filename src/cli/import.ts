@@ -27,13 +27,9 @@ const PIECE_ROWS = 1_000
 
 /**
  * `import employees people.csv`: creates the rows of a file on a server that runs, or with `--match` changes those that are
- * there. `readKey`: ROSTER_KEY; `readEntitiesDir`: ENTITIES_DIR; `readSettings`: for the address.
+ * there. `key`: ROSTER_KEY; `entitiesDir`: ENTITIES_DIR; `readSettings`: for the address.
  */
-export function importCommand(
-  readKey: () => string | undefined,
-  readEntitiesDir: () => string | null,
-  readSettings: () => Config,
-): Command {
+export function importCommand(key: string | undefined, entitiesDir: string | null, readSettings: () => Config): Command {
   return new Command('import')
     .description('Create the rows of a CSV or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
@@ -54,8 +50,8 @@ export function importCommand(
       '\nA file that is imported again within a day, under the same path, continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
     )
     .action(async (name: string, path: string, options: Options) => {
-      const entity = entityNamed(name, await loadEntities(readEntitiesDir()))
-      await importRows(entity, path, { ...options, url: serverUrl(options.url, readSettings) }, readKey()?.trim())
+      const entity = entityNamed(name, await loadEntities(entitiesDir))
+      await importRows(entity, path, { ...options, url: serverUrl(options.url, readSettings) }, key?.trim())
     })
 }
 

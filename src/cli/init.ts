@@ -71,18 +71,19 @@ function starter(file: string): string {
 }
 
 /** Returns the folder's package.json, with what it lacks added. */
-function manifestOf(folder: string): Manifest {
+function manifestOf(folder: string) {
   const file = join(folder, 'package.json')
   const found: Manifest = existsSync(file) ? readManifest(file) : { private: true }
-  const scripts = { start: 'roster', migration: 'roster generate migration', test: 'roster bun test' }
+  const { test = '', ...scripts } = found.scripts ?? {}
   return {
     ...found,
     type: 'module',
-    // npm writes a script that only complains.
     scripts: {
+      start: 'roster',
+      migration: 'roster generate migration',
+      // npm writes a script that only complains.
+      test: test === '' || /no test specified/.test(test) ? 'roster bun test' : test,
       ...scripts,
-      ...found.scripts,
-      ...(/no test specified/.test(found.scripts?.test ?? '') ? { test: scripts.test } : {}),
     },
     devDependencies: { 'bun-types': devDependencies['bun-types'], ...found.devDependencies },
     dependencies: found.devDependencies?.roster
@@ -93,7 +94,6 @@ function manifestOf(folder: string): Manifest {
 
 interface Manifest {
   readonly private?: boolean
-  readonly type?: string
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>

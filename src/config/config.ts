@@ -47,7 +47,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
   faults.push(...unknownLines(files))
   const values = Object.entries<Setting>(settings).map((setting) => [camelOf(setting[0]), read(setting)])
   const config = Object.fromEntries(values)
-  config.workers ??= defaultWorkers(Boolean(environment.DATABASE_URL), availableParallelism())
+  config.workers ??= defaultWorkers(Boolean(environment.DATABASE_URL))
   if (environment.DATABASE_DIRECT_URL && !environment.DATABASE_URL)
     faults.push('DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set')
   if (!environment.TLS_CERT !== !environment.TLS_KEY) faults.push('TLS_CERT and TLS_KEY go together: one of them is not set')
@@ -65,7 +65,7 @@ export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolea
 }
 
 /** One worker for each processor; for every two where the embedded PostgreSQL needs the other half. */
-export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
+export function defaultWorkers(isDatabaseElsewhere: boolean, processors = availableParallelism()): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 

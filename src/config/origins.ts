@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { defaultWorkers } from './config.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
@@ -28,7 +27,7 @@ export function effectiveSettings(
     inherited?.has(variable)
       ? 'environment'
       : (files.find(({ variables }) => variables.includes(variable))?.name ?? 'environment')
-  const workers = String(defaultWorkers(Boolean(secrets.environment.DATABASE_URL), availableParallelism()))
+  const workers = String(defaultWorkers(Boolean(secrets.environment.DATABASE_URL)))
   return Object.entries<Setting>(settings).map(([name, { default: declared }]) => {
     const text = secrets.environment[name] || null
     const secret = isSecret(name)

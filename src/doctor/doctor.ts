@@ -1,7 +1,7 @@
 // `roster doctor`: examines settings, machine, database and Redis; each check is a finding.
 import { RedisClient } from 'bun'
 import { Command } from 'commander'
-import { formatTable, print } from '../cli/output.ts'
+import { counted, formatTable, print } from '../cli/output.ts'
 import { CommandError } from '../cli/run.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { withDeadline } from '../os/time.ts'
@@ -11,8 +11,6 @@ import { examineDatabase, examinePooled } from './database.ts'
 import { clockOff, type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
 
-const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }
-
 /** `doctor`: what a server needs, each in a line, and what to do where it is not so. Nothing is changed. */
 export function doctorCommand(readSettings: () => Config): Command {
   return new Command('doctor')
@@ -21,10 +19,10 @@ export function doctorCommand(readSettings: () => Config): Command {
     .addHelpText('after', '\nExample:\n  npm run --silent roster doctor')
     .action(async ({ json }: { json?: true }) => {
       const findings = await examine(readSettings)
-      const cells = findings.map(({ check, state, text }) => [MARKS[state], check, text.replaceAll('\n', ' ')])
+      const cells = findings.map(({ check, state, text }) => [state.toUpperCase(), check, text.replaceAll('\n', ' ')])
       await print(json ? `${JSON.stringify(findings, null, 2)}\n` : formatTable(cells))
       const faults = findings.filter(({ state }) => state === 'fault').length
-      if (faults > 0) throw new CommandError(faults === 1 ? '1 fault' : `${faults} faults`)
+      if (faults > 0) throw new CommandError(counted(faults, 'fault'))
     })
 }
 
