@@ -1,23 +1,13 @@
-/** An error that a client can get: its status; what it means, why it is so, and what to do, for its page; an example. */
-export interface ErrorEntry extends ErrorExample {
+/**
+ * An error that a client can get: its status; what it means, why it is so, and what to do, for its page; and a request that is
+ * refused with it, on the sample, with a key of all rights, unless it says otherwise. Tests send each of these to a real server.
+ */
+export interface ErrorEntry {
   readonly status: number
   readonly title: string
   readonly explanation: string
   readonly remedy: string
-}
-
-/** Returns entries that have one status. */
-export function ofStatus<Code extends string>(status: number, entries: Record<Code, Omit<ErrorEntry, 'status'>>) {
-  const list = Object.entries<Omit<ErrorEntry, 'status'>>(entries).map(([code, entry]) => [code, { status, ...entry }])
-  return Object.fromEntries(list) as Record<Code, ErrorEntry>
-}
-
-/**
- * A request that is refused, and what the server answers; on the sample, with a key of all rights, unless it says otherwise.
- * Tests send each of them to a real server.
- */
-export interface ErrorExample {
-  /** Its method and its target, percent-encoded, with a space between. */
+  /** Method and target of the request, percent-encoded, with a space between. */
   readonly request: string
   /** Beside Authorization, and Content-Type: application/json where there is a body. */
   readonly headers?: Readonly<Record<string, string>>
@@ -27,6 +17,12 @@ export interface ErrorExample {
   /** Continues "when": what must be so for this answer. */
   readonly when?: string
   readonly answer: ErrorAnswer
+}
+
+/** Returns entries that have one status. */
+export function ofStatus<Code extends string>(status: number, entries: Record<Code, Omit<ErrorEntry, 'status'>>) {
+  const list = Object.entries<Omit<ErrorEntry, 'status'>>(entries).map(([code, entry]) => [code, { status, ...entry }])
+  return Object.fromEntries(list) as Record<Code, ErrorEntry>
 }
 
 /** The parts of an error's body that differ from error to error of one code. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { exampleBody } from '../../src/describe/errorAnswers.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
-import type { ErrorExample } from '../../src/errorTable/entry.ts'
+import type { ErrorEntry } from '../../src/errorTable/entry.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
 import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
@@ -25,7 +25,7 @@ const server = useServer(async () => ({
 }))
 
 /** What has to be so, and is no longer afterwards; it may send another request than the one that it gets. */
-type Circumstances = (send: (request: Partial<ErrorExample>) => Promise<string>) => Promise<string>
+type Circumstances = (send: (request: Partial<ErrorEntry>) => Promise<string>) => Promise<string>
 
 /** The answer of another server on the same database to the example, as if it were of this one. */
 async function answerOfOther(code: ErrorCode, options: Parameters<typeof startServer>[0]): Promise<string> {
@@ -114,7 +114,7 @@ const folder = declaredCompanies()
 afterAll(() => folder.remove())
 
 /** As it stands: fetch would mend the host, the length and the target. */
-function bytesOf({ request, headers, body = '', rights }: ErrorExample): string {
+function bytesOf({ request, headers, body = '', rights }: ErrorEntry): string {
   const all: Record<string, string> = { Host: new URL(server.url).host, Connection: 'close' }
   if (rights !== null) all.Authorization = rights === undefined ? `ApiKey ${KEY}` : keys[rights as '*:read'].headers.authorization
   if (body !== '') Object.assign(all, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
@@ -125,7 +125,7 @@ function bytesOf({ request, headers, body = '', rights }: ErrorExample): string 
 describe('the example of', () => {
   test.each(Object.keys(errorTable) as ErrorCode[])('%s is what the server answers', async (code) => {
     const example = errorTable[code]
-    const send = (changes: Partial<ErrorExample>) => exchange(server.url, bytesOf({ ...example, ...changes }), 30_000)
+    const send = (changes: Partial<ErrorEntry>) => exchange(server.url, bytesOf({ ...example, ...changes }), 30_000)
     const arrange = circumstances[code]
     const answer = arrange ? await arrange(send) : await send({})
     expect(answer).toStartWith(`HTTP/1.1 ${errorTable[code].status} `)
