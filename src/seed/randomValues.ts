@@ -1,5 +1,5 @@
 // Random values as SQL: PostgreSQL makes them, in the statement that inserts.
-import { integer, join, param, type Sql, sql } from '../model/sql.ts'
+import { integer, param, type Sql, sql } from '../model/sql.ts'
 
 /** Rows of 16 without a value, unless a property says another number. */
 export const FEW_NULLS = 1
@@ -33,9 +33,4 @@ export class RandomValues {
   orNull(value: Sql, nulls: number): Sql {
     return nulls === 0 ? value : sql`case when ${this.below(16)} >= ${integer(nulls)} then ${value} end`
   }
-}
-
-/** Joins texts. */
-export function concatenated(...parts: readonly Sql[]): Sql {
-  return join(parts, sql` || `)
 }

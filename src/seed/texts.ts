@@ -1,7 +1,7 @@
 // Generated texts, by the names of columns and the examples of entities.
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, param, type Sql, sql } from '../model/sql.ts'
-import { concatenated, FEW_NULLS, type RandomValues } from './randomValues.ts'
+import { FEW_NULLS, type RandomValues } from './randomValues.ts'
 import * as words from './words.ts'
 
 /** SQL of a text, and how many rows of 16 have none. */
@@ -102,18 +102,18 @@ function isPerson({ properties }: Entity): boolean {
 }
 
 function twoWords(random: RandomValues): Made {
-  const text = concatenated(random.pick(words.COMPANY_STARTS), sql`' '`, random.pick(words.COMPANY_TRADES))
-  return { text, nulls: FEW_NULLS }
+  const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
+  return { text: sql`${start} || ' ' || ${trade}`, nulls: FEW_NULLS }
 }
 
 function organisation(random: RandomValues): Made {
-  return { text: concatenated(twoWords(random).text, random.pick(words.COMPANY_FORMS)), nulls: 0 }
+  return { text: sql`${twoWords(random).text} || ${random.pick(words.COMPANY_FORMS)}`, nulls: 0 }
 }
 
 /** Under a name that no mail is ever delivered to (RFC 2606). */
 function mailbox(random: RandomValues): Sql {
-  const name = concatenated(random.pick(words.COMPANY_STARTS), sql`'.'`, random.pick(words.COMPANY_TRADES))
-  return sql`lower(${name}) || '.' || made.n || '@example.com'`
+  const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
+  return sql`lower(${start} || '.' || ${trade}) || '.' || made.n || '@example.com'`
 }
 
 /** A telephone number of a range that is reserved for films. */
