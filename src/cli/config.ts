@@ -12,12 +12,10 @@ export function configCommand(effective: () => readonly Effective[], readSetting
     .addHelpText('after', '\nExample:\n  npm run --silent roster config')
     .action(async ({ json }: { json?: true }) => {
       const settings = effective()
-      await print(json ? jsonOf(settings) : formatTable([HEADS, ...settings.map(cellsOf)]))
+      await print(json ? jsonOf(settings) : formatTable([['SETTING', 'VALUE', 'FROM'], ...settings.map(cellsOf)]))
       readSettings()
     })
 }
-
-const HEADS = ['SETTING', 'VALUE', 'FROM']
 
 function cellsOf({ name, value, isSet, isSecret, from }: Effective): string[] {
   const shown = isSecret && isSet ? `${value === null ? '' : `${value} `}(hidden)` : (value ?? '-')

@@ -84,18 +84,11 @@ export interface CsvReading {
   onDay(property: Property): void
 }
 
-/** Writes the records below a CSV's header as objects of JSON. */
-export interface CsvWriter {
-  /** The columns that clients do not write, as the file calls them. */
-  readonly readOnly: readonly string[]
-  /** @throws FileFault for a record with another number of cells */
-  write(record: CsvRecord): string
-}
-
 /**
- * `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws FileFault for an unknown name
+ * Returns a writer of the records below a header as objects of JSON. `header`: names as in JSON or in parameters, in any case,
+ * with dots for parts. @throws FileFault for an unknown name
  */
-export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onDay }: CsvReading): CsvWriter {
+export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onDay }: CsvReading) {
   const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
   const isRead = (property: Property) => property.writable || property === matched
   const cells = columns.flatMap((property, index) => (isRead(property) ? [{ property, index }] : []))
@@ -110,8 +103,10 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
       })
       .join()
   return {
+    /** The columns that clients do not write, as the file calls them. */
     readOnly: columns.filter((property) => !isRead(property)).map(({ path }) => path.join('.')),
-    write(record) {
+    /** @throws FileFault for a record with another number of cells */
+    write(record: CsvRecord): string {
       const { length } = record.cells
       if (length < columns.length || withoutEnd(record.cells).length > columns.length)
         throw new FileFault(

@@ -16,6 +16,7 @@ type Add = Common & { url: URL; entity: readonly string[] }
 type Resume = Common & { skip?: boolean }
 
 const [URL_FLAGS, ENTITY_FLAGS] = ['--url <address>', '--entity <events>']
+const REQUIRED = [URL_FLAGS, ENTITY_FLAGS]
 const EXAMPLE = '--url https://receiver.example.com/roster --entity Employees:update'
 const CHANGES = [
   ['remove', 'Post no more, and forget the hook.', 'Removed'],
@@ -26,10 +27,7 @@ const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver
 /** `hooks add`, `list`, `remove`, `pause` and `resume`, for the database that the settings name. */
 export function hooksCommand(readSettings: () => Config): Command {
   const hooks = new Command('hooks').description('Have what changes posted to addresses, as signed webhooks.')
-  addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, [
-    URL_FLAGS,
-    ENTITY_FLAGS,
-  ])
+  addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, REQUIRED)
     .option(URL_FLAGS, 'where to: https://receiver.example.com/path', parserOf(readHookUrl))
     .option(ENTITY_FLAGS, 'Employees:update,delete, or Employees, or *; may be given several times', collect)
     .action((options: Add, command) => add(readSettings(), options, command))

@@ -17,6 +17,7 @@ type Rotate = Common & { overlap: number }
 const NAMED = '--name <name>'
 const RIGHTS = '--rights <list>'
 const CREATE = '--name ci --rights Companies:read,Absences:write --limits 100/1m'
+const ROTATE = '--name ci --overlap 1h'
 const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash is kept.'
 
 /** `keys create`, `list`, `revoke` and `rotate`, for the database that the settings name. */
@@ -38,9 +39,7 @@ export function keysCommand(readSettings: () => Config): Command {
       const revoked = await withKeys(readSettings(), (store) => store.revoke(name))
       await report(json, { name, revoked }, `Revoked "${name}" (${revoked.join(', ')}).\n`)
     })
-  addCommand(keys, 'rotate', 'Replace a key, and show the new one this once, as the last line.', '--name ci --overlap 1h', [
-    NAMED,
-  ])
+  addCommand(keys, 'rotate', 'Replace a key, and show the new one this once, as the last line.', ROTATE, [NAMED])
     .option(...named)
     .addOption(new Option('--overlap <time>', OVERLAP_MEANING).argParser(parseOverlap).default(parseOverlap('24h'), '24h'))
     .action((options: Rotate) => rotate(readSettings(), options))

@@ -34,20 +34,10 @@ export interface Change {
   readonly differences: readonly Difference[]
 }
 
-/** Division of a file's rows by what the table has. */
-export interface Matched {
-  readonly created: readonly FileRow[]
-  readonly changed: readonly Change[]
-  readonly left: number
-  readonly faults: readonly RowFault[]
-}
+type Row = FileRow & { readonly texts: ValueTexts }
 
-interface Row extends FileRow {
-  readonly texts: ValueTexts
-}
-
-/** Finds the rows of a file in the table, by their value of a property. @throws CommandError where the server refuses */
-export async function matchRows(entity: Entity, matched: Property, rows: readonly FileRow[], target: Target): Promise<Matched> {
+/** Divides the rows of a file by their value of a property in the table. @throws CommandError where the server refuses */
+export async function matchRows(entity: Entity, matched: Property, rows: readonly FileRow[], target: Target) {
   const faults: RowFault[] = []
   const byValue = rowsByValue(entity, matched, rows, faults)
   const created: FileRow[] = []

@@ -57,13 +57,7 @@ function throwInsteadOfExit(command: Command) {
 }
 
 /** Adds a command with the option `--json`. `required`: flags of options that must be given; `example`: its words. */
-export function addCommand(
-  parent: Command,
-  name: string,
-  description: string,
-  example: string,
-  required: string[] = [],
-): Command {
+export function addCommand(parent: Command, name: string, description: string, example: string, required: string[] = []) {
   const command = parent
     .command(name)
     .description(description)

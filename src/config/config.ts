@@ -24,9 +24,7 @@ export class ConfigError extends Error {}
 
 /** Reads the settings. An empty one counts as not set. `files`: `.env` files that Bun has read. @throws ConfigError */
 export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
-  const secrets = readSecretFiles(given)
-  const { environment } = secrets
-  const faults: string[] = [...secrets.faults]
+  const { environment, faults } = readSecretFiles(given)
   const read = ([name, { schema, allowed, default: fallback, check, read }]: [string, Setting]) => {
     const text = environment[name] || fallback
     if (text === null) return null

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 /** A file of settings that Bun has read into the environment. */
 export interface EnvironmentFile {
@@ -16,9 +15,7 @@ export function readEnvironmentFiles(): EnvironmentFile[] {
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
   const kind = ['production', 'test'].includes(environment) ? environment : 'development' // Bun knows three
   const names = [`.env.${kind}.local`, ...(kind === 'test' ? [] : ['.env.local']), `.env.${kind}`, '.env']
-  return names
-    .filter((name) => existsSync(join(process.cwd(), name)))
-    .map((name) => parseEnvironmentFile(name, readFileSync(join(process.cwd(), name), 'utf8')))
+  return names.filter((name) => existsSync(name)).map((name) => parseEnvironmentFile(name, readFileSync(name, 'utf8')))
 }
 
 /** A value in quotes may have line breaks, and lines that look like settings. */

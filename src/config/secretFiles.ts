@@ -2,8 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { isSecret, settings } from './settings.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 const END = '_FILE'
 
 /** The variables that name files of secrets, as containers get them: `DATABASE_URL_FILE`. */
@@ -11,34 +9,30 @@ export const secretFileNames: readonly string[] = Object.keys(settings)
   .filter(isSecret)
   .map((name) => name + END)
 
-export interface SecretFiles {
-  /** The whole environment, with these settings as if it had them. */
-  readonly environment: Environment
-  readonly files: ReadonlyMap<string, string>
-  readonly faults: readonly string[]
-}
-
-/** Reads the secrets that the environment names files of; a line break at the end of a file is not part of it. */
-export function readSecretFiles(environment: Environment): SecretFiles {
-  const read: Record<string, string | undefined> = { ...environment }
+/**
+ * Reads the secrets that the environment names files of; a line break at the end of a file is not part of it. Returns the
+ * environment as if it had these settings.
+ */
+export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
+  const environment = { ...given }
   const files = new Map<string, string>()
   const faults: string[] = []
   for (const variable of secretFileNames) {
-    const file = environment[variable]
+    const file = given[variable]
     if (!file) continue
     const name = variable.slice(0, -END.length)
-    if (environment[name]) {
+    if (given[name]) {
       faults.push(`${name} and ${variable} are both set: take one of them away`)
       continue
     }
     try {
-      read[name] = readSecret(file)
+      environment[name] = readSecret(file)
       files.set(name, file)
     } catch (error) {
       faults.push(`${variable} must name a file with the value: ${(error as Error).message}`)
     }
   }
-  return { environment: read, files, faults }
+  return { environment, files, faults }
 }
 
 /** @throws Error that says what is wrong with the file */

@@ -47,9 +47,6 @@ export async function examineDatabase(
   }
 }
 
-/** The row of `stateOf`. */
-type State = postgres.Row
-
 async function clock(sql: postgres.Sql): Promise<Finding> {
   await sql`select 1` // so that it is asked over a connection that is there
   const fromMs = Date.now()
@@ -57,7 +54,7 @@ async function clock(sql: postgres.Sql): Promise<Finding> {
   return clockOff('database clock', Number(time?.ms), fromMs, Date.now())
 }
 
-async function stateOf(sql: postgres.Sql): Promise<State> {
+async function stateOf(sql: postgres.Sql): Promise<postgres.Row> {
   const [row] = await sql`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('is_superuser') = 'on' as "isSuperuser", current_user::text as role,
@@ -68,10 +65,10 @@ async function stateOf(sql: postgres.Sql): Promise<State> {
         (select case rolconnlimit when -1 then 262143 else rolconnlimit end from pg_roles where rolname = current_user),
         (select case datconnlimit when -1 then 262143 else datconnlimit end from pg_database where datname = current_database())
       ) as "connectionsMax"`
-  return row as State
+  return row as postgres.Row
 }
 
-function version({ version: number }: State): Finding {
+function version({ version: number }: postgres.Row): Finding {
   const major = Math.floor(number / 10_000)
   const text = `PostgreSQL ${major}.${number % 10_000} answers`
   if (major < VERSION_MIN) return fault('database', `${text}: ${VERSION_MIN} or later is needed`)
@@ -79,7 +76,7 @@ function version({ version: number }: State): Finding {
   return ok('database', text)
 }
 
-function connections({ connectionsMax }: State, config: Config): Finding {
+function connections({ connectionsMax }: postgres.Row, config: Config): Finding {
   const { workers, databasePool, memoryMb } = config
   // Of memory: two for questions, one that loads tables.
   const each = databasePool + 1 + (memoryMb > 0 ? 3 : 0) + (databasePool <= 2 ? 1 : 0)
@@ -90,14 +87,14 @@ function connections({ connectionsMax }: State, config: Config): Finding {
   return fault('connections', `${text}: raise max_connections or the role's limit, or set DATABASE_POOL or WORKERS lower`)
 }
 
-function writable({ isStandby, isReadOnly }: State): Finding {
+function writable({ isStandby, isReadOnly }: postgres.Row): Finding {
   if (isStandby) return fault('writes', 'it is a hot standby: writes are refused; name the primary in DATABASE_URL')
   if (!isReadOnly) return ok('writes', 'it takes writes')
   return fault('writes', 'default_transaction_read_only is on: writes are refused; set it off for the role or the database')
 }
 
 /** On this machine no one listens. */
-function encryption(url: string, { isEncrypted }: State): Finding {
+function encryption(url: string, { isEncrypted }: postgres.Row): Finding {
   if (isEncrypted) return ok('database tls', 'connections are encrypted')
   if (isLocal(url)) return ok('database tls', 'it is on this machine')
   return advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')
