@@ -8,7 +8,7 @@ import { withConnection } from '../execute/connect.ts'
 import { applyPending, MIGRATIONS, migrationFolders, readMigrations } from '../postgres/migrate.ts'
 import { type NextMigration, nextMigration } from '../postgres/nextMigration.ts'
 import { loadEntities } from '../registry.ts'
-import { withDatabase } from './openDatabase.ts'
+import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
@@ -64,16 +64,15 @@ async function compare(config: Config): Promise<NextMigration> {
     throw new CommandError(
       `${own.name} needs another name: Roster's own migrations make the table ${own.table}, and later ones may change it`,
     )
-  return await withDatabase(config, (url) =>
-    withConnection(url, async (sql) => {
-      // The transaction is rolled back when the connection ends.
-      await sql`begin`
-      for (const folder of migrationFolders(config)) await applyPending(sql, readMigrations(folder))
-      return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
-    }).catch((error) => {
-      throw new CommandError(`the tables cannot be compared: ${error.message || String(error)}`)
-    }),
-  )
+  await using database = await openDatabase(config).catch(orUnusable)
+  return await withConnection(database.url, async (sql) => {
+    // The transaction is rolled back when the connection ends.
+    await sql`begin`
+    for (const folder of migrationFolders(config)) await applyPending(sql, readMigrations(folder))
+    return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
+  }).catch((error) => {
+    throw new CommandError(`the tables cannot be compared: ${error.message || String(error)}`)
+  })
 }
 
 /** The first that no file has, in four digits. */

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { migrate, migrationFolders, migrationNames, pendingMigrations } from '../postgres/migrate.ts'
 import { hasEmbedded } from '../postgres/runner.ts'
-import { orUnusable, withDatabase } from './openDatabase.ts'
+import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 
 /** `migrate`: what a server's start applies, as a step of its own, by a role that may. */
@@ -24,14 +24,13 @@ async function run(config: Config, isDry: boolean): Promise<void> {
     console.error(`roster: there is no database yet in ${resolve(config.dataDir)}: the first start makes it`)
     return print(textOf(migrationNames(config)))
   }
+  await using database = await openDatabase(config).catch(orUnusable)
   let count = 0
-  await withDatabase(config, async (url) => {
-    // Each folder is a transaction: where the second fails, the first is done.
-    for (const folder of migrationFolders(config)) {
-      const files = await work(url, folder).catch(orUnusable)
-      count += files.length
-      await print(textOf(files))
-    }
-  })
+  // Each folder is a transaction: where the second fails, the first is done.
+  for (const folder of migrationFolders(config)) {
+    const files = await work(database.url, folder).catch(orUnusable)
+    count += files.length
+    await print(textOf(files))
+  }
   if (count === 0) await print('All migrations are applied.\n')
 }

@@ -32,33 +32,21 @@ export function withHooks<T>(config: Config, work: (store: HookStore) => Promise
   })
 }
 
-function withTable<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
-  return withDatabase(config, async (url) => {
-    await requireTable(url, table, config).catch(orUnusable)
-    return await work(url).catch(orFailed)
-  })
+async function withTable<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
+  await using database = await openDatabase(config).catch(orUnusable)
+  await requireTable(database.url, table, config).catch(orUnusable)
+  return await work(database.url).catch(orFailed)
 }
 
-/** Does `work` with the address of the database that the settings name. @throws CommandError where there is none to use */
-export async function withDatabase<T>(config: Config, work: (url: string) => Promise<T>): Promise<T> {
-  const database = await openDatabase(config).catch(orUnusable)
-  try {
-    return await work(database.url)
-  } finally {
-    await database.close()
-  }
-}
-
-interface OpenDatabase {
+interface OpenDatabase extends AsyncDisposable {
   readonly url: string
-  close(): Promise<void>
 }
 
 const leaveOpen = async () => undefined
 
 /** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
-async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
-  if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, close: leaveOpen }
+export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
+  if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, [Symbol.asyncDispose]: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
     const own = await startOwn(dataDir).catch((error) => {
       if (!(error instanceof DataDirInUse)) throw error
@@ -66,7 +54,7 @@ async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config)
     })
     if (own) return own
     const url = runningPostgres(dataDir)
-    if (url && (await answers(url))) return { url, close: leaveOpen }
+    if (url && (await answers(url))) return { url, [Symbol.asyncDispose]: leaveOpen }
     if (performance.now() > giveUpMs) throw new Error(`the PostgreSQL in ${dataDir} is in use, and does not answer`)
   }
 }
@@ -81,7 +69,7 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
   process.once('SIGINT', abort).once('SIGTERM', abort)
   return {
     url: embedded.url,
-    async close() {
+    async [Symbol.asyncDispose]() {
       await embedded.stop()
       process.off('SIGINT', abort).off('SIGTERM', abort)
     },

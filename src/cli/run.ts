@@ -8,7 +8,6 @@ import { DeclarationError } from '../registry.ts'
 /** A fault that the caller can mend: one line on stderr, without a stack. */
 export class CommandError extends Error {}
 
-/** Exit codes. */
 const [DONE, FAILED, WRONG_USAGE] = [0, 1, 2]
 
 /** Runs the words after the program's name. Returns the exit code; an error is on stderr. */

@@ -6,7 +6,7 @@ import type { Entity } from '../model/entity.ts'
 import { migrate, migrationFolders, pendingMigrations } from '../postgres/migrate.ts'
 import { loadEntities } from '../registry.ts'
 import { SeedRefused, type Share, seed, sharesOf, withRows } from '../seed/seed.ts'
-import { orUnusable, withDatabase } from './openDatabase.ts'
+import { openDatabase, orUnusable } from './openDatabase.ts'
 import { counted, print, progress } from './output.ts'
 import { CommandError, parserOfNumber } from './run.ts'
 
@@ -32,10 +32,9 @@ export function seedCommand(readSettings: () => Config): Command {
 
 async function run(config: Config, options: Options): Promise<void> {
   const entities = await loadEntities(config.entitiesDir)
-  const seeded = await withDatabase(config, async (url) => {
-    await requireTables(url, config).catch(orUnusable)
-    return fill(url, entities, options)
-  })
+  await using database = await openDatabase(config).catch(orUnusable)
+  await requireTables(database.url, config).catch(orUnusable)
+  const seeded = await fill(database.url, entities, options)
   await print(textOf(seeded, options))
 }
 

@@ -31,13 +31,12 @@ export async function examineIndexes(sql: postgres.Sql, entities: readonly Entit
       select to_regclass(quote_ident(name)) from json_array_elements_text(${JSON.stringify(entities.map(({ table }) => table))}::text::json) as name
     )) and i.indisvalid and i.indpred is null`
   const known = new Set(there.map(({ table, column }) => `${table}.${column}`))
-  const missing = entities.flatMap(({ table, properties }) =>
+  const commands = entities.flatMap(({ table, properties }) =>
     properties
       .filter(({ column, indexed }) => indexed && !known.has(`${table}.${column}`))
-      .map(({ column }) => ({ table, column })),
+      .map(({ column }) => `create index on "${table}" ("${column}", id)`),
   )
-  if (missing.length === 0) return ok('indexes', 'each property that sorts has its own')
-  const commands = missing.map(({ table, column }) => `create index on "${table}" ("${column}", id)`)
+  if (commands.length === 0) return ok('indexes', 'each property that sorts has its own')
   return fault('indexes', `missing or not valid: ${commands.join('; ')}`)
 }
 
