@@ -52,13 +52,16 @@ export class Directory {
     // Another process may just have given the last one to this very client.
     if (!hasVacancy) return this.find(low, high)
     return this.region.exclusive(() => {
-      const known = this.find(low, high) ?? this.recover(slots, low, high)
+      const known = this.find(low, high)
       if (known !== null) return known
-      const slot = slots.find((own) => this.vacate(own, null)) ?? slots.find((own) => this.vacate(own, second)) ?? null
-      if (slot === null) return null
+      // First the entry that a process was taking away from this client when it died.
+      const left = slots.find((own) => this.isLeftBy(own, low, high))
+      const slot = left ?? slots.find((own) => this.vacate(own, null)) ?? slots.find((own) => this.vacate(own, second))
+      if (slot === undefined) return null
       const entry = this.table.entryOf(slot)
       store(this.words, entry + HIGH, high)
       store(this.words, entry + LOW, low)
+      store(this.words, entry + OWNER, 0)
       return slot
     })
   }
@@ -71,16 +74,6 @@ export class Directory {
   private slotsFrom(low: number, high: number): number[] {
     const home = this.homeOf(low, high)
     return Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
-  }
-
-  /** Gives this client back the entry that a process was taking away when it died. */
-  private recover(slots: readonly number[], low: number, high: number): number | null {
-    const slot = slots.find((candidate) => this.isLeftBy(candidate, low, high))
-    if (slot === undefined) return null
-    const entry = this.table.entryOf(slot)
-    store(this.words, entry + LOW, low)
-    store(this.words, entry + OWNER, 0)
-    return slot
   }
 
   private isLeftBy(slot: number, low: number, high: number): boolean {
@@ -110,7 +103,7 @@ export class Directory {
       const word = load(words, cell)
       if (load(words, entry + HEAD) !== head) continue
       if (table.isTaken(word, head)) {
-        swap(words, entry + HEAD, head, table.after(head)) // left behind by a process that died
+        swap(words, entry + HEAD, head, table.plus(head, 1)) // left behind by a process that died
         continue
       }
       if (!this.isVacant(slot, second)) return false
@@ -123,7 +116,7 @@ export class Directory {
         return false
       }
       store(words, entry + OWNER, 0)
-      swap(words, entry + HEAD, head, table.after(head))
+      swap(words, entry + HEAD, head, table.plus(head, 1))
       store(words, entry + SEEN, this.second())
       store(words, entry + TAIL, load(words, entry + HEAD))
       return true

@@ -34,11 +34,6 @@ export class Table {
     return HEADER_WORDS + slot * ENTRY_WORDS
   }
 
-  /** The slot of the entry that all clients without one share. */
-  get shared(): number {
-    return this.clients
-  }
-
   ringOf(slot: number): number {
     return this.rings + slot * this.depth
   }
@@ -56,20 +51,12 @@ export class Table {
     return this.isEvenLap(number) ? time | LAP : time
   }
 
-  after(number: number): number {
-    return number + 1 === this.wrap ? 0 : number + 1
-  }
-
   plus(number: number, by: number): number {
-    return (number + by) % this.wrap
+    return this.minus(number, this.wrap - by)
   }
 
-  before(number: number, by: number): number {
+  minus(number: number, by: number): number {
     return number < by ? number - by + this.wrap : number - by
-  }
-
-  distance(from: number, to: number): number {
-    return to < from ? to - from + this.wrap : to - from
   }
 
   private isEvenLap(number: number): boolean {

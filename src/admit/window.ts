@@ -79,7 +79,7 @@ export class SlidingWindows {
         continue // the entry has passed to another client meanwhile
       }
       this.overflowed++
-      this.decide(this.table.shared, 0, 0, 1)
+      this.decide(this.table.clients, 0, 0, 1) // the last slot, which all clients without an entry share
       return this.decision
     }
   }
@@ -103,7 +103,7 @@ export class SlidingWindows {
       const word = load(words, cell)
       if (load(words, entry + HEAD) !== head) continue // so the word belongs to this head
       if (table.isTaken(word, head)) {
-        swap(words, entry + HEAD, head, table.after(head)) // the last step of a process that died, or is slow
+        swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died, or is slow
         continue
       }
       const nowMs = this.clock() // only now: not before any time that led to what was read
@@ -111,7 +111,7 @@ export class SlidingWindows {
       if (load(words, entry + LOW) !== low || load(words, entry + HIGH) !== high) return false
 
       const now = nowMs & TIME
-      const used = table.distance(tail, head)
+      const used = table.minus(head, tail)
       if (this.refuse(ring, table.plus(head, count - 1), used + count - 1, now)) {
         if (load(words, cell) === word && load(words, entry + HEAD) === head) return true
         continue
@@ -120,7 +120,7 @@ export class SlidingWindows {
       const leavesMs = used === 0 ? charge * this.longestCountedMs : this.longestCountedMs - this.age(ring, tail, now)
       if (charge === 1) {
         if (swap(words, cell, word, table.cellWord(now, head)) !== word) continue
-        swap(words, entry + HEAD, head, table.after(head))
+        swap(words, entry + HEAD, head, table.plus(head, 1))
       }
       this.answer(true, this.longest, this.longestLimit - used - charge, leavesMs)
       return true
@@ -135,7 +135,7 @@ export class SlidingWindows {
     for (let index = 0; index < rules.length; index++) {
       const { limit } = rules[index] as Rule
       if (used < limit) continue
-      const wait = (countedMs[index] as number) - this.age(ring, table.before(head, limit), now)
+      const wait = (countedMs[index] as number) - this.age(ring, table.minus(head, limit), now)
       if (wait <= waitMs) continue
       waitMs = wait
       hit = index
@@ -174,7 +174,7 @@ export class SlidingWindows {
   /** The first admission in [from, to) that the longest rule counts. */
   private firstWithin(ring: number, from: number, to: number, now: number): number {
     let low = 0
-    let high = this.table.distance(from, to)
+    let high = this.table.minus(to, from)
     // Mostly nothing has left since the last request, so the oldest is read first.
     if (high === 0 || !this.hasLeft(ring, from, now)) return from
     while (low < high) {
