@@ -26,8 +26,7 @@ export interface Key {
 interface Entry {
   readonly key: Key
   readonly hash: Buffer
-  /** Null: the key is one of the settings. */
-  readonly record: KeyRecord | null
+  readonly record: KeyRecord
   isUsed: boolean
 }
 
@@ -42,22 +41,13 @@ export class Keyring {
   private readonly presented = Buffer.alloc(32)
 
   constructor(keys: readonly KeyRecord[], bootstrapKeys: readonly string[]) {
-    this.bootstrap = bootstrapKeys.map((text, index) => ({
-      key: {
-        id: `bootstrap-${index + 1}`,
-        isStored: false,
-        name: 'bootstrap',
-        rights: readRights('*:read,*:write'),
-        limits: null,
-        ownTable: null,
-        // A name that no key in the database can have.
-        client: keyClient(`\n${index + 1}`),
-      },
-      hash: hashKey(text),
-      record: null,
-      isUsed: false,
-      bootstrapId: idOf(text),
-    }))
+    this.bootstrap = bootstrapKeys.map((text, index) => {
+      const [id, hash] = [`bootstrap-${index + 1}`, hashKey(text).toString('hex')]
+      const entry = entryOf({ id, name: 'bootstrap', hash, rights: '*:read,*:write', limits: null })
+      // By a name that no key in the database can have.
+      const client = keyClient(`\n${index + 1}`)
+      return { ...entry, key: { ...entry.key, isStored: false, client }, bootstrapId: idOf(text) }
+    })
     this.replace(keys)
   }
 
@@ -68,7 +58,7 @@ export class Keyring {
   replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) {
-      const known = this.entries.get(record.id)?.find((entry) => entry.record && isSame(entry.record, record))
+      const known = this.entries.get(record.id)?.find((entry) => Bun.deepEquals(entry.record, record))
       entries.set(record.id, [known ?? entryOf(record)])
     }
     for (const entry of this.bootstrap) entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
@@ -84,7 +74,7 @@ export class Keyring {
     if (found === null || candidates === UNKNOWN_KEY) return null
     if (!found.isUsed) {
       found.isUsed = true
-      if (found.record) this.used.push(found)
+      if (found.key.isStored) this.used.push(found)
     }
     return found.key
   }
@@ -111,11 +101,6 @@ function entryOf(record: KeyRecord): Entry {
     client: keyClient(name),
   }
   return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }
-}
-
-function isSame(one: KeyRecord, other: KeyRecord): boolean {
-  const { hash, name, rights, limits } = one
-  return hash === other.hash && name === other.name && rights === other.rights && limits === other.limits
 }
 
 /** Stored limits that cannot be read must not keep a server from starting. */
