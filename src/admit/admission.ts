@@ -1,11 +1,10 @@
 // Admission of a request: finds its key, and charges the request to its limits.
 import type { BlockList } from 'node:net'
-import type { Rule } from '../model/limits.ts'
 import { addressBehind, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
-import type { RateLimitStatus } from './limiter.ts'
+import type { Limiter, RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
 
 export interface PeerAddresses {
@@ -61,17 +60,12 @@ export class Admission {
 
   charge(key: Key | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
     if (key === null) return this.limiters.anonymous.charge(clientOf(address))
-    return this.limiters.of(key).charge(key.client)
+    return this.limiterOf(key).charge(key.client)
   }
 
-  /** The rule that says how many requests can be charged to a key together. */
-  mostTogether(key: Key): Rule {
-    return this.limiters.of(key).mostTogether
-  }
-
-  /** Charges a key that was charged one request `count` more, together. */
-  chargeMore(key: Key, count: number): Promise<RateLimitStatus> {
-    return this.limiters.of(key).chargeMore(key.client, count)
+  /** The limiter that charges requests with this key. */
+  limiterOf(key: Key): Limiter {
+    return this.limiters.of(key)
   }
 
   /** Has the key looked up where the address may still try one, and charges it, too, where it is found. */

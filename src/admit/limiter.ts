@@ -1,6 +1,7 @@
 import { countCharge } from '../metrics/counts.ts'
 import { type Decision, policyText, type Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
+import type { RedisWindows } from './redis.ts'
 import type { SlidingWindows } from './window.ts'
 
 /** The limits of a client and what is left of them, as the headers of a response say it. */
@@ -19,10 +20,7 @@ export interface RateLimitStatus {
 }
 
 /** A store in which several machines count together. */
-export interface SharedStore {
-  /** Null: the store is away, and this machine decides by itself. */
-  decide(client: string, rules: readonly Rule[]): Promise<Decision | null>
-}
+export type SharedStore = Pick<RedisWindows, 'decide'>
 
 /** The store's clock and ours differ, and so do the moments at which they charge one request. */
 const SKEW_MS = 1_000
@@ -42,10 +40,11 @@ export class Limiter {
 
   /** Decides on one request, and charges it if it is admitted. */
   charge(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
-    if (this.store !== null) return this.chargeShared(this.store, client).then((status) => this.counted(status))
-    return this.counted(this.statusOf(this.windows.admit(client.low, client.high)))
+    if (this.store !== null) return this.chargeShared(this.store, client)
+    return this.counted(this.windows.admit(client.low, client.high))
   }
 
+  /** The rule that says how many requests can be charged to a client together. */
   get mostTogether(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }
@@ -61,29 +60,26 @@ export class Limiter {
       const asked = this.charge(client)
       status = asked instanceof Promise ? await asked : asked
     }
+    if (status.admitted) return status
     // A retry is charged from the first one on.
-    return status.admitted ? status : this.refusalOf(client, count + 1, status)
-  }
-
-  private refusalOf({ low, high }: Client, count: number, status: RateLimitStatus): RateLimitStatus {
-    const whole = this.windows.peek(low, high, count)
+    const whole = this.windows.peek(client.low, client.high, count + 1)
     return whole.admitted ? status : this.statusOf(whole)
   }
 
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
     // What this machine has admitted by itself is part of the truth, also when a store that was away knows less of it.
     const own = this.windows.peek(low, high)
-    if (!own.admitted && own.waitMs > SKEW_MS) return this.statusOf(own)
+    if (!own.admitted && own.waitMs > SKEW_MS) return this.counted(own)
     const decision = await store.decide(text, this.rules)
-    if (decision === null) return this.statusOf(this.windows.admit(low, high))
+    if (decision === null) return this.counted(this.windows.admit(low, high))
     // So that this machine knows the recent past when it has to decide alone.
     if (decision.admitted) this.windows.admit(low, high)
-    return this.statusOf(decision)
+    return this.counted(decision)
   }
 
-  private counted(status: RateLimitStatus): RateLimitStatus {
-    countCharge(this.charged, status.admitted)
-    return status
+  private counted(decision: Decision): RateLimitStatus {
+    countCharge(this.charged, decision.admitted)
+    return this.statusOf(decision)
   }
 
   private statusOf({ admitted, rule: index, remaining, waitMs }: Decision): RateLimitStatus {

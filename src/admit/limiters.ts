@@ -60,14 +60,9 @@ export class Limiters {
     return overflowed
   }
 
-  /** Notes that the store is away. True for the first process that does, until `storeIsBack`. */
-  storeIsAway(): boolean {
-    return Atomics.compareExchange(this.region.words, OWN_WORD, 0, 1) === 0
-  }
-
-  /** Notes that the store is back. True for the first process that does, until `storeIsAway`. */
-  storeIsBack(): boolean {
-    return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
+  /** Notes whether the store is away. True for the first process that finds it changed. */
+  noteStore(isAway: boolean): boolean {
+    return Atomics.exchange(this.region.words, OWN_WORD, Number(isAway)) !== Number(isAway)
   }
 
   private create(region: Region, clients: number, rules: readonly Rule[], charged: 'key' | 'address' = 'key'): Limiter {

@@ -27,11 +27,9 @@ export class RedisWindows {
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
-  private resolveGreeted = (_isHere: boolean) => {}
+  private readonly greeting = Promise.withResolvers<boolean>()
   /** Resolves with true when the store has decided something, with false when it was found away. */
-  readonly greeted = new Promise<boolean>((resolve) => {
-    this.resolveGreeted = resolve
-  })
+  readonly greeted = this.greeting.promise
   private readonly waiting = new Set<{ askedAtSweep: number; answer(decision: Decision | null): void }>()
 
   /** @throws for an address that is none; not for a server that does not answer */
@@ -103,17 +101,16 @@ export class RedisWindows {
   private welcome(redis: RedisClient) {
     if (redis !== this.redis) return
     this.here = true
-    this.resolveGreeted(true)
-    const wasAway = this.isOutageReported
+    this.greeting.resolve(true)
+    if (this.isOutageReported) this.events.onBack()
     this.isOutageReported = false
-    if (wasAway) this.events.onBack()
   }
 
   /** Handles the end of a client once, however many of its commands fail. */
   private lose(redis: RedisClient | null, error: Error) {
     if (!redis || redis !== this.redis) return
     this.drop()
-    this.resolveGreeted(false)
+    this.greeting.resolve(false)
     this.pause = setTimeout(() => this.greet(), PAUSE_MS)
     if (this.isOutageReported) return
     this.isOutageReported = true

@@ -104,12 +104,13 @@ export function keyChecks(admission: Admission): KeysInUse {
     async chargeMore(exchange, count) {
       const charged = exchange as { readonly key: Key | null; rateLimit: RateLimitStatus | null }
       if (charged.key === null) return
-      const { limit, period } = admission.mostTogether(charged.key)
+      const limiter = admission.limiterOf(charged.key)
+      const { limit, period } = limiter.mostTogether
       if (count >= limit) {
         const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
         throw new ApiError('InvalidRows', message, { target: 'Body' })
       }
-      const rateLimit = await admission.chargeMore(charged.key, count)
+      const rateLimit = await limiter.chargeMore(charged.key.client, count)
       charged.rateLimit = rateLimit
       if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
     },

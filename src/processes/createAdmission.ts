@@ -30,10 +30,10 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
   // All workers lose the store at once; the first one logs it.
   const storeEvents = {
     onAway(error: Error) {
-      if (limiters.storeIsAway()) log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
+      if (limiters.noteStore(true)) log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
     },
     onBack() {
-      if (limiters.storeIsBack()) log.info('rate limit store reachable again')
+      if (limiters.noteStore(false)) log.info('rate limit store reachable again')
     },
   }
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
