@@ -4,13 +4,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { tryLock } from './libc.ts'
 
-/** A folder for shared memory that this process has to itself until it ends. */
-export interface MemoryFolder {
-  readonly path: string
-  release(): void
-  remove(): void
-}
-
 /** Kind of the folder for shared memory: in `/dev/shm` if there is one, or on the disk of the data folder. */
 type MemoryKind = 'memory' | 'disk'
 
@@ -28,11 +21,11 @@ export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind =
 }
 
 /**
- * Takes a folder for the shared memory of the server with this data folder and port: the one of its last run if it is
- * free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted.
+ * Takes a folder for the shared memory of the server with this data folder and port, until the process ends: the one of its
+ * last run if it is free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted.
  * @throws Error of the file system, or where others have taken all names, as other users may in `/dev/shm`
  */
-export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory'): MemoryFolder {
+export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory') {
   const owner = resolve(dataDir)
   const first = memoryFolderOf(dataDir, port, kind)
   mkdirSync(dirname(first), { recursive: true })
@@ -61,19 +54,16 @@ function namesFrom(first: string): string[] {
 /** Takes the lock of a port; null: a server of this user on this machine has it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
   const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
-  const folder = firstOwn(namesFrom(first))
+  let folder: string | undefined
+  try {
+    folder = namesFrom(first).find(makeOwn)
+  } catch {
+    // no folder can be made there
+  }
   // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one
   // moment may share it.
   if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
-}
-
-function firstOwn(names: readonly string[]): string | undefined {
-  try {
-    return names.find(makeOwn)
-  } catch {
-    return undefined
-  }
 }
 
 /** Makes the folder; false when there is anything else than a folder of this user's alone: it may be in our way on purpose. */

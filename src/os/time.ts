@@ -1,4 +1,5 @@
 import { ptr } from 'bun:ffi'
+import { setImmediate } from 'node:timers/promises'
 import { libc } from './libc.ts'
 
 const clock = libc({ clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } })
@@ -21,17 +22,9 @@ export function monotonicMs(): number {
 
 /** Settles as `promise` does, after `afterMs` as `onMiss` does. For a few promises: each has a timer of its own. */
 export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: () => T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const miss = () => {
-      try {
-        resolve(onMiss())
-      } catch (error) {
-        reject(error)
-      }
-    }
-    const timer = setTimeout(miss, afterMs)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
+  const { promise: missed, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, afterMs)
+  return Promise.race([promise, missed.then(onMiss)]).finally(() => clearTimeout(timer))
 }
 
 const TURN_MS = 3
@@ -41,11 +34,8 @@ export function takeTurns(turnMs = TURN_MS): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs
   return () => {
     if (performance.now() < untilMs) return null
-    return new Promise((resolve) =>
-      setImmediate(() => {
-        untilMs = performance.now() + turnMs
-        resolve()
-      }),
-    )
+    return setImmediate().then(() => {
+      untilMs = performance.now() + turnMs
+    })
   }
 }

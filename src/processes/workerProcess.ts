@@ -56,7 +56,10 @@ export class WorkerProcess {
   /** @throws Error when the process cannot be started at all */
   constructor(message: StartMessage, { onKeys, onSamples }: WorkerEvents) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
-    this.ready = promise
+    this.ready = withDeadline(promise, START_MS_MAX, () => {
+      this.kill()
+      throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
+    })
     const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
         this.silence = 0
@@ -69,12 +72,10 @@ export class WorkerProcess {
     const env = { ...MEMORY, ...process.env }
     this.child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })
     this.send(message)
-    const late = setTimeout(() => {
-      reject(new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, ''))
-      this.kill()
-    }, START_MS_MAX)
-    const settle = () => clearTimeout(late)
-    promise.then(() => (this.silence = 0)).then(settle, settle)
+    this.ready.then(
+      () => (this.silence = 0),
+      () => undefined,
+    )
     this.exited.then(() => {
       const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
       reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))

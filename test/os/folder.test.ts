@@ -13,13 +13,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { lockPort, type MemoryFolder, takeMemoryFolder } from '../../src/os/folder.ts'
+import { lockPort, takeMemoryFolder } from '../../src/os/folder.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 const SOURCE = `${import.meta.dir}/../../src/os/folder.ts`
 let root: ReturnType<typeof temporaryFolder>
 let dataDir: string
-const taken: MemoryFolder[] = []
+const taken: ReturnType<typeof takeMemoryFolder>[] = []
 const children: Bun.Subprocess[] = []
 
 beforeEach(() => {
@@ -36,7 +36,7 @@ afterEach(async () => {
   root.remove()
 })
 
-function take(dir = dataDir, port = 1): MemoryFolder {
+function take(dir = dataDir, port = 1) {
   const folder = takeMemoryFolder(dir, port)
   taken.push(folder)
   return folder
