@@ -1,4 +1,5 @@
 // Faults that stop a start: each says what the operator has to do.
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { refusesTls } from '../execute/connect.ts'
 import { lockPort } from '../os/folder.ts'
@@ -54,24 +55,16 @@ export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at
   const lock = port === 0 ? null : lockPort(host, port)
   if (lock === null && port !== 0) throw portTaken(at)
-  await requireFree(at).catch((error) => {
+  try {
+    const probe = createServer().listen(port, host)
+    await once(probe, 'listening')
+    await once(probe.close(), 'close')
+  } catch (error) {
     lock?.release()
-    throw error
-  })
+    const { code, message } = error as NodeJS.ErrnoException
+    throw code === 'EADDRINUSE' ? portTaken(at) : new StartError(`cannot listen on ${host}:${port}: ${message}`)
+  }
   return () => lock?.release()
-}
-
-/** @throws StartError */
-function requireFree(at: Listening): Promise<void> {
-  const { host, port } = at
-  return new Promise((done, fail) => {
-    const probe = createServer()
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      const message = `cannot listen on ${host}:${port}: ${error.message}`
-      fail(error.code === 'EADDRINUSE' ? portTaken(at) : new StartError(message))
-    })
-    probe.listen(port, host, () => probe.close(() => done()))
-  })
 }
 
 export function portTaken({ host, port, setting = 'PORT' }: Listening): StartError {
