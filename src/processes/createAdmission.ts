@@ -2,23 +2,15 @@
 import { Admission } from '../admit/admission.ts'
 import { KeyRefresh } from '../admit/keyRefresh.ts'
 import { Keyring } from '../admit/keyring.ts'
-import { type LimiterTables, type OwnLimits, ownLimitsOf } from '../admit/limiterFiles.ts'
+import { type LimiterTables, ownLimitsOf } from '../admit/limiterFiles.ts'
 import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
-import type { Log } from '../log.ts'
 import { cellOf, count, gauge } from '../metrics/counts.ts'
 import { parseNetworks } from '../model/targets.ts'
-
-interface Surroundings {
-  readonly bootstrapKeys: readonly string[]
-  readonly tables: LimiterTables
-  /** Asks the supervisor for the tables of keys with limits of their own; null: there are none, or it does not answer. */
-  tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
-  readonly log: Log
-}
+import type { Surroundings } from './messages.ts'
 
 const USED_EVERY_MS = 10_000
 const OVERFLOWED = cellOf('overflowed')

@@ -4,21 +4,12 @@ import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
 
-/** The tables in which all workers count requests, and one for each key with limits of its own. */
-export interface LimitTables {
-  /** Returns the tables, made or repaired; the last ones where that fails. */
-  ensure(): LimiterTables
-  /** A worker has other keys: returns the tables for the limits that these, and those of other workers, have of their own. */
-  take(worker: unknown, limits: OwnLimits): LimiterTables
-  leave(worker: unknown): void
-  release(): void
-}
-
 /**
- * Makes the tables of the limits, on the disk of the data folder where shared memory has no room. `onReplaced`: a damaged table
- * was made anew; workers that go on with the old one would count apart. @throws Error
+ * Makes the tables in which all workers count requests, and one for each key with limits of its own, on the disk of the
+ * data folder where shared memory has no room. `onReplaced`: a damaged table was made anew; workers that go on
+ * with the old one would count apart. @throws Error
  */
-export function openTables(config: Config, log: Log, onReplaced: () => void): LimitTables {
+export function openTables(config: Config, log: Log, onReplaced: () => void) {
   try {
     return tablesIn('memory', config, log, onReplaced)
   } catch (error) {
@@ -33,7 +24,7 @@ export function openTables(config: Config, log: Log, onReplaced: () => void): Li
   }
 }
 
-function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced: () => void): LimitTables {
+function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced: () => void) {
   const folder = takeMemoryFolder(config.dataDir, config.port, kind)
   const files = new LimiterFiles(folder.path, config)
   const limitsByWorker = new Map<unknown, OwnLimits>()
@@ -60,12 +51,14 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     return tables
   }
   return {
+    /** Returns the tables, made or repaired; the last ones where that fails. */
     ensure: () => ensure(),
-    take(worker, limits) {
+    /** A worker has other keys: returns the tables for the limits that these, and those of other workers, have of their own. */
+    take(worker: unknown, limits: OwnLimits) {
       limitsByWorker.set(worker, limits)
       return ensure(new Map([...limitsByWorker.values()].flatMap((own) => [...own])))
     },
-    leave: (worker) => void limitsByWorker.delete(worker),
+    leave: (worker: unknown) => void limitsByWorker.delete(worker),
     release() {
       files.close()
       folder.release()

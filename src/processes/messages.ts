@@ -1,6 +1,7 @@
 // Messages between the supervisor and its workers.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { Config } from '../config/config.ts'
+import type { Log } from '../log.ts'
 import type { Samples } from '../metrics/counts.ts'
 import type { Certificate } from '../os/certificate.ts'
 
@@ -19,6 +20,13 @@ export interface StartMessage {
   readonly tables: LimiterTables
   /** Null: HTTP in clear text. */
   readonly certificate: Certificate | null
+}
+
+/** Dependencies of a worker beyond the settings. */
+export interface Surroundings extends Omit<StartMessage, 'kind' | 'config'> {
+  /** Asks the supervisor for the tables of keys with limits of their own; null: there are none, or it does not answer. */
+  tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
+  readonly log: Log
 }
 
 export type ToWorker =

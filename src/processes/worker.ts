@@ -2,7 +2,6 @@
 
 import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
-import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
@@ -15,7 +14,6 @@ import { endConnections } from '../execute/pool.ts'
 import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { OwnRoute } from '../http/ownRoutes.ts'
-import type { Log } from '../log.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
@@ -26,7 +24,7 @@ import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { keepGauges } from './gauges.ts'
-import type { Ready, StartMessage } from './messages.ts'
+import type { Ready, Surroundings } from './messages.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
@@ -37,13 +35,6 @@ export interface Worker extends Ready {
   begin(cursorSecret: string): Promise<void>
   /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
   stop(leaveMs: number): Promise<void>
-}
-
-/** Dependencies of a worker beyond the settings. */
-interface Surroundings extends Omit<StartMessage, 'kind' | 'config'> {
-  /** Asks for the tables of keys with limits of their own; null: there are none, or nothing answers. */
-  tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
-  log: Log
 }
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
