@@ -1,12 +1,12 @@
 // The embedded PostgreSQL: its cluster, start, restart and end.
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../os/libc.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { type Access, ROLES, secure } from './rights.ts'
-import { endOf, logOf, openLog, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings, tail } from './runner.ts'
+import { endOf, type Launched, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
@@ -82,19 +82,18 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(passwordFile(runner.cluster))
-  if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir)
+  if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner)
   const { access = 'tables' } = options
-  await secure(runner, dataDir, password, access)
+  await secure(runner, password, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
-  const first = await launchOnFreePort(runner, dataDir, settings)
+  const { port, ...first } = await launchOnFreePort(runner, settings)
   if (options.isShared !== false) publish(dataDir, runner.cluster)
 
-  const { port } = first
   let { child } = first
   let isStopping = false
-  const failureOf = (running: ChildProcess) =>
-    endOf(running).then(() => (isStopping ? new Promise<string>(() => undefined) : tail(logOf(dataDir))))
-  let failed = failureOf(child)
+  const failureOf = (running: Launched) =>
+    endOf(running.child).then(() => (isStopping ? new Promise<string>(() => undefined) : running.log()))
+  let failed = failureOf(first)
   return {
     url: addressOf(port, ROLES[access], password),
     get failed() {
@@ -104,11 +103,11 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
       const giveUpMs = Date.now() + HELD_MS_MAX
       // The old postmaster.pid says of a process that has ended that it is ready, so it is removed first.
       for (await stopOrphan(runner.cluster); !isStopping; await Bun.sleep(HELD_MS)) {
-        const launched = launch(runner, dataDir, { ...settings, port: String(port) })
+        const launched = launch(runner, settings, port)
         child = launched.child
-        failed = failureOf(child)
-        const log = await launched.log
-        if (log === null) return
+        failed = failureOf(launched)
+        if (await ready(child, runner.cluster)) return
+        const log = launched.log()
         if (!HELD.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
       }
       await new Promise(() => undefined)
@@ -131,25 +130,18 @@ function readPassword(file: string): string {
 }
 
 /** Tries again where another program takes the port between our check and PostgreSQL's bind. */
-async function launchOnFreePort(runner: Runner, dataDir: string, settings: Record<string, string>) {
+async function launchOnFreePort(runner: Runner, settings: Record<string, string>) {
   for (let attempt = 1; ; attempt++) {
     const port = freePort()
-    const { child, log } = launch(runner, dataDir, { ...settings, port: String(port) })
-    const reason = await log
-    if (reason === null) return { port, child }
-    if (attempt === 3 || !reason.includes('could not bind')) throw new Error(`PostgreSQL did not start:\n${reason}`)
+    const { child, log } = launch(runner, settings, port)
+    if (await ready(child, runner.cluster)) return { port, child, log }
+    if (attempt === 3 || !log().includes('could not bind')) throw new Error(`PostgreSQL did not start:\n${log()}`)
   }
 }
 
-/** `log`: null when it is ready; else the end of its log. */
-function launch(runner: Runner, dataDir: string, settings: Record<string, string>) {
-  const { path, file } = openLog(dataDir)
-  const from = fstatSync(file).size
-  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = runner.launch('postgres', ['-D', runner.cluster, ...sharedMemorySettings(), ...args], file)
-  closeSync(file)
-  const log = ready(child, runner.cluster).then((isThere) => (isThere ? null : tail(path, from)))
-  return { child, log }
+function launch(runner: Runner, settings: Record<string, string>, port: number): Launched {
+  const args = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  return runner.launch('postgres', ['-D', runner.cluster, ...sharedMemorySettings(), ...args])
 }
 
 const DEFAULT_SETTINGS = {
@@ -201,23 +193,21 @@ const LOCALE = ['--encoding=UTF8', '--locale=C']
 const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 
 /** Makes the cluster, under another name first: a folder under its own name is whole. @throws Error */
-async function initialize(runner: Runner, dataDir: string) {
+async function initialize(runner: Runner) {
   const part = `${runner.cluster}.part`
   rmSync(part, { recursive: true, force: true })
   mkdirSync(part, { mode: 0o700 })
   runner.give(part)
-  const { path, file } = openLog(dataDir)
-  const from = fstatSync(file).size
   const catalog = readFileSync(join(runner.native, 'share/postgresql/postgres.bki'), 'utf8')
   const version = Number(/PostgreSQL (\d+)/.exec(catalog)?.[1])
   const locale = version >= 17 ? LOCALE_BUILTIN : LOCALE
   // No role gets in before there is a role to serve.
   const memory = version >= 16 ? sharedMemorySettings() : []
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale, ...memory]
-  const code = await endOf(runner.launch('initdb', args, file))
-  closeSync(file)
+  const launched = runner.launch('initdb', args)
+  const code = await endOf(launched.child)
   if (code !== 0) {
-    const log = tail(path, from)
+    const log = launched.log()
     // The lines behind the first error only report consequences.
     const cause = /(?:FATAL|PANIC|error): +(.+)/.exec(log)?.[1]
     const reason = cause === undefined ? log : `${cause}\n${log}`

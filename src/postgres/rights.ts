@@ -1,9 +1,9 @@
 // Roles and rights in the embedded PostgreSQL.
-import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withConnection } from '../execute/connect.ts'
 import type { Log } from '../log.ts'
-import { endOf, openLog, type Runner, sharedMemorySettings, tail } from './runner.ts'
+import { endOf, type Runner, sharedMemorySettings } from './runner.ts'
 
 /** `tables`: of a role that owns the tables that are served, and nothing else; `everything`: of the superuser. */
 export type Access = 'tables' | 'everything'
@@ -85,11 +85,11 @@ function restrict(password: string): string[] {
  * left it. Once in the life of a cluster: it is not running, and its only session is one without a network.
  * @throws Error with the end of PostgreSQL's log
  */
-export async function secure(runner: Runner, dataDir: string, password: string, access: Access): Promise<void> {
+export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
   if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
-  await runAlone(runner, dataDir, commands)
+  await runAlone(runner, commands)
   rmSync(`${runner.cluster}.feed.password`, { force: true })
   // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
   // the name, and would be given what that leads to.
@@ -101,14 +101,12 @@ export async function secure(runner: Runner, dataDir: string, password: string, 
 }
 
 /** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */
-async function runAlone(runner: Runner, dataDir: string, commands: readonly string[]): Promise<void> {
-  const { path, file } = openLog(dataDir)
+async function runAlone(runner: Runner, commands: readonly string[]): Promise<void> {
   const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
   const args = ['--single', '-D', runner.cluster, ...sharedMemorySettings(), ...settings, DATABASE]
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
-  const code = await endOf(runner.launch('postgres', args, file, input))
-  closeSync(file)
-  if (code !== 0) throw new Error(`PostgreSQL did not start:\n${tail(path)}`)
+  const { child, log } = runner.launch('postgres', args, input)
+  if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
 }
 
 /** Says so where the address leads in as a superuser, which no server needs. */

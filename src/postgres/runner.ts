@@ -1,9 +1,11 @@
 // Runs PostgreSQL's programs, as root by a user without rights.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import {
   chownSync,
+  closeSync,
   cpSync,
   existsSync,
+  fstatSync,
   lchownSync,
   mkdirSync,
   openSync,
@@ -24,8 +26,14 @@ export interface Runner {
   cluster: string
   /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
   give(path: string): void
-  /** `input`: what it reads; then what it prints is thrown away, and `log` gets its errors alone. */
-  launch(program: string, args: string[], log: number, input?: string): ChildProcess
+  /** Runs a program, which writes to the log. `input`: what it reads; then what it prints is thrown away, but for its errors. */
+  launch(program: string, args: readonly string[], input?: string): Launched
+}
+
+export interface Launched {
+  readonly child: ChildProcess
+  /** Returns the last lines that were logged since the start; '' where an operator has deleted the file. */
+  log(): string
 }
 
 export interface RunnerOptions {
@@ -71,21 +79,50 @@ export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
   const keeping = works(KEEPING) ? KEEPING : []
-  if (process.getuid?.() !== 0) return runnerOf(native, join(dataDir, 'postgres'), keeping)
+  const cluster = join(dataDir, 'postgres')
+  if (process.getuid?.() !== 0) return runnerOf(native, cluster, dataDir, keeping)
   const base = baseOf(dataDir)
-  if ((options.asRoot ?? methodFor(base, dataDir)) === 'nobody') return runnerAsNobody(native, base)
-  const runner = runnerOf(native, join(dataDir, 'postgres'), [...keeping, ...NAMESPACE])
-  own(runner.cluster, 0)
-  return runner
+  if ((options.asRoot ?? methodFor(base, dataDir)) === 'nobody') return runnerAsNobody(native, base, dataDir)
+  own(cluster, 0)
+  return runnerOf(native, cluster, dataDir, [...keeping, ...NAMESPACE])
 }
 
-function runnerOf(native: string, cluster: string, prefix: readonly string[]): Runner {
+const LOG_FILE = 'postgres.log'
+const LOG_BYTES_MAX = 1024 * 1024
+
+function runnerOf(native: string, cluster: string, dataDir: string, prefix: readonly string[], user: SpawnOptions = {}): Runner {
+  const path = join(dataDir, LOG_FILE)
   return {
     native,
     cluster,
     give: () => undefined,
-    launch: (program, args, log, input) => launch([...prefix, join(native, 'bin', program), ...args], log, input),
+    launch(program, args, input) {
+      // The log of the last run stays, since it may say why that ended; older ones are deleted.
+      if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
+      const file = openSync(path, 'a', 0o600)
+      const from = fstatSync(file).size
+      const [command = '', ...words] = [...prefix, join(native, 'bin', program), ...args]
+      const child = spawn(command, words, {
+        ...user,
+        // A group of its own: Ctrl-C in a terminal must reach our server first, which then stops PostgreSQL.
+        detached: true,
+        stdio: input === undefined ? ['ignore', file, file] : ['pipe', 'ignore', file],
+        env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
+      })
+      closeSync(file)
+      child.stdin?.on('error', () => undefined) // its end says why
+      child.stdin?.end(input)
+      return { child, log: () => tail(path, from) }
+    },
   }
+}
+
+function tail(path: string, from: number): string {
+  if (!existsSync(path)) return ''
+  const bytes = readFileSync(path)
+  // An operator may have emptied the file.
+  const text = bytes.subarray(from > bytes.length ? 0 : from).toString()
+  return text.trim().split('\n').slice(-8).join('\n')
 }
 
 /** `nobody`, if root can become that user, who may enter the folder; else a namespace, which is root to the machine's files. */
@@ -115,29 +152,18 @@ function baseOf(dataDir: string): string {
 
 const hasCluster = (base: string) => existsSync(join(base, 'postgres'))
 
-const tried = new Map<readonly string[], boolean>()
-function works(command: readonly string[]): boolean {
-  let isWorking = tried.get(command)
-  if (isWorking === undefined)
-    tried.set(command, (isWorking = spawnSync(command[0] as string, [...command.slice(1), 'true']).status === 0))
-  return isWorking
-}
+const works = ([command = '', ...args]: readonly string[]) => spawnSync(command, [...args, 'true']).status === 0
 
 const becomesNobody = () => works(AS_NOBODY) || spawnSync('true', { uid: NOBODY, gid: NOBODY }).status === 0
 
-function runnerAsNobody(native: string, base: string): Runner {
+function runnerAsNobody(native: string, base: string, dataDir: string): Runner {
   mkdirSync(base, { recursive: true, mode: 0o755 })
   const programs = isReachable(native) ? native : copyOnce(native, join(base, `native-${Bun.hash(native).toString(36)}`))
   const cluster = join(base, 'postgres')
   own(cluster, NOBODY)
   const [prefix, user] = works(AS_NOBODY) ? [AS_NOBODY, {}] : [[], { uid: NOBODY, gid: NOBODY }]
-  return {
-    native: programs,
-    cluster,
-    give: (path) => chownSync(path, NOBODY, NOBODY),
-    launch: (program, args, log, input) =>
-      launch([...prefix, join(programs, 'bin', program), ...args], log, input, { ...user, cwd: '/' }),
-  }
+  const runner = runnerOf(programs, cluster, dataDir, prefix, { ...user, cwd: '/' })
+  return { ...runner, give: (path) => chownSync(path, NOBODY, NOBODY) }
 }
 
 /** Gives a cluster to another user, itself last: what was interrupted is done again. */
@@ -167,24 +193,6 @@ function copyOnce(from: string, to: string): string {
   return to
 }
 
-function launch(
-  command: string[],
-  log: number,
-  input: string | undefined,
-  more: { uid?: number; gid?: number; cwd?: string } = {},
-): ChildProcess {
-  const child = spawn(command[0] as string, command.slice(1), {
-    ...more,
-    // A group of its own: Ctrl-C in a terminal must reach our server first, which then stops PostgreSQL.
-    detached: true,
-    stdio: input === undefined ? ['ignore', log, log] : ['pipe', 'ignore', log],
-    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
-  })
-  child.stdin?.on('error', () => undefined) // its end says why
-  child.stdin?.end(input)
-  return child
-}
-
 /** Resolves with the program's exit code, or the signal that ended it, or why it could not be started. */
 export function endOf(child: ChildProcess): Promise<number | string | null> {
   return new Promise((done) => {
@@ -192,24 +200,6 @@ export function endOf(child: ChildProcess): Promise<number | string | null> {
     child.once('exit', (code, signal) => done(code ?? signal))
     child.once('error', (error) => done(error.message))
   })
-}
-
-const LOG_FILE = 'postgres.log'
-const LOG_BYTES_MAX = 1024 * 1024
-
-export function openLog(dataDir: string) {
-  const path = logOf(dataDir)
-  // The log of the last run stays, since it may say why that ended; older ones are deleted.
-  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
-  return { path, file: openSync(path, 'a', 0o600) }
-}
-
-export const logOf = (dataDir: string) => join(dataDir, LOG_FILE)
-
-/** The last lines behind the first `from` bytes; '' where an operator has deleted the file. */
-export function tail(path: string, from = 0): string {
-  if (!existsSync(path)) return ''
-  return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')
 }
 
 function packagedBinaries(): string {

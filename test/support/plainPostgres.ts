@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { isReady } from '../../src/postgres/postmaster.ts'
@@ -42,17 +42,15 @@ export async function startPlainPostgres({
   const password = join(folder.path, 'password')
   writeFileSync(password, 'plain')
   runner.give(password)
-  const logFile = join(folder.path, 'plain.log')
-  const file = openSync(logFile, 'a')
   const cluster = ['-D', runner.cluster, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${password}`]
-  const code = await endOf(runner.launch('initdb', [...cluster, '--encoding=UTF8', '--locale=C', '--no-sync'], file))
-  closeSync(file)
-  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${readFileSync(logFile, 'utf8')}`)
+  const { child, log } = runner.launch('initdb', [...cluster, '--encoding=UTF8', '--locale=C', '--no-sync'])
+  const code = await endOf(child)
+  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${log()}`)
   const remove = () => {
     rmSync(password)
     folder.remove()
   }
-  return launch(runner, superuser, logFile, remove, [...settings, ...(tls ? encrypting(runner, tls) : [])])
+  return launch(runner, superuser, folder.path, remove, [...settings, ...(tls ? encrypting(runner, tls) : [])])
 }
 
 /** Makes a hot standby of one that runs: a copy of its files, which follows it, and can be read meanwhile. */
@@ -74,7 +72,7 @@ export async function startStandby(primary: PlainPostgres): Promise<PlainPostgre
   }
   const { hostname, port, username, password } = new URL(primary.url)
   const follow = `primary_conninfo=host=${hostname} port=${port} user=${username} password=${password}`
-  return launch(runner, username, join(folder.path, 'plain.log'), folder.remove, [follow])
+  return launch(runner, username, folder.path, folder.remove, [follow])
 }
 
 function encrypting({ cluster, give }: Runner, { certificate, key }: NonNullable<Options['tls']>): string[] {
@@ -95,16 +93,14 @@ function runnerIn(folder: string, options: RunnerOptions): Runner {
 async function launch(
   runner: Runner,
   superuser: string,
-  logFile: string,
+  folder: string,
   remove: () => void,
   more: readonly string[] = [],
 ): Promise<PlainPostgres> {
-  const file = openSync(logFile, 'a')
-  const log = () => readFileSync(logFile, 'utf8')
+  const log = () => readFileSync(join(folder, 'postgres.log'), 'utf8')
   const port = freePort()
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', ...more]
-  const child = runner.launch('postgres', ['-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting])], file)
-  closeSync(file)
+  const { child } = runner.launch('postgres', ['-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting])])
   const ended = endOf(child)
   let isRunning = true
   ended.then(() => (isRunning = false))

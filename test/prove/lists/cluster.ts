@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embedded.ts'
@@ -145,9 +145,7 @@ export class Cluster {
     const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
     process.kill(pid, signal)
     await until(() => !isAlive(pid))
-    const log = openSync(join(this.folder, 'postgres.log'), 'a')
-    this.postmaster = runner.launch('postgres', args, log)
-    closeSync(log)
+    this.postmaster = runner.launch('postgres', args).child
     await until(() =>
       this.sql`select 1`.then(
         () => true,
