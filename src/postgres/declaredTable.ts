@@ -62,7 +62,6 @@ class Declaration {
     const { prefix, name: table } = this
     const { properties, rules } = this.entity
     const sources = copiedProperties(this.entity, this.entities)
-    const uniques = properties.flatMap(({ column, unique }) => (unique === null ? [] : [[prefix + unique, column] as const]))
     return {
       table,
       columns: [
@@ -76,7 +75,9 @@ class Declaration {
           const copy = keyColumnOf(column)
           return part(`${table}_${column}_copied`, `unique (${this.id}, ${this.quote(copy)})`, copy)
         }),
-        ...uniques.map(([name, column]) => part(name, `unique (${this.quote(column)})`, column)),
+        ...properties.flatMap(({ column, unique }) =>
+          unique === null ? [] : [part(prefix + unique, `unique (${this.quote(column)})`, column)],
+        ),
         ...rules.map(({ constraint, later, earlier }) => {
           const rule = `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`
           return part(prefix + constraint, rule, later.column, earlier.column)
@@ -98,18 +99,17 @@ class Declaration {
       const fallback = kind.default === null ? '' : ` default ${kind.default}`
       return { name: column, text: `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`, step: 'plain' }
     }
-    const step = this.isCopied(property) ? 'made of key' : 'made'
-    return { name: column, text: `${type} generated always as (${this.value(property)}) stored`, step }
+    return this.made(column, type, this.value(property), property)
   }
 
   /** Column that other rows copy from this one: a text that is never null, because foreign keys do not compare nulls. */
   private sourceColumn(property: Property): DeclaredColumn {
-    const value = `coalesce('=' || ${this.value(property)}, '')`
-    return {
-      name: keyColumnOf(property.column),
-      text: `text not null generated always as (${value}) stored`,
-      step: this.isCopied(property) ? 'made of key' : 'made',
-    }
+    return this.made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${this.value(property)}, '')`, property)
+  }
+
+  private made(name: string, type: string, value: string, property: Property): DeclaredColumn {
+    const step = this.isCopied(property) ? 'made of key' : 'made'
+    return { name, text: `${type} generated always as (${value}) stored`, step }
   }
 
   /** Returns whether it is a copy, or made of one. */

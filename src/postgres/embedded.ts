@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../os/libc.ts'
-import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
+import { addressOf, isReady, lockFile, passwordFile, stopOrphan } from './postmaster.ts'
 import { type Access, ROLES, secure } from './rights.ts'
 import { endOf, type Launched, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
@@ -78,7 +78,7 @@ function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
 }
 
 async function startLocked(dataDir: string, options: Options, release: () => void): Promise<EmbeddedPostgres> {
-  publish(dataDir, '')
+  writeFileSync(lockFile(dataDir), '')
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(passwordFile(runner.cluster))
@@ -87,7 +87,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   await secure(runner, password, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const { port, ...first } = await launchOnFreePort(runner, settings)
-  if (options.isShared !== false) publish(dataDir, runner.cluster)
+  if (options.isShared !== false) writeFileSync(lockFile(dataDir), runner.cluster)
 
   let { child } = first
   let isStopping = false

@@ -2,7 +2,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
-import { alterText, constraintText, indexText, readTables, TableDifference } from './tableDifference.ts'
+import { alterText, constraintText, indexTexts, readTables, TableDifference } from './tableDifference.ts'
 
 /** The difference between a database and the declarations of entities. */
 export interface NextMigration {
@@ -32,30 +32,36 @@ export async function nextMigration(
     const [there, should] = [found.get(table.table), wanted.get(table.table)]
     return there && should ? [new TableDifference(table, there, should, quote)] : []
   })
-  const changes = differences.map((one) => ({ table: one.table, first: one.first(), last: one.last() }))
-  const isChanged = (name: string) => changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
+  const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
   const statements = [
-    ...changes.flatMap(({ first }) => first),
+    ...differences.flatMap(({ first }) => first),
     ...allCreated(made, quote),
-    ...changes.flatMap(({ last }) => last),
+    ...differences.flatMap(({ last }) => last),
     ...silent.map(recorded),
   ]
   return {
     text: statements.length === 0 ? '' : `${statements.join('\n\n')}\n`,
-    tables: names.filter((table) => silent.includes(table) || isChanged(table)),
+    tables: names.filter((table) => silent.includes(table) || changed.includes(table)),
     remarks: [...differences.flatMap(({ remarks }) => remarks), ...(await undeclaredTables(sql, [...names, ...others]))],
   }
 }
 
-/** New tables, and the foreign keys to those of them that come later. */
+/** New tables with their indexes, and then the foreign keys to those of them that come later. */
 function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] {
   const names = declared.map(({ table }) => table)
-  const later = new Map(declared.map((table) => [table, laterKeys(table, names)]))
-  return [
-    ...[...later].flatMap(([table, keys]) => created(table, keys, quote)),
-    ...[...later].flatMap(([{ table }, keys]) => keys.map((key) => alterText(quote(table), `add ${constraintText(key)}`))),
-  ]
+  const tables: string[] = []
+  const laterKeys: string[] = []
+  for (const { table, columns, constraints, foreignKeys, indexes } of declared) {
+    const isLater = (key: ForeignKey) => names.indexOf(key.table) > names.indexOf(table)
+    const lines = [
+      ...columns.map(({ name, text }) => `${quote(name)} ${text}`),
+      ...[...constraints, ...foreignKeys.filter((key) => !isLater(key))].map(constraintText),
+    ]
+    tables.push(`create table ${quote(table)} (\n  ${lines.join(',\n  ')}\n);`, ...indexTexts(table, indexes, quote))
+    laterKeys.push(...foreignKeys.filter(isLater).map((key) => alterText(quote(table), `add ${constraintText(key)}`)))
+  }
+  return [...tables, ...laterKeys]
 }
 
 /** The SQL of the tables of these entities, none of which refers to others, or is called like a word of SQL. */
@@ -63,11 +69,6 @@ export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
   return `${[...allCreated(declared, quote), ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
-}
-
-/** Foreign keys to tables that are made after this one. */
-function laterKeys({ table, foreignKeys }: DeclaredTable, names: readonly string[]): ForeignKey[] {
-  return foreignKeys.filter((key) => names.indexOf(key.table) > names.indexOf(table))
 }
 
 /** By the words of the PostgreSQL that will read it. */
@@ -102,18 +103,6 @@ async function tryOut(sql: postgres.ISql, entities: readonly Entity[], quote: Qu
 /** `quote`: for names in SQL, which may need quotes that the longer ones did not. */
 function withoutTrial(text: string, quote: Quote = (name) => name): string {
   return text.replaceAll(TRIED, (_, name) => quote(name))
-}
-
-/** A new table with its indexes; `later`: foreign keys to tables that are not there yet. */
-function created(declared: DeclaredTable, later: readonly ForeignKey[], quote: Quote): string[] {
-  const { table, columns, constraints, foreignKeys, indexes } = declared
-  const keys = foreignKeys.filter((key) => !later.includes(key))
-  const lines = [
-    ...columns.map(({ name, text }) => `${quote(name)} ${text}`),
-    ...[...constraints, ...keys].map((part) => constraintText(part)),
-  ]
-  const create = `create table ${quote(table)} (\n  ${lines.join(',\n  ')}\n);`
-  return indexes.length === 0 ? [create] : [create, indexText(table, indexes, quote)]
 }
 
 function recorded(table: string): string {

@@ -1,6 +1,6 @@
 // The PostgreSQL that runs on a data folder: how it is found, joined and stopped.
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROLES } from './rights.ts'
 
@@ -17,7 +17,7 @@ export function runningPostgres(dataDir: string): string | null {
   }
 }
 
-/** The file that a process locks for as long as it lives; its text is the cluster's folder once others may join. */
+/** The file that a process locks for as long as it lives; its text is the cluster's folder once others may join, else ''. */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
 export const passwordFile = (cluster: string) => `${cluster}.password`
@@ -25,11 +25,6 @@ export const passwordFile = (cluster: string) => `${cluster}.password`
 /** The address of an embedded PostgreSQL. */
 export function addressOf(port: number, role: string, password: string): string {
   return `postgres://${role}:${password}@127.0.0.1:${port}/postgres`
-}
-
-/** Lets other processes of the machine know where the cluster is; '': there is none to join. */
-export function publish(dataDir: string, cluster: string) {
-  writeFileSync(lockFile(dataDir), cluster)
 }
 
 /** Returns whether the postmaster's own status line says that it is ready. */

@@ -6,6 +6,11 @@ import type { ColumnPart, DeclaredColumn, DeclaredTable, Part, Quote, Step } fro
 export class TableDifference {
   /** Differences for which no SQL is written, each with what the developer has to do. */
   readonly remarks: string[] = []
+  readonly table: string
+  /** Adds what other tables may refer to. */
+  readonly first: readonly string[]
+  /** Adds the rest, once the other tables have what this one refers to. */
+  readonly last: readonly string[]
   private readonly name: string
   private readonly lacking: readonly DeclaredColumn[]
   private readonly constraints: readonly ColumnPart[]
@@ -19,33 +24,20 @@ export class TableDifference {
     private readonly wanted: FoundTable,
     private readonly quote: Quote,
   ) {
+    this.table = declared.table
     this.name = quote(declared.table)
     this.lacking = declared.columns.filter(({ name }) => !found.columns.has(name))
     this.changed = declared.columns.map(({ name }) => name).filter((name) => this.compareColumn(name))
     this.constraints = [...declared.constraints, ...declared.foreignKeys].filter((part) => this.lacksConstraint(part))
     this.nameUndeclared()
+    this.first = [...this.columns('plain', 'made'), ...this.added(false)]
+    this.last = [...this.columns('key', 'made of key'), ...this.added(true), ...this.indexes()]
   }
 
-  get table(): string {
-    return this.declared.table
-  }
-
-  /** Adds what other tables may refer to. */
-  first(): string[] {
-    return [...this.columns('plain', 'made'), ...this.added(false)]
-  }
-
-  /** Adds the rest, once the other tables have what this one refers to. */
-  last(): string[] {
+  private indexes(): string[] {
     const there = new Set(this.found.indexes.values())
-    const indexes = this.declared.indexes.filter(
-      (part) => !there.has(this.wanted.indexes.get(part.name) as string) && !this.isOnChanged(part),
-    )
-    return [
-      ...this.columns('key', 'made of key'),
-      ...this.added(true),
-      ...(indexes.length === 0 ? [] : [indexText(this.table, indexes, this.quote)]),
-    ]
+    const isLacking = (part: ColumnPart) => !there.has(this.wanted.indexes.get(part.name) as string) && !this.isOnChanged(part)
+    return indexTexts(this.table, this.declared.indexes.filter(isLacking), this.quote)
   }
 
   private columns(...steps: Step[]): string[] {
@@ -85,10 +77,10 @@ export class TableDifference {
   private compareColumn(name: string): boolean {
     const [is, should] = [this.found.columns.get(name), this.wanted.columns.get(name)]
     if (!is || !should) return false
-    const aspects = ASPECTS.filter((aspect) => is[aspect] !== should[aspect])
+    const aspects = (Object.keys(ASPECTS) as (keyof typeof ASPECTS)[]).filter((aspect) => is[aspect] !== should[aspect])
     for (const aspect of aspects)
       this.remarks.push(
-        `${this.table}.${name}: ${WORDS[aspect]} is ${is[aspect] ?? 'none'} in the database and ${should[aspect] ?? 'none'} in the entity; change the column by hand.`,
+        `${this.table}.${name}: ${ASPECTS[aspect]} is ${is[aspect] ?? 'none'} in the database and ${should[aspect] ?? 'none'} in the entity; change the column by hand.`,
       )
     return aspects.length > 0
   }
@@ -125,18 +117,19 @@ export class TableDifference {
   }
 }
 
-const ASPECTS = ['type', 'collation', 'identity', 'made', 'required', 'fallback'] as const
-const WORDS = {
+const ASPECTS = {
   type: 'the type',
   collation: 'the collation',
   identity: 'identity',
   made: 'the expression',
   required: 'not null',
   fallback: 'the default',
-}
+} as const
 
-export function indexText(table: string, indexes: readonly Part[], quote: Quote): string {
-  return indexes.map(({ name, text }) => `create index ${name} on ${quote(table)} ${text};`).join('\n')
+/** The indexes of a table as one text, if it has any. */
+export function indexTexts(table: string, indexes: readonly Part[], quote: Quote): string[] {
+  const texts = indexes.map(({ name, text }) => `create index ${name} on ${quote(table)} ${text};`)
+  return texts.length === 0 ? [] : [texts.join('\n')]
 }
 
 export function constraintText({ name, text }: Part): string {
@@ -175,14 +168,14 @@ export async function readTables(sql: postgres.ISql, tables: readonly string[]):
   const found = new Map<string, FoundTable>()
   for (const table of tables) {
     const [row] = await sql`
-      select c.oid::int8::text as oid from pg_class c
+      select c.oid::int8::text as oid, is_recorded(c.oid::regclass) is true as recorded from pg_class c
       where c.relname = ${table} and c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace`
-    if (row) found.set(table, await readTable(sql, row.oid))
+    if (row) found.set(table, { ...(await readParts(sql, row.oid)), isRecorded: row.recorded })
   }
   return found
 }
 
-async function readTable(sql: postgres.ISql, oid: string): Promise<FoundTable> {
+async function readParts(sql: postgres.ISql, oid: string): Promise<Omit<FoundTable, 'isRecorded'>> {
   const columns = await sql<(FoundColumn & postgres.Row)[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, c.collname as collation,
       a.attnotnull as required, a.attidentity <> '' as identity,
@@ -203,11 +196,9 @@ async function readTable(sql: postgres.ISql, oid: string): Promise<FoundTable> {
     where i.indrelid = ${oid}::int8::oid and i.indisvalid
       and not exists (select from pg_constraint where conindid = c.oid and conrelid = i.indrelid)
     order by c.relname`
-  const [recorded] = await sql`select is_recorded(${oid}::int8::oid::regclass) as yes`
   return {
     columns: new Map(columns.map((column) => [column.name, { ...column }])),
     constraints: new Map(constraints.map(({ name, definition }) => [name, definition])),
     indexes: new Map(indexes.map(({ name, definition }) => [name, definition])),
-    isRecorded: recorded?.yes === true,
   }
 }
