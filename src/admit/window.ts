@@ -74,14 +74,13 @@ export class SlidingWindows {
   admit(low: number, high: number): Decision {
     for (;;) {
       const slot = this.directory.find(low, high) ?? this.directory.enter(low, high)
-      if (slot !== null) {
-        if (this.decide(slot, low, high, 1)) return this.decision
-        continue // the entry has passed to another client meanwhile
-      }
-      this.overflowed++
-      this.decide(this.table.clients, 0, 0, 1) // the last slot, which all clients without an entry share
-      return this.decision
+      if (slot === null) break
+      if (this.decide(slot, low, high, 1)) return this.decision
+      // Else the entry has passed to another client meanwhile.
     }
+    this.overflowed++
+    this.decide(this.table.clients, 0, 0, 1) // the last slot, which all clients without an entry share
+    return this.decision
   }
 
   /** Decides as `admit` would for the last of `count` requests that come now, at most the smallest limit; charges nothing. */
