@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
@@ -41,11 +41,7 @@ export function hashKey(text: string, into: Buffer = Buffer.alloc(32)): Buffer {
 }
 
 function randomText(length: number): string {
-  let text = ''
-  while (text.length < length)
-    // The bytes above the last multiple of 62 would make the first letters likelier.
-    for (const byte of randomBytes(2 * length)) if (byte < 248 && text.length < length) text += ALPHABET[byte % ALPHABET.length]
-  return text
+  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
 export function developmentKeyFile(dataDir: string): string {

@@ -2,13 +2,6 @@
 import { RedisClient } from 'bun'
 import { countedMs, type Decision, formatRules, longestOf, type Rule } from '../model/limits.ts'
 
-/** Called once each for an outage. */
-export interface RedisEvents {
-  /** The error never holds the password of the address. */
-  onAway(error: Error): void
-  onBack(): void
-}
-
 const SWEEP_MS = 10
 const DEADLINE_SWEEPS = 3
 const GREETING_MS = 1_000
@@ -32,10 +25,13 @@ export class RedisWindows {
   readonly greeted = this.greeting.promise
   private readonly waiting = new Set<{ askedAtSweep: number; answer(decision: Decision | null): void }>()
 
-  /** @throws for an address that is none; not for a server that does not answer */
+  /**
+   * `onOutage`: called once when the store is away, with an error that never holds the password of the address, and once with
+   * null when it is back. @throws for an address that is none; not for a server that does not answer
+   */
   constructor(
     private readonly url: string,
-    private readonly events: RedisEvents,
+    private readonly onOutage: (error: Error | null) => void,
   ) {
     this.greet()
   }
@@ -102,7 +98,7 @@ export class RedisWindows {
     if (redis !== this.redis) return
     this.here = true
     this.greeting.resolve(true)
-    if (this.isOutageReported) this.events.onBack()
+    if (this.isOutageReported) this.onOutage(null)
     this.isOutageReported = false
   }
 
@@ -114,7 +110,7 @@ export class RedisWindows {
     this.pause = setTimeout(() => this.greet(), PAUSE_MS)
     if (this.isOutageReported) return
     this.isOutageReported = true
-    this.events.onAway(new Error(withoutEcho(error.message)))
+    this.onOutage(new Error(withoutEcho(error.message)))
   }
 
   private drop() {

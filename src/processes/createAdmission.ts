@@ -20,15 +20,12 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
   const { rateLimitStore, trustedProxies } = config
   const keyring = new Keyring([], bootstrapKeys)
   // All workers lose the store at once; the first one logs it.
-  const storeEvents = {
-    onAway(error: Error) {
-      if (limiters.noteStore(true)) log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
-    },
-    onBack() {
-      if (limiters.noteStore(false)) log.info('rate limit store reachable again')
-    },
+  function onOutage(error: Error | null) {
+    if (!limiters.noteStore(error !== null)) return
+    if (error === null) log.info('rate limit store reachable again')
+    else log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
   }
-  const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
+  const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, onOutage)
   const limiters = new Limiters(config, tables, store)
   limiters.update(tables)
   const keys = new KeyRefresh(keySource(database), {
@@ -76,7 +73,7 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
     keys,
     hasKeys: () => keyring.hasKeys,
     // The worker that logged the outage may have died; then this one logs its end.
-    ready: store?.greeted.then((isHere) => isHere && storeEvents.onBack()),
+    ready: store?.greeted.then((isHere) => isHere && onOutage(null)),
     /** While the database can still be asked. */
     async close() {
       keys.stop()

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { type RedisEvents, RedisWindows, readDecision, ringArguments, ringScript } from '../../src/admit/redis.ts'
+import { RedisWindows, readDecision, ringArguments, ringScript } from '../../src/admit/redis.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { Oracle } from '../prove/limiterOracle.ts'
 import { freePort, until } from '../support/process.ts'
@@ -86,10 +86,7 @@ function outageTests() {
   let windows: RedisWindows | undefined
   let away: string[] = []
   let back = 0
-  const events: RedisEvents = {
-    onAway: ({ message }) => away.push(message),
-    onBack: () => back++,
-  }
+  const onOutage = (error: Error | null) => (error === null ? back++ : away.push(error.message))
   afterEach(async () => {
     windows?.close()
     await own?.stop()
@@ -98,7 +95,7 @@ function outageTests() {
     back = 0
   })
 
-  const open = (url: string) => (windows = new RedisWindows(url, events))
+  const open = (url: string) => (windows = new RedisWindows(url, onOutage))
   /** Asks until the store answers, which it does not before it is connected. */
   async function decided(client = newcomer(), rules = DEFAULTS): Promise<Decision> {
     for (;;) {
@@ -237,7 +234,7 @@ function outageTests() {
       own = await startRedis()
       const script = `
         import { RedisWindows } from '${import.meta.dir}/../../src/admit/redis.ts'
-        const windows = new RedisWindows('${own.url}', { onAway() {}, onBack() {} })
+        const windows = new RedisWindows('${own.url}', () => {})
         const ask = () => windows.decide('a', [{ limit: 5000, periodMs: 60000, period: '1m' }])
         const pid = ${own.pid}
         ${prepare}
