@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { clientFile } from '../client/clientFile.ts'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
-import { applyPending, MIGRATIONS, migrationFolders, readMigrations } from '../postgres/migrate.ts'
+import { applyPending, MIGRATIONS, migrationFolders } from '../postgres/migrate.ts'
 import { type NextMigration, nextMigration } from '../postgres/nextMigration.ts'
 import { loadEntities } from '../registry.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
@@ -68,7 +68,7 @@ async function compare(config: Config): Promise<NextMigration> {
   return await withConnection(database.url, async (sql) => {
     // The transaction is rolled back when the connection ends.
     await sql`begin`
-    for (const folder of migrationFolders(config)) await applyPending(sql, readMigrations(folder))
+    for (const folder of migrationFolders(config)) await applyPending(sql, folder)
     return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
   }).catch((error) => {
     throw new CommandError(`the tables cannot be compared: ${error.message || String(error)}`)

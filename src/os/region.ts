@@ -143,7 +143,7 @@ const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 /** Checked before a region is written, so that one that cannot fit does not fill the machine's memory first. */
 function requireRoom(file: string, bytes: number) {
   const { bavail, bsize, type } = statfsSync(dirname(file))
-  const room = type === TMPFS_MAGIC ? Math.min(bavail * bsize, MEMORY_SHARE * availableMemory()) : bavail * bsize
+  const room = type === TMPFS_MAGIC ? Math.min(bavail * bsize, MEMORY_SHARE * freemem()) : bavail * bsize
   if (bytes > WORDS_MAX * 4 || bytes > room) throw noRoom(file, bytes, { code: 'ENOSPC' })
 }
 
@@ -154,12 +154,6 @@ function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   return new Error(`there is no room for ${need} of shared memory at ${file}: free some, or set RATE_LIMIT_CLIENTS lower`, {
     cause: error,
   })
-}
-
-function availableMemory(): number {
-  if (process.platform !== 'linux') return freemem()
-  const [, kilobytes] = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? []
-  return kilobytes === undefined ? freemem() : Number(kilobytes) * 1_024
 }
 
 /** Part of the header because times in a region are of the monotonic clock, which begins anew with each boot. */

@@ -33,13 +33,13 @@ const LOCK = 7_067_837_101
  * Where several processes start at once, one does the work and the others wait for it. Returns the files applied.
  * @throws Error naming an applied file that has been edited or is out of order
  */
-export async function migrate(url: string, folder: string): Promise<string[]> {
-  const migrations = readMigrations(folder)
-  return withConnection(url, (sql) => sql.begin((transaction) => applyPending(transaction, migrations)))
+export function migrate(url: string, folder: string): Promise<string[]> {
+  return withConnection(url, (sql) => sql.begin((transaction) => applyPending(transaction, folder)))
 }
 
 /** Applies migrations in a transaction of the caller, who may undo it. */
-export async function applyPending(transaction: postgres.ISql, migrations: Migration[]): Promise<string[]> {
+export async function applyPending(transaction: postgres.ISql, folder: string): Promise<string[]> {
+  const migrations = readMigrations(folder)
   await requireUtf8(transaction)
   await transaction`set local lock_timeout = '60s'`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
@@ -114,11 +114,10 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
 
 /** The files of `folder` that `migrate` would apply. @throws Error as it does, and writes nothing */
 export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
-  const migrations = readMigrations(folder)
   return withConnection(url, (sql) =>
     sql.begin('read only', async (transaction) => {
       await requireUtf8(transaction)
-      return pendingOf(migrations, (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
+      return pendingOf(readMigrations(folder), (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
     }),
   )
 }

@@ -8,17 +8,11 @@ import { readForStart } from './startError.ts'
 const LOOK_MS = 1_000
 
 /**
- * The certificate that the server presents to clients. When its files contain another valid one, that is presented instead.
- * Workers get its text, not the files: a worker that replaces a dead one must present the same certificate as the others, even
- * if the files have changed.
+ * The certificate that the server presents to clients; null: HTTP in clear text. When its files contain another valid one, that
+ * is presented instead, and `onChange` is called. Workers get its text, not the files: a worker that replaces a dead one must
+ * present the same certificate as the others, even if the files have changed. @throws StartError where it cannot be used
  */
-export interface Certificates {
-  readonly current: Certificate
-  stop(): void
-}
-
-/** Returns null for HTTP in clear text. `onChange`: there is another certificate. @throws StartError where it cannot be used */
-export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChange: () => void): Certificates | null {
+export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChange: () => void) {
   if (tlsCert === null || tlsKey === null) return null
   const endOf = (certificate: Certificate) => new Date(checkCertificate(certificate).validTo).toISOString()
   let current = readForStart(() => readCertificate(tlsCert, tlsKey))

@@ -12,7 +12,7 @@ import { checkChanges, loadSample, MIGRATIONS, migrate, migrationFolders, migrat
 import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadEntities } from '../registry.ts'
-import { type Certificates, watchCertificates } from './certificates.ts'
+import { watchCertificates } from './certificates.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
 import { Monitor } from './monitor.ts'
@@ -49,7 +49,7 @@ export class Supervisor {
   private isWaiting = false
   private oldRows: OldRows | null = null
   private hooks: HookSender | null = null
-  private certificates: Certificates | null = null
+  private certificates: ReturnType<typeof watchCertificates> = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
