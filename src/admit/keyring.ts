@@ -1,7 +1,6 @@
 // Valid keys in memory, by id.
 import { timingSafeEqual } from 'node:crypto'
 import type { KeyRecord } from '../model/key.ts'
-import { parseRules, type Rule } from '../model/limits.ts'
 import { type Rights, readRights } from '../model/rights.ts'
 import { type Client, keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
@@ -15,9 +14,7 @@ export interface Key {
   readonly isStored: boolean
   readonly name: string
   readonly rights: Rights
-  /** Null: RATE_LIMITS apply. */
-  readonly limits: readonly Rule[] | null
-  /** The table of these limits, as `ownTableOf` names it. */
+  /** The table of its own limits, as `ownTableOf` names it; null, or without such a table: RATE_LIMITS apply. */
   readonly ownTable: string | null
   /** The client to charge: by the key's name, so that a key and the one that replaces it share their limits. */
   readonly client: Client
@@ -90,24 +87,7 @@ export class Keyring {
 
 function entryOf(record: KeyRecord): Entry {
   const { id, name, hash, rights, limits } = record
-  const rules = readRules(limits)
-  const key = {
-    id,
-    isStored: true,
-    name,
-    rights: readRights(rights),
-    limits: rules,
-    ownTable: rules === null ? null : ownTableOf(name, limits as string),
-    client: keyClient(name),
-  }
+  const ownTable = limits === null ? null : ownTableOf(name, limits)
+  const key = { id, isStored: true, name, rights: readRights(rights), ownTable, client: keyClient(name) }
   return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }
-}
-
-/** Stored limits that cannot be read must not keep a server from starting. */
-function readRules(text: string | null): readonly Rule[] | null {
-  try {
-    return text === null ? null : parseRules(text)
-  } catch {
-    return null
-  }
 }

@@ -9,23 +9,20 @@ const TEXT_MAX = 2_000
 export function slowStatements(log: Log, msMin: number): (text: string, ms: number) => void {
   let sinceMs = Number.NEGATIVE_INFINITY
   let lines = 0
-  let leftOut = 0
   return (text, ms) => {
     if (msMin === 0 || ms < msMin) return
     const nowMs = performance.now()
+    let leftOut = 0
     if (nowMs - sinceMs >= MINUTE_MS) {
+      leftOut = Math.max(0, lines - LINES_MAX)
       sinceMs = nowMs
       lines = 0
     }
-    if (++lines > LINES_MAX) {
-      leftOut++
-      return
-    }
+    if (++lines > LINES_MAX) return
     log.warn('a slow statement', {
       ms: Math.round(ms),
       statement: text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text,
       ...(leftOut > 0 && { leftOut }),
     })
-    leftOut = 0
   }
 }
