@@ -139,8 +139,6 @@ const LOOK_MS = 100
 /** Requests of this process that wait for changes. While there are any, one statement looks for all of them every 100 ms. */
 export class ChangeWaits {
   private readonly waiters = new Set<Waiter>()
-  /** By key, how many there are. */
-  private readonly ofKeys = new Map<string, number>()
   private timer: Timer | null = null
   private isLooking = false
 
@@ -157,29 +155,23 @@ export class ChangeWaits {
   wait(wait: Wait): Promise<boolean> {
     const { signal, key } = wait
     const { isDraining, waitersMax = WAITERS_MAX, waitersOfKeyMax = WAITERS_OF_KEY_MAX } = this.options
-    const hasRoom = this.waiters.size < waitersMax && (this.ofKeys.get(key) ?? 0) < waitersOfKeyMax
+    const ofKey = [...this.waiters].filter((other) => other.key === key).length
+    const hasRoom = this.waiters.size < waitersMax && ofKey < waitersOfKeyMax
     if (!hasRoom || isDraining() || signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
       const waiter: Waiter = {
         ...wait,
         end: (isWoken) => {
-          if (this.waiters.delete(waiter)) this.count(key, -1)
+          this.waiters.delete(waiter)
           signal.removeEventListener('abort', gone)
           resolve(isWoken)
         },
       }
       signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
-      this.count(key, 1)
       this.timer ??= setInterval(() => this.tick(), LOOK_MS)
     })
-  }
-
-  private count(key: string, more: number) {
-    const count = (this.ofKeys.get(key) ?? 0) + more
-    if (count === 0) this.ofKeys.delete(key)
-    else this.ofKeys.set(key, count)
   }
 
   private tick() {

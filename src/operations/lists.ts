@@ -7,12 +7,12 @@ import { countFrom } from '../metrics/counts.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
-import type { Asker } from '../model/key.ts'
 import type { ListQuery } from '../model/query.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
 import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
 
 /** The attempts to learn the order of new texts before the database answers. */
 const ORDERINGS_MAX = 3
@@ -29,27 +29,27 @@ export class Lists {
     private readonly memory: TableCopies | null,
   ) {}
 
-  /** `text`: the query string. `url`: what links begin with. @throws ApiError */
-  read(text: string, url: string, asker: Asker): Promise<Reply> {
-    const copy = this.memory?.of(this.entity) ?? null
-    if (copy !== null) return this.fromCopy(copy, text, url, asker)
-    const query = parseList(this.entity, text, this.cursors)
-    this.memory?.load(this.entity, query)
-    return this.fromDatabase(query, url, asker)
+  /** @throws ApiError */
+  page(call: ResourceRequest): Promise<Reply> {
+    const { memory, entity } = this
+    const copy = memory?.of(entity)
+    if (memory && copy) return this.fromCopy(memory, copy, call)
+    const query = parseList(entity, call.query, this.cursors)
+    memory?.load(entity, query)
+    return this.fromDatabase(query, call)
   }
 
-  private async fromCopy(copy: TableCopy, text: string, url: string, asker: Asker): Promise<Reply> {
-    const memory = this.memory as TableCopies
-    const target = `${url}?${text}`
-    const { kept, query } = await memory.answers.find(target, copy, () => parseList(this.entity, text, this.cursors))
+  private async fromCopy(memory: TableCopies, copy: TableCopy, call: ResourceRequest): Promise<Reply> {
+    const target = `${call.url}?${call.query}`
+    const { kept, query } = await memory.answers.find(target, copy, () => parseList(this.entity, call.query, this.cursors))
     if (kept !== null) {
       countList('kept')
       return kept
     }
-    const turn = memory.turn(asker.key)
+    const turn = memory.turn(call.key)
     if (turn !== null) {
       await turn
-      if (asker.request.signal.aborted) throw new Abandoned()
+      if (call.request.signal.aborted) throw new Abandoned()
     }
     for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
       const ordering = copy.search?.prepare(query)
@@ -58,26 +58,25 @@ export class Lists {
     }
     // From here on nothing is awaited: the answer is kept for the state of the copy in which it was found.
     const found = copy.search?.find(query)
-    if (!found) return this.fromDatabase(query, url, asker)
+    if (!found) return this.fromDatabase(query, call)
     countList('memory')
-    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, url, this.cursors))
+    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, call.url, this.cursors))
   }
 
-  private async fromDatabase(query: ListQuery, url: string, asker: Asker): Promise<Reply> {
+  private async fromDatabase(query: ListQuery, call: ResourceRequest): Promise<Reply> {
     countList('database')
-    try {
-      const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
-      return respondPage(
-        this.entity,
-        query,
-        { rows, total: Number(rows[0]?.[this.entity.properties.length] ?? 0) },
-        url,
-        this.cursors,
-      )
-    } catch (error) {
-      if (!(error instanceof TooCostly)) throw error
-      throw new ApiError(error.code, `${error.message} To get it: ${narrowing(query)}.`, { cause: error.cause })
-    }
+    const statement = compileList(this.entity, query)
+    const rows = await this.reads.read(statement, call, ownerOf(query)).catch(advise(() => narrowing(query)))
+    const total = Number(rows[0]?.[this.entity.properties.length] ?? 0)
+    return respondPage(this.entity, query, { rows, total }, call.url, this.cursors)
+  }
+}
+
+/** Adds to the error of a read that was too costly how to ask for less; rethrows any other. */
+export function advise(advice: () => string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof TooCostly)) throw error
+    throw new ApiError(error.code, `${error.message} To get it: ${advice()}.`, { cause: error.cause })
   }
 }
 

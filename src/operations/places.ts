@@ -28,25 +28,9 @@ export const BODIES: Kind = { ...STREAMS, places: 8, named: 'bodies of several r
 /** How long a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
-/** A place that a request holds, and whether it can be evicted. */
-class Place implements StreamPlace {
-  idleSinceMs: number | null = null
-  onEvict: ((error: ApiError) => void) | null = null
-
-  constructor(
-    private readonly isResumable: boolean,
-    readonly release: () => void,
-  ) {}
-
-  get isEvictable(): boolean {
-    if (this.onEvict === null) return false
-    return this.isResumable || (this.idleSinceMs !== null && performance.now() - this.idleSinceMs >= IDLE_MS)
-  }
-}
-
 /** How much of a kind a process has at a time, of all keys and of each. */
 export class Places {
-  private readonly taken = new Map<string, Set<Place>>()
+  private readonly taken = new Map<string, Set<StreamPlace>>()
   private running = 0
 
   constructor(private readonly kind: Kind) {}
@@ -56,16 +40,17 @@ export class Places {
    * one, if it has at least two more than this key. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamPlace {
-    const { places, ofOne, named, remedy, isResumable } = this.kind
-    const own = this.taken.get(key) ?? new Set<Place>()
+    const { places, ofOne, named, remedy } = this.kind
+    const own = this.taken.get(key) ?? new Set<StreamPlace>()
     if (own.size >= ofOne) throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
     if (this.running >= places && !this.evictOne(own.size + 2))
       throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
-    const place = new Place(isResumable, () => {
+    const release = () => {
       if (!own.delete(place)) return
       this.running--
       if (own.size === 0) this.taken.delete(key)
-    })
+    }
+    const place: StreamPlace = { idleSinceMs: null, onEvict: null, release }
     this.taken.set(key, own.add(place))
     this.running++
     return place
@@ -74,11 +59,16 @@ export class Places {
   /** Evicts one request of the key with the most places, among keys with `atLeast` or more. False: none can be evicted. */
   private evictOne(atLeast: number): boolean {
     const keys = [...this.taken.values()].filter(({ size }) => size >= atLeast).sort((one, other) => other.size - one.size)
-    const evicted = keys.flatMap((places) => [...places]).find(({ isEvictable }) => isEvictable)
+    const evicted = keys.flatMap((places) => [...places]).find((place) => this.isEvictable(place))
     if (!evicted) return false
     evicted.release()
     evicted.onEvict?.(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
     return true
+  }
+
+  private isEvictable({ onEvict, idleSinceMs }: StreamPlace): boolean {
+    if (onEvict === null) return false
+    return this.kind.isResumable || (idleSinceMs !== null && performance.now() - idleSinceMs >= IDLE_MS)
   }
 }
 

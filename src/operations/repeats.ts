@@ -9,13 +9,10 @@ import type { Row } from '../model/sql.ts'
 import { takeTurns } from '../os/time.ts'
 import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { Reply } from '../respond/reply.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
 
-/** A write as a client asks for it. */
-interface Asked {
-  readonly request: Request
-  /** The name of its API key: a client whose key was rotated repeats its own writes. */
-  readonly keyName: string
-}
+/** A write as a client asks for it. By the name of its key: a client whose key was rotated repeats its own writes. */
+type Asked = Pick<ResourceRequest, 'request' | 'keyName'>
 
 /** Reasons for which a write of certain rows is refused. */
 export interface Refusal {

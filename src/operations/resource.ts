@@ -40,23 +40,15 @@ export class Resource {
     this.many = new RowsCreates({ ...parts, entity, repeats: this.repeats, bodyPlaces })
     this.lists = new Lists(entity, cursors, listReads, memory)
     this.streams = new Streams(entity, listReads, streamPlaces, parts)
-    this.summaries = new Summaries(entity, streamPlaces, parts)
+    this.summaries = new Summaries(entity, listReads, streamPlaces, memory)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {
-    return this.summaries.read(call)
+    return pageOrStream(this.summaries, this.summaries, call)
   }
 
-  list(call: ResourceRequest): Promise<Reply> | Reply {
-    const { headers } = call.request
-    const conditions = parseConditions(headers)
-    const form = formOf(headers.get('accept'))
-    if (form !== 'json') {
-      if (conditions !== null) requireAnyVersion(conditions)
-      return this.streams.read(call, form)
-    }
-    const page = this.lists.read(call.query, call.url, call)
-    return conditions === null ? page : unlessHeld(page, conditions)
+  list(call: ResourceRequest): Promise<Reply> {
+    return pageOrStream(this.lists, this.streams, call)
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
@@ -112,4 +104,14 @@ export class Resource {
   private written(status: number, { mayRead }: ResourceRequest, row: Row, location?: string): Reply {
     return respondRow(status, writeWritten(this.entity, row, mayRead), this.reads.tagOf(row), location)
   }
+}
+
+/** Answers in the form that the request asks for. @throws ApiError */
+function pageOrStream(pages: Pick<Lists, 'page'>, streams: Pick<Streams, 'stream'>, call: ResourceRequest): Promise<Reply> {
+  const { headers } = call.request
+  const conditions = parseConditions(headers)
+  const form = formOf(headers.get('accept'))
+  if (form === 'json') return conditions === null ? pages.page(call) : unlessHeld(pages.page(call), conditions)
+  if (conditions !== null) requireAnyVersion(conditions)
+  return streams.stream(call, form)
 }

@@ -2,7 +2,6 @@ import { compileCreate, compileUpdate } from '../compile/entity.ts'
 import { compileRefusals } from '../compile/refusals.ts'
 import { compileKept, compileRemove } from '../compile/remove.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import type { Once } from '../model/batch.ts'
 import { copiedProperties, copyingColumns, ownCopiesOf, type ReferringColumn, referringColumns } from '../model/copies.ts'
@@ -18,14 +17,11 @@ const NOTHING: Assignments = new Map()
 
 /** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
 export class RowWrites {
-  private readonly database: Database
-  private readonly longWrites: LongWrites | null
   /** Columns of any entity that refer to this one's rows. */
   private readonly referring: readonly ReferringColumn[]
   /** Properties that rows of any entity copy from this one's rows, and the columns that refer to those. */
   private readonly copied: readonly Property[]
   private readonly copying: readonly ReferringColumn[]
-  /** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly own: ReturnType<typeof ownCopiesOf>
   /**
    * True if renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row of
@@ -38,10 +34,8 @@ export class RowWrites {
     entities: readonly Entity[],
     private readonly reads: RowReads,
     private readonly repeats: Repeats,
-    { database, longWrites }: ResourceParts,
+    private readonly parts: Pick<ResourceParts, 'database' | 'longWrites'>,
   ) {
-    this.database = database
-    this.longWrites = longWrites
     this.referring = referringColumns(entity, entities)
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
@@ -65,9 +59,10 @@ export class RowWrites {
     }
     const plan = { id, values, versions: asked?.versions ?? null, once, asker: call.key }
     const refusal = this.refusalOf(plan, asked)
-    const isRename = this.longWrites !== null && this.reachesCopies(values)
+    const { longWrites } = this.parts
+    const isRename = longWrites !== null && this.reachesCopies(values)
     const [row] = isRename
-      ? await this.rename(call, plan, refusal, this.longWrites)
+      ? await this.rename(call, plan, refusal, longWrites)
       : await this.repeats.write(compileUpdate(this.entity, plan), refusal)
     return this.withOwnCopies(row as Row)
   }
@@ -81,7 +76,7 @@ export class RowWrites {
     const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), {
       reason: async () => {
         await asked?.find(id)
-        const [found] = await this.database.read(compileKept(this.entity, id, this.referring))
+        const [found] = await this.parts.database.read(compileKept(this.entity, id, this.referring))
         if (!found) throw this.reads.notFound(id)
         if (!once || found[0] === 't') throw stillReferenced()
       },
@@ -145,7 +140,7 @@ export class RowWrites {
 
   private async find(id: string, values: Assignments): Promise<ApiError | null> {
     const statement = compileRefusals(this.entity, id === '' ? null : id, values)
-    const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
+    const causes = statement ? (await this.parts.database.read(statement)).map(([cause]) => cause as string) : []
     if (id !== '' && causes.includes('id')) return this.reads.notFound(id)
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))

@@ -32,7 +32,7 @@ export class Streams {
    * The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws
    * ApiError
    */
-  async read(call: ResourceRequest, form: StreamForm): Promise<Reply> {
+  async stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity.plural, form, call.request.headers)
     const columns = streamColumns(this.entity, query)
