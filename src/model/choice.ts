@@ -22,11 +22,3 @@ export function choose(entity: Entity, chosen: ReadonlySet<Property>): Choice {
   })
   return { members, properties: entity.properties.filter((property) => chosen.has(property)) }
 }
-
-/** Everything of each row. */
-export function chooseAll({ members, properties }: Entity): Choice {
-  return {
-    members: members.map((member) => (isGroup(member) ? { ...member, whole: member.properties } : member)),
-    properties,
-  }
-}

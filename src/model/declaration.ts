@@ -84,9 +84,14 @@ function checkProperty({ path, field }: Named, named: readonly Named[], fail: Fa
   const { lengthMax = 0 } = kind
   if (kind.name === 'text' && (!Number.isSafeInteger(lengthMax) || lengthMax < 1))
     fail(`cannot have a lengthMax of ${lengthMax} for ${property}: it must be an integer from 1 on`)
-  if (kind.name === 'text' && (indexed || unique) && lengthMax > INDEXED_LENGTH_MAX)
+  if (kind.name === 'text' && (indexed || unique))
+    checkIndexed(property, lengthMax, unique ? 'it cannot be unique' : 'say indexed: false', fail)
+}
+
+function checkIndexed(property: string, length: number, remedy: string, fail: Fail) {
+  if (length > INDEXED_LENGTH_MAX)
     fail(
-      `cannot have an index on ${property}: its texts may have ${lengthMax} characters, of ${INDEXED_LENGTH_MAX} that fit into one; ${unique ? 'it cannot be unique' : 'say indexed: false'}`,
+      `cannot have an index on ${property}: its texts may have ${length} characters, of ${INDEXED_LENGTH_MAX} that fit into one; ${remedy}`,
     )
 }
 
@@ -107,10 +112,7 @@ function checkComputed(property: string, field: Field, named: readonly Named[], 
     return kind.lengthMax ?? VALUE_LENGTH_MAX
   })
   const length = lengths.reduce((sum, one) => sum + one, lengths.length - 1)
-  if (indexed && computedBy === undefined && length > INDEXED_LENGTH_MAX)
-    fail(
-      `cannot have an index on ${property}: its texts may have ${length} characters, of ${INDEXED_LENGTH_MAX} that fit into one; say indexed: false`,
-    )
+  if (indexed && computedBy === undefined) checkIndexed(property, length, 'say indexed: false', fail)
 }
 
 /** As columns know each other. */

@@ -22,34 +22,29 @@ export interface FieldGroup {
 
 export type Fields = Readonly<Record<string, Field | FieldGroup>>
 
-/** Options of every property, except ids and references, which always have an index. */
-interface Indexing {
+/** Options of properties. Ids and references always have an index; `Writable` are those of a property that clients write. */
+interface Options {
   /** `false`: each row is written into an index less; to filter and sort by it reads all rows, within the deadline. */
   indexed?: boolean
-}
-
-/** Options of a property that clients write. */
-interface Requiring {
   /** `true`: no row is without a value. */
   required?: boolean
-}
-
-interface Unique {
   /** `true`: no two rows have the same value; any number may have none. */
   unique?: boolean
 }
+type Indexing = Pick<Options, 'indexed'>
+type Writable = Pick<Options, 'indexed' | 'required'>
 
 const SCALE_MAX = 20
 // Two names of 200 and the space between.
 const READ_ONLY_LENGTH_MAX = 401
 
 /** The field with its options. */
-function writable(kind: Kind, options: Indexing & Requiring): Field {
+function writable(kind: Kind, options: Writable): Field {
   return { kind: kindOf(kind, options), readOnly: false, ...options }
 }
 
 /** Kind of a required property, without null; an empty text is no value either. */
-function kindOf(kind: Kind, { required = false }: Requiring): Kind {
+function kindOf(kind: Kind, { required = false }: Writable): Kind {
   if (!required) return kind
   const [some] = kind.schema.anyOf
   return { ...kind, nullable: false, schema: kind.emptyIsNoValue ? { ...some, minLength: 1 } : some }
@@ -59,15 +54,11 @@ function kindOf(kind: Kind, { required = false }: Requiring): Kind {
 export const identity = (): Field => ({ kind: integerKind(false), readOnly: true })
 
 /** Text of at most `lengthMax` (200) code points. */
-export const text = ({
-  lengthMax = 200,
-  ...options
-}: { lengthMax?: number; examples?: string[] } & Indexing & Requiring & Unique = {}): Field =>
+export const text = ({ lengthMax = 200, ...options }: { lengthMax?: number; examples?: string[] } & Options = {}): Field =>
   writable(textKind(lengthMax), options)
 
 /** One of these texts, in this spelling: `oneOf(['Requested', 'Approved'])`. */
-export const oneOf = (values: readonly string[], options: Indexing & Requiring = {}): Field =>
-  writable(oneOfKind(values), options)
+export const oneOf = (values: readonly string[], options: Writable = {}): Field => writable(oneOfKind(values), options)
 
 /** True or false, never null. */
 export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
@@ -77,7 +68,7 @@ export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
   ...options
-}: Partial<Range> & Indexing & Requiring & Unique = {}): Field => writable(numberKind(checkedRange({ min, max })), options)
+}: Partial<Range> & Options = {}): Field => writable(numberKind(checkedRange({ min, max })), options)
 
 /** @throws Error where the range is none, or goes beyond what JSON's numbers keep in all languages */
 function checkedRange({ min, max }: Range): Range {
@@ -86,14 +77,13 @@ function checkedRange({ min, max }: Range): Range {
 }
 
 /** A day of the calendar, without a time. */
-export const date = (options: Indexing & Requiring & Unique = {}): Field => writable(dateKind, options)
+export const date = (options: Options = {}): Field => writable(dateKind, options)
 
 /** A date-time to the second, in UTC. */
-export const instant = (options: Indexing & Requiring = {}): Field => writable(instantKind, options)
+export const instant = (options: Writable = {}): Field => writable(instantKind, options)
 
 /** An exact number of 0 or more with 10 digits before the point and `scale` after it. */
-export const decimal = (scale: number, options: Indexing & Requiring = {}): Field =>
-  writable(decimalKind(10, checkedScale(scale)), options)
+export const decimal = (scale: number, options: Writable = {}): Field => writable(decimalKind(10, checkedScale(scale)), options)
 
 /** @throws Error where a number cannot have so many digits behind its point */
 function checkedScale(scale: number): number {
@@ -102,7 +92,7 @@ function checkedScale(scale: number): number {
 }
 
 /** The id of a row of `entity`. */
-export const reference = (entity: string, options: Requiring & Unique = {}): Field => ({
+export const reference = (entity: string, options: Omit<Options, 'indexed'> = {}): Field => ({
   ...writable(integerKind(true), options),
   reference: entity,
 })

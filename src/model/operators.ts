@@ -40,6 +40,12 @@ const isNone = (column: Sql, emptyToo: boolean) =>
 
 const DEFAULTS = { serves: orderedKinds, sides: null, folded: null, isAny: false, compileEmpty: null }
 
+/** An operator of an order, which takes no row without a value. */
+function comparison(sign: string, operator: Sql, meaning: string, sides: Omit<Sides, 'none'>): Operator {
+  const compile: Operator['compile'] = (column, value) => sql`${column} ${operator} ${value}`
+  return { ...DEFAULTS, sign, meaning, compile, sides: { ...sides, none: false } }
+}
+
 export const operators: readonly Operator[] = [
   {
     ...DEFAULTS,
@@ -59,34 +65,10 @@ export const operators: readonly Operator[] = [
     sides: { less: true, equal: false, greater: true, none: true },
     compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
   },
-  {
-    ...DEFAULTS,
-    sign: '<',
-    meaning: 'less than',
-    compile: (column, value) => sql`${column} < ${value}`,
-    sides: { less: true, equal: false, greater: false, none: false },
-  },
-  {
-    ...DEFAULTS,
-    sign: '<=',
-    meaning: 'less than or equal',
-    compile: (column, value) => sql`${column} <= ${value}`,
-    sides: { less: true, equal: true, greater: false, none: false },
-  },
-  {
-    ...DEFAULTS,
-    sign: '>',
-    meaning: 'greater than',
-    compile: (column, value) => sql`${column} > ${value}`,
-    sides: { less: false, equal: false, greater: true, none: false },
-  },
-  {
-    ...DEFAULTS,
-    sign: '>=',
-    meaning: 'greater than or equal',
-    compile: (column, value) => sql`${column} >= ${value}`,
-    sides: { less: false, equal: true, greater: true, none: false },
-  },
+  comparison('<', sql`<`, 'less than', { less: true, equal: false, greater: false }),
+  comparison('<=', sql`<=`, 'less than or equal', { less: true, equal: true, greater: false }),
+  comparison('>', sql`>`, 'greater than', { less: false, equal: false, greater: true }),
+  comparison('>=', sql`>=`, 'greater than or equal', { less: false, equal: true, greater: true }),
   {
     ...DEFAULTS,
     sign: '[]',

@@ -16,7 +16,7 @@ const EVERY = '*'
  * read.
  */
 export function allows(rights: Rights, plural: string, action: Action): boolean {
-  const names = action === 'read' ? rights.read : rights.write
+  const names = rights[action]
   return names.has(EVERY) || names.has(plural)
 }
 
@@ -35,10 +35,9 @@ export function readRights(text: string): Rights {
 }
 
 /** `Companies:read,Companies:write`, each right once. */
-export function formatRights({ read, write }: Rights): string {
-  const names = [...new Set([...read, ...write])]
-  const has = { read, write }
-  return names.flatMap((name) => ACTIONS.filter((action) => has[action].has(name)).map((action) => `${name}:${action}`)).join()
+export function formatRights(rights: Rights): string {
+  const names = [...rights.read.union(rights.write)]
+  return names.flatMap((name) => ACTIONS.filter((action) => rights[action].has(name)).map((action) => `${name}:${action}`)).join()
 }
 
 function parseRight(part: string, plurals: readonly string[]): [string, Action] {

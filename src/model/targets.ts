@@ -28,7 +28,7 @@ export function parseTargets(text: string | null): AllowedTargets {
 
 /** Returns whether an operator has named the host, or a network that its address lies in. */
 export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: string, address: string): boolean {
-  return hosts.has(host.toLowerCase()) || networks.check(address, familyOf(address))
+  return hosts.has(host.toLowerCase()) || networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
 /**
@@ -36,11 +36,8 @@ export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: strin
  * or for other uses than a server's. Of IPv6, anything that is not global unicast, or contains IPv4, counts as private.
  */
 export function isPrivate(address: string): boolean {
-  return familyOf(address) === 'ipv4' ? PRIVATE_V4.check(address, 'ipv4') : !isGlobalV6(address)
-}
-
-function isGlobalV6(address: string): boolean {
-  return GLOBAL_V6.check(address, 'ipv6') && !INSIDE_V6.check(address, 'ipv6')
+  if (isIP(address) === 4) return PRIVATE_V4.check(address, 'ipv4')
+  return !GLOBAL_V6.check(address, 'ipv6') || INSIDE_V6.check(address, 'ipv6')
 }
 
 // Lists of one family each: a list of both takes ::ffff:0:0/96 for all of IPv4.
@@ -54,10 +51,6 @@ const PRIVATE_V4 = parseNetworks(
 const GLOBAL_V6 = parseNetworks('2000::/3')
 /** Teredo and other special uses, documentation, 6to4. NAT64 and addresses that map IPv4 are not global unicast. */
 const INSIDE_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
-}
 
 /**
  * Reads `10.0.0.0/8,192.0.2.1,::1`: addresses, or networks with the length of their prefix.

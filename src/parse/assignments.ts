@@ -1,15 +1,15 @@
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
+import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
-import { isObject } from './body.ts'
+import { isObject, type JsonObject } from './body.ts'
 import { Names } from './names.ts'
 
 type Member = Property | Group
 type Members = readonly Member[]
-type JsonObject = Record<string, unknown>
 
 /** Every writable property, the ones not given at their type's default. Spec 4.1, rules 1 and 2. @throws ApiError */
 export function parseComplete(entity: Entity, body: JsonObject): Assignments {
@@ -83,18 +83,11 @@ function parseProperty(property: Property, value: unknown, { assignments, faults
   }
 }
 
-const namesOfMembers = new WeakMap<Members, Names<Member>>()
-
-function namesOf(members: Members): Names<Member> {
-  let names = namesOfMembers.get(members)
-  if (!names) {
-    // As documentation writes it, and as answers do.
-    const spellings = (member: Member) => [lastName(member), keyOf(member)]
-    names = new Names(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
-    namesOfMembers.set(members, names)
-  }
-  return names
-}
+const namesOf = memoize((members: Members) => {
+  // As documentation writes it, and as answers do.
+  const spellings = (member: Member) => [lastName(member), keyOf(member)]
+  return new Names(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
+})
 
 /** `Days` of `Period.Days`: inside its object a part has no dot. */
 function lastName(member: Member): string {

@@ -29,7 +29,8 @@ const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x
 /** Results of `elementEnd` that are no position. */
 export const [NO_END, EXCESSIVE] = [-1, -2]
 
-type JsonObject = Record<string, unknown>
+/** An object of JSON, with numbers as JsonNumber. */
+export type JsonObject = Record<string, unknown>
 
 /** A body of several rows, which is not parsed yet: an array of JSON, or JSON in lines. */
 export class RowsText {
@@ -124,10 +125,15 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
-  if (isExcessive(text)) throw invalidJson('The body has more values or escapes, or is nested more deeply, than any entity.')
+  if (isExcessive(text)) throw excessive('The body', 'Body')
   const value = parseOrThrow(text, 'The body', 'Body')
   if (!isObject(value)) throw invalidJson('The body must be a JSON object.')
   return value
+}
+
+/** Error for a text with too much in it. `named`: the text in messages. */
+export function excessive(named: string, target: string): ApiError {
+  return invalidJson(`${named} has more values or escapes, or is nested more deeply, than any entity.`, target)
 }
 
 /** Error for a body that as a whole cannot be read. */

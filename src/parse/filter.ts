@@ -30,11 +30,11 @@ const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
  */
 export function parseFilter(entity: Entity, parameter: Parameter, others: Others = RESERVED_PARAMETERS): Filter {
   const { name, value: text } = parameter
-  const [, before, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
-  if (before !== undefined && bracket !== undefined) return parseBracketed(entity, before, bracket, text)
-  const member = findMember(entity, name)
+  const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
+  const member = findMember(entity, before)
   if (!member) throw unknownParameter(entity, name, others)
   if (isGroup(member)) throw objectFault(member)
+  if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
   const operator = operatorOf(text)
   const operand = operator ? text.slice(operator.sign.length) : text
   return checkFilter(member, operator ?? equality, operand)
@@ -48,11 +48,9 @@ export function addFilter(filters: Filter[], filter: Filter): void {
   else filters[at] = anyFilter(property, operator, [...(filters[at]?.anyOf ?? []), ...(anyOf ?? [])])
   if (filters.length > FILTERS_MAX) throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
   const values = filters.reduce((sum, { anyOf = [] }) => sum + anyOf.length, 0)
-  if (values > VALUES_MAX)
-    throw new ApiError(
-      'TooManyFilters',
-      `A request may have up to ${VALUES_MAX} values in parameters such as ${property.name}[].`,
-    )
+  if (values <= VALUES_MAX) return
+  const message = `A request may have up to ${VALUES_MAX} values in parameters such as ${property.name}[].`
+  throw new ApiError('TooManyFilters', message)
 }
 
 /** Sorted, because lists of the same values in another order are the same list. */
@@ -61,20 +59,17 @@ function anyFilter(property: Property, operator: Operator, values: readonly (str
   return { property, operator, value: arrayText(anyOf), anyOf }
 }
 
-function parseBracketed(entity: Entity, name: string, bracket: string, text: string): Filter {
+function parseBracketed(entity: Entity, property: Property, bracket: string, { name, value }: Parameter): Filter {
   const lower = bracket.toLowerCase()
   const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
-  const member = findMember(entity, name)
-  if (!member) throw unknownParameter(entity, name + bracket)
-  if (isGroup(member)) throw objectFault(member)
   if (!operator) {
-    const known = brackets.filter(({ serves }) => serves(member.kind)).map(({ sign }) => member.name + sign)
-    const hint = hintForBracket(member, bracket) ?? ` In brackets there are ${known.join(', ')}.`
-    const target = shown(name + bracket)
+    const known = brackets.filter(({ serves }) => serves(property.kind)).map(({ sign }) => property.name + sign)
+    const hint = hintForBracket(property, bracket) ?? ` In brackets there are ${known.join(', ')}.`
+    const target = shown(name)
     throw new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
   }
-  const filter = checkFilter(member, operator, text)
-  return operator.isAny ? anyFilter(member, operator, [filter.value]) : filter
+  const filter = checkFilter(property, operator, value)
+  return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
 }
 
 /** The operator that a parameter's value begins with. */
@@ -91,10 +86,10 @@ function objectFault({ name, properties }: Group): ApiError {
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
 const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
-function unknownParameter(entity: Entity, name: string, others: Others = RESERVED_PARAMETERS): ApiError {
+function unknownParameter(entity: Entity, name: string, others: Others): ApiError {
   const known = [...entity.properties.map((property) => property.name), ...others]
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
-  const hint = entity.byName.has(before.toLowerCase())
+  const hint = findMember(entity, before)
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : (hintForForeign(entity, name, others) ?? suggest(name, known))
   const target = shown(name)

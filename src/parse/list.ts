@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
-import type { Choice } from '../model/choice.ts'
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
@@ -15,8 +15,8 @@ import { parseQueryString } from './queryString.ts'
 
 interface Parameters extends SharedParameters {
   readonly sorts: Sort[]
-  /** Values of all parameters of this name, with commas between. */
-  fields?: string
+  /** Values of all parameters of this name, with commas between; null: there is none. */
+  fields: string | null
 }
 
 /**
@@ -30,7 +30,7 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
     ...{ filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, seek, kept },
-    choice: choiceOf(entity, fields),
+    choice: parseFields(entity, fields),
   }
 }
 
@@ -39,21 +39,19 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
   const read = readParameters(entity, query)
   refuseForeign(read, form)
   const { filters, sorts, fields } = read
-  return { filters, sorts, choice: choiceOf(entity, fields), ...csvFormOf(read) }
-}
-
-function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
-  return fields === undefined ? null : parseFields(entity, fields)
+  return { filters, sorts, choice: parseFields(entity, fields), ...csvFormOf(read) }
 }
 
 function readParameters(entity: Entity, query: string): Parameters {
-  const read: Parameters = { filters: [], sorts: [], kept: '' }
+  const read: Parameters = { filters: [], sorts: [], fields: null, kept: '' }
+  const purposes = purposesOf(entity)
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
-    const purpose = purposeOf(entity, name)
+    // A parameter without a purpose fails as a filter, with the reason.
+    const purpose = purposes.find(name) ?? 'filter'
     if (readShared(read, purpose, parameter, LIST_PAGES)) continue
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
-    else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
+    else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
     else addFilter(read.filters, parseFilter(entity, parameter))
   }
   return read
@@ -61,18 +59,10 @@ function readParameters(entity: Entity, query: string): Parameters {
 
 type Purpose = 'filter' | (typeof RESERVED_PARAMETERS)[number]
 
-const purposes = new WeakMap<Entity, Names<Purpose>>()
-
-/** Returns the purpose of a parameter. One without a purpose fails as a filter, with the reason. */
-function purposeOf(entity: Entity, name: string): Purpose {
-  let names = purposes.get(entity)
-  if (!names) {
-    const filters = entity.properties.map((property) => [property.name, 'filter'] as const)
-    names = new Names<Purpose>([...filters, ...RESERVED_PARAMETERS.map((reserved) => [reserved, reserved] as const)])
-    purposes.set(entity, names)
-  }
-  return names.find(name) ?? 'filter'
-}
+const purposesOf = memoize(({ properties }: Entity) => {
+  const filters = properties.map((property) => [property.name, 'filter'] as const)
+  return new Names<Purpose>([...filters, ...RESERVED_PARAMETERS.map((reserved) => [reserved, reserved] as const)])
+})
 
 /** The place that a cursor names in this list. @throws ApiError InvalidCursor */
 function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {

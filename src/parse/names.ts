@@ -1,4 +1,5 @@
 import type { Entity, Group, Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
 
@@ -17,16 +18,13 @@ export class Names<Named> {
   }
 }
 
-const members = new WeakMap<Entity, Names<Property | Group>>()
+const membersOf = memoize(({ members, properties }: Entity) => {
+  return new Names<Property | Group>([...members, ...properties].map((member) => [member.name, member]))
+})
 
 /** The property or the object of a parameter's name: `Period.Days`, `period`. */
 export function findMember(entity: Entity, name: string): Property | Group | undefined {
-  let names = members.get(entity)
-  if (!names) {
-    const all = [...entity.members, ...entity.properties]
-    members.set(entity, (names = new Names(all.map((member) => [member.name, member]))))
-  }
-  return names.find(name)
+  return membersOf(entity).find(name)
 }
 
 /** Message about a name that `parameter` does not take among its names of `known`. */

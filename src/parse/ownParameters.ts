@@ -17,35 +17,30 @@ export function parseId(segment: string): string | null {
 
 /** For addresses that take no query parameters: one that is there was meant to do something. @throws ApiError UnknownParameter */
 export function parseNoParameters(query: string): void {
-  read(query, null, 'This address takes no query parameters.')
+  read(query, null, null, 'This address takes no query parameters.')
 }
 
 /** Parses `dryRun=1`: rows that are sent are only checked. No other parameter is accepted. D59 @throws ApiError */
 export function parseDryRun(query: string): boolean {
-  const text = read(query, { name: 'dryRun', code: 'InvalidDryRun' }, 'To create takes no query parameter but dryRun.')
+  const text = read(query, 'dryRun', 'InvalidDryRun', 'To create takes no query parameter but dryRun.')
   return text !== null && parseSwitch('InvalidDryRun', 'dryRun', text)
 }
 
 /** The query string of one row's address: what `fields` chooses; null: everything. @throws ApiError */
 export function parseRowFields(entity: Entity, query: string): Choice | null {
-  const text = read(query, { name: 'fields', code: null }, 'The address of a row takes no query parameter but fields.')
-  return text === null ? null : parseFields(entity, text)
+  return parseFields(entity, read(query, 'fields', null, 'The address of a row takes no query parameter but fields.'))
 }
 
-/** The parameter that an address takes. `code`: the error if it is repeated; null: it may be, as values with commas between. */
-interface Allowed {
-  readonly name: string
-  readonly code: ErrorCode | null
-}
-
-/** The value of the one parameter that an address takes; null: it is not there. `others`: the message about any other one. */
-function read(query: string, allowed: Allowed | null, others: string): string | null {
+/**
+ * The value of the one parameter that an address takes; null: it is not there. `code`: the error if it is repeated; null: it may
+ * be, as values with commas between. `others`: the message about any other one.
+ */
+function read(query: string, allowed: string | null, code: ErrorCode | null, others: string): string | null {
   let found: string | null = null
   for (const { name, value } of parseQueryString(query)) {
-    if (allowed === null || name.toLowerCase() !== allowed.name.toLowerCase())
+    if (allowed === null || name.toLowerCase() !== allowed.toLowerCase())
       throw new ApiError('UnknownParameter', others, { target: shown(name) })
-    if (found !== null && allowed.code !== null)
-      throw new ApiError(allowed.code, `${allowed.name} is given twice.`, { target: allowed.name })
+    if (found !== null && code !== null) throw new ApiError(code, `${allowed} is given twice.`, { target: allowed })
     found = found === null ? value : `${found},${value}`
   }
   return found
@@ -55,7 +50,8 @@ function read(query: string, allowed: Allowed | null, others: string): string | 
  * Parses `fields`, decoded: `Id,Name,Period.Days`, in one parameter or several; an object's name stands for all its parts. D56
  * @throws ApiError InvalidFields
  */
-export function parseFields(entity: Entity, text: string): Choice {
+export function parseFields(entity: Entity, text: string | null): Choice | null {
+  if (text === null) return null
   const chosen = new Set<Property>()
   for (const name of text.split(',')) {
     const member = findMember(entity, name)

@@ -7,6 +7,7 @@ import {
   BODY_BYTES_MAX,
   EXCESSIVE,
   elementEnd,
+  excessive,
   invalidJson,
   isExcessive,
   isObject,
@@ -42,8 +43,8 @@ export async function findRows({ text, form }: RowsText): Promise<readonly strin
 function* linesOf(text: string): Generator<string> {
   let index = 0
   for (const [line] of text.matchAll(/[^ \t\r\n][^\n]*/g)) {
-    if (isExcessive(line)) throw excessive(index)
-    index++
+    const target = `[${index++}]`
+    if (isExcessive(line)) throw excessive(target, target)
     yield line
   }
 }
@@ -52,7 +53,7 @@ function* elementsOf(text: string): Generator<string> {
   let start = text.indexOf('[') + 1
   for (let index = 0; ; index++) {
     const end = elementEnd(text, start)
-    if (end === EXCESSIVE) throw excessive(index)
+    if (end === EXCESSIVE) throw excessive(`[${index}]`, `[${index}]`)
     if (end === NO_END || text[end] === '}') break
     const element = text.slice(start, end)
     if (text[end] === ']') {
@@ -67,11 +68,6 @@ function* elementsOf(text: string): Generator<string> {
 }
 
 const BLANK = /^[ \t\r\n]*$/
-
-function excessive(index: number): ApiError {
-  const target = `[${index}]`
-  return invalidJson(`${target} has more values or escapes, or is nested more deeply, than any entity.`, target)
-}
 
 function invalidRows(message: string): ApiError {
   return new ApiError('InvalidRows', message, { target: 'Body' })

@@ -1,6 +1,7 @@
 import type { Choice, ChosenGroup } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
+import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
 
 export type Write = (row: Row) => string
@@ -8,13 +9,11 @@ type Members = readonly (Property | Group)[]
 /** Index of each property's value in a row. */
 type ColumnIndexes = ReadonlyMap<Property, number>
 
-const writers = new WeakMap<Entity, Write>()
+const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
 /** The entity as JSON text; decimals as PostgreSQL writes them. */
 export function writeEntity(entity: Entity, row: Row): string {
-  let write = writers.get(entity)
-  if (!write) writers.set(entity, (write = choiceWriter(entity, entity.properties)))
-  return write(row)
+  return entityWriter(entity)(row)
 }
 
 /** JSON of a written row: all of it, or for a key that may not read, its id alone. D34 */
@@ -24,7 +23,7 @@ export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string
 
 /** Writes what is chosen of rows with these columns as JSON text. */
 export function choiceWriter({ members }: Pick<Choice, 'members'> | Entity, columns: readonly Property[]): Write {
-  return objectWriter(members, new Map(columns.map((property, index) => [property, index])))
+  return membersWriter(members, new Map(columns.map((property, index) => [property, index])))
 }
 
 /** A value that PostgreSQL has printed, as JSON. */
@@ -33,11 +32,18 @@ export function jsonOf({ readText }: Kind, text: string | null): string {
 }
 
 /** `{"a":1,"b":{"c":2}}` */
-function objectWriter(members: Members, indexes: ColumnIndexes): Write {
-  const parts = members.map((member, index) => ({
-    prefix: `${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`,
-    write: isGroup(member) ? groupWriter(member, indexes) : valueWriter(member.kind, indexes.get(member) as number),
-  }))
+function membersWriter(members: Members, indexes: ColumnIndexes): Write {
+  return objectWriter(
+    members.map((member) => [
+      keyOf(member),
+      isGroup(member) ? groupWriter(member, indexes) : valueWriter(member.kind, indexes.get(member) as number),
+    ]),
+  )
+}
+
+/** Writes objects with these keys, in this order. */
+export function objectWriter(members: readonly (readonly [key: string, write: Write])[]): Write {
+  const parts = members.map(([key, write], index) => ({ prefix: `${index === 0 ? '{' : ','}${JSON.stringify(key)}:`, write }))
   return (row) => {
     let json = ''
     for (const { prefix, write } of parts) json += prefix + write(row)
@@ -52,7 +58,7 @@ function valueWriter(kind: Kind, index: number): Write {
 /** An object without a value in any part is null. */
 function groupWriter(group: Group, indexes: ColumnIndexes): Write {
   const parts = wholeOf(group).map((property) => indexes.get(property))
-  const write = objectWriter(group.properties, indexes)
+  const write = membersWriter(group.properties, indexes)
   return (row) => {
     // Of a part that the row lacks it is not known that it has no value.
     for (const index of parts) if (index === undefined || row[index] !== null) return write(row)

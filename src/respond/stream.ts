@@ -1,4 +1,3 @@
-import { chooseAll } from '../model/choice.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { isText, type Kind } from '../model/kinds.ts'
 import { takesGzip } from '../model/preferences.ts'
@@ -24,7 +23,7 @@ export function streamWriter(
   columns: readonly Property[],
   form: keyof typeof TYPES,
 ): StreamWriter {
-  const choice = query.choice ?? chooseAll(entity)
+  const choice = query.choice ?? entity
   if (form === 'ndjson') {
     const write = choiceWriter(choice, columns)
     return { begin: '', write: (row) => `${write(row)}\n` }

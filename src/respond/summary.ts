@@ -1,6 +1,7 @@
 import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
+import { objectWriter, type Write } from './json.ts'
 import { tagOf } from './page.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
@@ -80,24 +81,17 @@ function averageOf(sum: string | null, values: string): string | null {
 }
 
 /** Writes groups as JSON. Objects have the order in which a member of theirs comes first. */
-function groupWriter(query: SummaryQuery): (row: Row) => string {
-  return objectWriter(membersOf(query), 0)
+function groupWriter(query: SummaryQuery): Write {
+  return membersWriter(membersOf(query), 0)
 }
 
-function objectWriter(members: readonly Member[], depth: number): (row: Row) => string {
+function membersWriter(members: readonly Member[], depth: number): Write {
   const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
-  const parts = [...byKey].map(([key, own], index) => ({
-    prefix: `${index === 0 ? '{' : ','}${JSON.stringify(key)}:`,
-    write: own[0]?.path.length === depth + 1 ? valueWriter(own[0]) : objectWriter(own, depth + 1),
-  }))
-  return (row) => {
-    let json = ''
-    for (const { prefix, write } of parts) json += prefix + write(row)
-    return `${json}}`
-  }
+  const writerOf = (own: Member[]) => (own[0]?.path.length === depth + 1 ? valueWriter(own[0]) : membersWriter(own, depth + 1))
+  return objectWriter([...byKey].map(([key, own]) => [key, writerOf(own)]))
 }
 
-function valueWriter({ text, kind }: Member): (row: Row) => string {
+function valueWriter({ text, kind }: Member): Write {
   const readText = kind?.readText ?? null
   return (row) => {
     const value = text(row)
