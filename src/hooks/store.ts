@@ -57,29 +57,27 @@ export class HookStore {
 
   /** @throws HookRefused when there is none with this id, as all of these */
   remove(id: string): Promise<void> {
-    return this.change(async (sql) => {
-      if ((await sql`delete from hook where id = ${id}`).count === 0) throw await this.unknown(sql, id)
-    })
+    return this.change((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
   }
 
   pause(id: string): Promise<void> {
-    return this.change(async (sql) => {
-      const paused = await sql`
+    return this.change((sql) => {
+      const paused = sql`
         update hook set state = 'paused', since = case state when 'paused' then since else now() end, reason = null,
           revision = revision + 1
         where id = ${id}`
-      if (paused.count === 0) throw await this.unknown(sql, id)
+      return this.require(sql, id, paused)
     })
   }
 
   /** Delivers again, with `isSkipping` behind the first change that waits. True: changes in between are no longer kept. */
   resume(id: string, isSkipping: boolean): Promise<boolean> {
     return this.change(async (sql) => {
-      const resumed = await sql`
+      const resumed = sql`
         update hook set state = 'active', since = now(), reason = null, failing_since = null, attempts = 0,
           next_attempt = null, revision = revision + 1
         where id = ${id}`
-      if (resumed.count === 0) throw await this.unknown(sql, id)
+      await this.require(sql, id, resumed)
       // A place that no transaction has come to yet is of a state that the cluster was restored from.
       const moved = await sql`
         update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
@@ -127,9 +125,11 @@ export class HookStore {
     return this.sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
   }
 
-  private async unknown(sql: postgres.TransactionSql, id: string): Promise<HookRefused> {
+  /** Runs a statement that must find the hook. */
+  private async require(sql: postgres.TransactionSql, id: string, statement: postgres.PendingQuery<postgres.Row[]>) {
+    if ((await statement).count > 0) return
     const ids = (await sql<{ id: string }[]>`select id from hook order by id`).map((row) => row.id)
-    return new HookRefused(`there is no hook "${id}".${suggest(id, ids)}`)
+    throw new HookRefused(`there is no hook "${id}".${suggest(id, ids)}`)
   }
 
   /** One change after the other, of hooks or keys. */

@@ -12,7 +12,7 @@ import { createPages } from '../pages/pages.ts'
 import { JSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { databaseIsAway } from './authentication.ts'
-import { defineEndpoint, type Endpoint, Router } from './router.ts'
+import { type Endpoint, Router } from './router.ts'
 
 /** Dependencies of the endpoints. */
 export interface EndpointParts extends ResourceParts {
@@ -30,15 +30,12 @@ export interface EndpointParts extends ResourceParts {
   readonly changes?: { readonly hasValues: boolean } | null
 }
 
-/** Every path that the server answers: its own pages, /Changes, and four for each entity. */
+/** Every path that the server answers: its own pages, /Changes, and four for each entity. @throws Error if two are the same */
 export function createRouter(parts: EndpointParts): Router {
   const { entities, database, migrationFiles, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
-  const open = (
-    path: string,
-    get: (call: ResourceRequest) => Promise<Reply> | Reply,
-    options: { isUnlimited?: boolean; route?: string } = {},
-  ) => router.add(path, defineEndpoint({ GET: get }, { isOpen: true, ...options }))
+  const open = (path: string, GET: (call: ResourceRequest) => Promise<Reply> | Reply, options: Partial<Endpoint> = {}) =>
+    router.add(path, { GET }, { isOpen: true, ...options })
   for (const [path, page] of Object.entries(createPages(entities, baseUrl))) {
     const get = ({ request: { headers }, url, id }: ResourceRequest) => page({ headers, path: url.slice(baseUrl().length), id })
     open(path.replace(/\{\w+\}$/, '*'), get, { route: `/${path}` })
@@ -58,7 +55,26 @@ export function createRouter(parts: EndpointParts): Router {
     described ??= describe(parts)
     return described.reply(headers)
   })
-  addEntities(router, parts)
+  const changes = new ChangeFeed(parts)
+  const shared = {
+    ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts },
+    changesToken: (entity: Entity) => changes.tokenNow(entity),
+  }
+  router.add('Changes', { GET: (call) => changes.list(call) })
+  for (const entity of entities) {
+    const { plural } = entity
+    const resource = new Resource(entity, entities, shared)
+    const add = (path: string, methods: Endpoint['methods']) => router.add(`${plural}${path}`, methods, { plural })
+    add('', { GET: resource.list.bind(resource), POST: resource.create.bind(resource) })
+    add('/Summary', { GET: resource.summary.bind(resource) })
+    add('/*', {
+      GET: resource.get.bind(resource),
+      PUT: resource.replace.bind(resource),
+      PATCH: resource.patch.bind(resource),
+      DELETE: resource.remove.bind(resource),
+    })
+    add('/*/Changes', { GET: (call) => changes.history(entity, call) })
+  }
   return router
 }
 
@@ -67,36 +83,6 @@ function describe({ entities, limits, baseUrl }: EndpointParts): StoredBody {
   const facts = { baseUrl: baseUrl(), limits: limits.ofKeys, anonymousLimits: limits.anonymous }
   const text = JSON.stringify(describeApi(entities, facts))
   return new StoredBody(text, { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' })
-}
-
-/** Adds the paths of all entities, the change feed of all rows, and the history of each. */
-function addEntities(router: Router, parts: EndpointParts): void {
-  const { entities } = parts
-  const changes = new ChangeFeed(parts)
-  const shared = {
-    ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts },
-    changesToken: (entity: Entity) => changes.tokenNow(entity),
-  }
-  router.add('Changes', defineEndpoint({ GET: (call) => changes.list(call) }))
-  for (const entity of entities) {
-    const { plural } = entity
-    addResource(router, new Resource(entity, entities, shared))
-    router.add(`${plural}/*/Changes`, defineEndpoint({ GET: (call) => changes.history(entity, call) }, { plural }))
-  }
-}
-
-/** The paths of the collection, of its summary, and of each row. @throws Error when another entity or page has one of them */
-function addResource(router: Router, resource: Resource): void {
-  const { plural } = resource.entity
-  const add = (path: string, methods: Endpoint['methods']) => router.add(path, defineEndpoint(methods, { plural }))
-  add(plural, { GET: resource.list.bind(resource), POST: resource.create.bind(resource) })
-  add(`${plural}/Summary`, { GET: resource.summary.bind(resource) })
-  add(`${plural}/*`, {
-    GET: resource.get.bind(resource),
-    PUT: resource.replace.bind(resource),
-    PATCH: resource.patch.bind(resource),
-    DELETE: resource.remove.bind(resource),
-  })
 }
 
 /** SQLSTATE of a table that is not there: nothing was ever migrated. */

@@ -58,9 +58,7 @@ async function replyOf(response: Response): Promise<Reply> {
   const body = new Uint8Array(await response.arrayBuffer())
   if (status === 500) throw new Error(`a route of APP_FILE: ${new TextDecoder().decode(body)}`)
   if (response.headers.getSetCookie().length > 1) throw new Error('a route of APP_FILE sets more than one cookie')
-  const headers: Record<string, string> = {}
-  for (const [name, value] of response.headers) headers[name] = value
-  return { status, headers, body: body.length === 0 ? null : body }
+  return { status, headers: Object.fromEntries(response.headers), body: body.length === 0 ? null : body }
 }
 
 /** Headers of the request that `ask` passes on. */

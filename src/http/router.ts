@@ -8,7 +8,7 @@ type Handler = (call: ResourceRequest) => Promise<Reply> | Reply
 
 /** The methods of one path. */
 export interface Endpoint {
-  /** The pattern of its path, for the log: `/Absences/{id}`. Without one the router makes it of the path. */
+  /** The pattern of its path, for the log: `/Absences/{id}`. */
   readonly route: string
   readonly methods: Readonly<Record<string, Handler>>
   /** For `Allow`: the methods, and HEAD and OPTIONS, which every path has. */
@@ -51,7 +51,8 @@ export class Router {
   readonly added: [path: string, endpoint: Endpoint][] = []
 
   /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
-  add(path: string, endpoint: Endpoint): void {
+  add(path: string, methods: Endpoint['methods'], options: Partial<Endpoint> = {}): void {
+    const endpoint = defineEndpoint(methods, { route: `/${path.replace('/*', '/{id}')}`, ...options })
     const [endpoints, name] = path.endsWith('/*')
       ? [this.items, path.slice(0, -2)]
       : path.includes('/*/')
@@ -59,9 +60,8 @@ export class Router {
         : [this.fixed, path]
     const lower = name.toLowerCase()
     if (endpoints.has(lower)) throw new Error(`two entities or pages claim /${lower}`)
-    const located = { ...endpoint, route: endpoint.route || `/${path.replace('/*', '/{id}')}` }
-    endpoints.set(lower, located).set(name, located)
-    this.added.push([path, located])
+    endpoints.set(lower, endpoint).set(name, endpoint)
+    this.added.push([path, endpoint])
   }
 
   /** `path` begins with a slash. Null: there is nothing there. */

@@ -46,13 +46,9 @@ export class RowsCreates {
     this.refusable = this.written.filter(({ reference, unique }) => reference !== null || unique !== null)
   }
 
-  async create(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
+  create(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
     const place = this.parts.bodyPlaces.take(call.key)
-    try {
-      return await this.createAll(call, body, isDry)
-    } finally {
-      place.release()
-    }
+    return this.createAll(call, body, isDry).finally(() => place.release())
   }
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {

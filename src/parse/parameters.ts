@@ -45,16 +45,10 @@ export function readShared(
   { value, raw }: Parameter,
   sizes: Bounds,
 ): purpose is 'page' | 'cursor' | 'PageSize' | 'bom' | 'excel' | 'locale' {
-  if (purpose === 'page') {
-    read.page = once('InvalidPage', 'page', read.page, parsePage(value))
-    return true
-  }
-  if (purpose === 'cursor') {
-    read.cursor = once('InvalidCursor', 'cursor', read.cursor, value)
-    return true
-  }
-  read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
-  if (purpose === 'PageSize')
+  if (purpose !== 'page' && purpose !== 'cursor') read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+  if (purpose === 'page') read.page = once('InvalidPage', purpose, read.page, parsePage(value))
+  else if (purpose === 'cursor') read.cursor = once('InvalidCursor', purpose, read.cursor, value)
+  else if (purpose === 'PageSize')
     read.pageSize = once('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))
   else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale') {
     const form = purpose === 'locale' ? parseLocale(value) : parseSwitch('InvalidForm', purpose, value)

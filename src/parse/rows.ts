@@ -82,8 +82,7 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
   const parsed: Assignments[] = []
   const faults: Fault[] = []
   for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {
-    const assignments = parseRow(entity, rows[index] as string, index, faults)
-    if (assignments !== null) parsed.push(assignments)
+    parseRow(entity, rows[index] as string, index, { parsed, faults })
     const others = turn()
     if (others !== null) await others
   }
@@ -91,20 +90,16 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
   return parsed
 }
 
-/** Null: the row has faults. @throws ApiError where the row is not JSON */
-function parseRow(entity: Entity, text: string, index: number, faults: Fault[]): Assignments | null {
+/** Adds the row, or its faults. @throws ApiError where the row is not JSON */
+function parseRow(entity: Entity, text: string, index: number, into: { parsed: Assignments[]; faults: Fault[] }) {
   const target = `[${index}]`
   const value = parseOrThrow(text, target, target)
-  if (!isObject(value)) {
-    faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
-    return null
-  }
+  if (!isObject(value)) return into.faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
   try {
-    return parseComplete(entity, value)
+    into.parsed.push(parseComplete(entity, value))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    for (const fault of error.details ?? []) faults.push(faultOfRow(index, fault))
-    return null
+    for (const fault of error.details ?? []) into.faults.push(faultOfRow(index, fault))
   }
 }
 

@@ -1,16 +1,16 @@
-import { ApiError, type ErrorCode, errorTable } from '../errors.ts'
+import { ApiError, errorTable } from '../errors.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
 /** The error body. Spec 7. `base` is the server's address; the reference is a page that it serves. */
 export function respondError(error: ApiError, base: string): TextReply {
-  const details = error.details?.map(({ code, target, message }) => ({ Code: code, Target: target, Message: message }))
+  const details = error.details?.map(({ code, target, message }) => ({ Code: code, Target: target, Message: message })) ?? null
   const body = {
     Error: {
       Code: error.code,
       Reference: `${base}/errors/${error.code}`,
       Target: error.target,
       Message: error.message,
-      Details: details ?? null,
+      Details: details,
     },
   }
   return respondJson(errorTable[error.code].status, JSON.stringify(body), error.headers)
@@ -18,6 +18,6 @@ export function respondError(error: ApiError, base: string): TextReply {
 
 /** A failure of ours: nothing of the cause reaches the client, only the id under which the log has it. */
 export function respondFailure(requestId: string, base: string): TextReply {
-  const code: ErrorCode = 'InternalError'
-  return respondError(new ApiError(code, `The server failed. Its log has the details under request id ${requestId}.`), base)
+  const message = `The server failed. Its log has the details under request id ${requestId}.`
+  return respondError(new ApiError('InternalError', message), base)
 }
