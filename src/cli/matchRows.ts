@@ -1,7 +1,7 @@
 // Rows of a file that are in the table already: finds them by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
-import { choose } from '../model/choice.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { choose } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { parsePartial } from '../parse/assignments.ts'
 import { isObject, parseJson } from '../parse/body.ts'

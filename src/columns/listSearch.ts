@@ -72,5 +72,5 @@ export class ListSearch {
 /** The properties by whose order groups are sorted or compared; those of other kinds than texts have no effect. */
 function orderedTexts({ keys, figures }: SummaryQuery): Sort[] {
   const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
-  return [...keys.map(({ property }) => property), ...compared].map((property) => ({ property, direction: 'ascending' }))
+  return [...keys.map(({ property }) => property), ...compared].map((property) => ({ property, descending: false }))
 }

@@ -1,5 +1,5 @@
-import { order } from '../model/order.ts'
 import type { Sort } from '../model/query.ts'
+import { order } from '../model/query.ts'
 import type { Coded } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'

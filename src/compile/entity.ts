@@ -1,9 +1,8 @@
-import type { Batchable, Once } from '../model/batch.ts'
+import type { Batchable, Once, WritePlan } from '../model/batch.ts'
 import { copiedProperties, copyingColumns, type ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import type { WritePlan } from '../model/writePlan.ts'
 import {
   batchInsert,
   batchQuery,

@@ -1,7 +1,7 @@
 import type { Batch, Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
-import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
+import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
 import { columns, conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
@@ -85,7 +85,7 @@ function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[])
   const filtered = where(conditionsOf(filters, operands))
   const forwards = order(entity, sorts)
   const skip = operands.at(-1) as Param
-  const ids = (keys: OrderKey[], limit: Sql, offset: Sql) =>
+  const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
     sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from place) offset (select ${offset} from place))`
   return sql`\
 with total as materialized (select count(*) as "N" from ${table}${filtered}), \

@@ -2,7 +2,6 @@ import type { Batch } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
-import type { OrderKey } from '../model/order.ts'
 import type { Filter, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
 import { type InsertParts, list, type Operand, type Source } from './batch.ts'
@@ -89,7 +88,7 @@ export function where(conditions: readonly Sql[]): Sql {
  * PostgreSQL's own placing of nulls is the one we want (last ascending, first descending), and the collation is the
  * column's, so each single-property order is that of the index on (column, id), or of that index read backwards.
  */
-export function orderBy(keys: readonly OrderKey[]): Sql {
+export function orderBy(keys: readonly Sort[]): Sql {
   return list(keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))))
 }
 
@@ -149,6 +148,6 @@ export function shapeOfFilters(filters: readonly Filter[]): string {
 
 export function shapeOfSorts(sorts: readonly Sort[]): string {
   let shape = ''
-  for (const { property, direction } of sorts) shape += ` ${property.column} ${direction}`
+  for (const { property, descending } of sorts) shape += ` ${property.column}${descending ? '-' : '+'}`
   return shape
 }

@@ -1,13 +1,13 @@
 import type { Entity } from '../model/entity.ts'
-import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
+import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import { orderBy, where } from './parts.ts'
 
 /** A range of rows beside a position, and an order within it for which there is an index. */
 interface Range {
   readonly conditions: readonly Sql[]
-  readonly keys: readonly OrderKey[]
+  readonly keys: readonly Sort[]
 }
 
 /**
@@ -37,11 +37,11 @@ export function nearestRows(
 
 /** A value of the position, null where the row has none. */
 interface Place {
-  readonly key: OrderKey
+  readonly key: Sort
   readonly value: Param | null
 }
 
-function layoutOf(keys: readonly OrderKey[], position: Seek['position'], operands: readonly Param[]): Place[] {
+function layoutOf(keys: readonly Sort[], position: Seek['position'], operands: readonly Param[]): Place[] {
   if (position.length !== keys.length) throw new Error(`${position.length} values for ${keys.length} keys`)
   let next = 0
   return keys.map((key, index) => ({ key, value: position[index] === null ? null : (operands[next++] as Param) }))

@@ -1,6 +1,6 @@
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
-import { order } from '../model/order.ts'
 import type { Seek, StreamQuery } from '../model/query.ts'
+import { order } from '../model/query.ts'
 import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { list } from './batch.ts'
 import { conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'

@@ -1,3 +1,4 @@
+import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement but the asker. */
@@ -33,3 +34,17 @@ export interface Once {
 
 /** The constraint of the table of keys that a second write under a key meets. */
 export const ONCE_CONSTRAINT = 'idempotency_key_pk'
+
+/** A write of one row: which row, what is set, under which conditions, and for which key. */
+export interface WritePlan {
+  /** Id of the row; '' for a new one. */
+  readonly id: string
+  /** Values that are set; none for a deletion. */
+  readonly values: Assignments
+  /** Versions of which the row must have one, an array as PostgreSQL writes it; null: any version. */
+  readonly versions: string | null
+  /** Idempotency of the write; null: it has no key. */
+  readonly once: Once | null
+  /** Id of the API key, '' for none. */
+  readonly asker: string
+}

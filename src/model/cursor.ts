@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Entity } from './entity.ts'
-import { order } from './order.ts'
 import type { ListQuery, Seek } from './query.ts'
+import { order } from './query.ts'
 
 /** The version of what is signed. */
 const VERSION = '1'

@@ -1,5 +1,4 @@
-import type { Choice } from './choice.ts'
-import type { Property } from './entity.ts'
+import type { Choice, Entity, Property } from './entity.ts'
 import type { Operator } from './operators.ts'
 
 /** One condition. */
@@ -14,7 +13,7 @@ export interface Filter {
 
 export interface Sort {
   readonly property: Property
-  readonly direction: 'ascending' | 'descending'
+  readonly descending: boolean
 }
 
 /** Beside which row a page lies. The row need not be there any more. */
@@ -63,3 +62,17 @@ export interface StreamQuery extends CsvForm, FiltersAndSorts {
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */
 export type Assignments = ReadonlyMap<Property, string | null>
+
+/**
+ * The sorts as a total order: the id breaks ties, in the direction of the last sort, so that one index on (property, id)
+ * has both orders of a property, one of them backwards. Behind the id nothing counts any more.
+ */
+export function order({ id }: Entity, sorts: readonly Sort[]): readonly Sort[] {
+  const last = sorts.findIndex(({ property }) => property === id)
+  return last >= 0 ? sorts.slice(0, last + 1) : [...sorts, { property: id, descending: sorts.at(-1)?.descending ?? false }]
+}
+
+/** The reversed order. */
+export function opposite(keys: readonly Sort[]): Sort[] {
+  return keys.map(({ property, descending }) => ({ property, descending: !descending }))
+}

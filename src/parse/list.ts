@@ -79,7 +79,7 @@ export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
     const name = SIGNS.has(definition.charCodeAt(0)) ? definition.slice(1) : definition
     const property = findProperty(entity, name, sorts)
     if (sorts.some((sort) => sort.property === property)) continue // only the first reference counts
-    sorts.push({ property, direction: definition.startsWith('-') ? 'descending' : 'ascending' })
+    sorts.push({ property, descending: definition.startsWith('-') })
   }
 }
 

@@ -1,6 +1,5 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
-import { type Choice, choose } from '../model/choice.ts'
-import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { type Choice, choose, type Entity, isGroup, type Property } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'
 import { faultOfName, findMember } from './names.ts'
 import { parseSwitch } from './parameters.ts'

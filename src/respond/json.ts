@@ -1,4 +1,4 @@
-import type { Choice, ChosenGroup } from '../model/choice.ts'
+import type { Choice, ChosenGroup } from '../model/entity.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'

@@ -6,8 +6,8 @@ import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { boolean, decimal, defineEntity, type Entity, identity, instant, type Property, text } from '../../src/model/entity.ts'
-import { order } from '../../src/model/order.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
+import { order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { writeEntity } from '../../src/respond/json.ts'
@@ -36,7 +36,7 @@ function difference(table: RandomTable, columns: ColumnTable): string | null {
   if (counted !== total) return `${shown}: ${counted}, not ${total}`
   const sorts = table.sorts()
   const all = table.ids(filters, sorts)
-  const shownOrder = sorts.map(({ property, direction }) => `${property.name} ${direction}`).join()
+  const shownOrder = sorts.map(({ property, descending }) => `${property.name} ${descending}`).join()
   // The second page uses what is kept of the first one.
   for (let times = 1; times <= 2; times++) {
     const again = [...filters]

@@ -103,8 +103,8 @@ function someFilter(): Filter {
 }
 
 function randomSorts(): Sort[] {
-  const sorted = new Map(random.times(2, () => [random.pick(properties), random.pick(['ascending', 'descending'] as const)]))
-  return [...sorted].map(([property, direction]) => ({ property, direction }))
+  const sorted = new Map(random.times(2, () => [random.pick(properties), random.pick([false, true])]))
+  return [...sorted].map(([property, descending]) => ({ property, descending }))
 }
 
 /** Lists of the columns that differ from PostgreSQL's. */
@@ -129,7 +129,7 @@ async function differences(count: number): Promise<unknown[]> {
     const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.sign}${JSON.stringify(value)}`)
     found.push({
       shown,
-      sorts: sorts.map(({ property, direction }) => `${property.name} ${direction}`),
+      sorts: sorts.map(({ property, descending }) => `${property.name} ${descending}`),
       page,
       counted,
       total,
@@ -158,7 +158,7 @@ describe('columns with the ranks of texts', () => {
     columns.put(after)
     rows.push(after)
     const bounds = await boundsOf([filter])
-    const sorts: Sort[] = [{ property: propertyOf('type'), direction: 'descending' }]
+    const sorts: Sort[] = [{ property: propertyOf('type'), descending: true }]
     expect(totalOf(columns, [filter], bounds)).toBeNull()
     expect(columns.page([], sorts, 0, 20)).toBeNull()
     await rank()

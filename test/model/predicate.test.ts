@@ -154,7 +154,7 @@ describe('values are compared as PostgreSQL orders them', () => {
       if (compare)
         test(`${entity.name}.${property.name}`, async () => {
           const place = entity.properties.indexOf(property)
-          const ascending = await listed(entity, [], [{ property, direction: 'ascending' }])
+          const ascending = await listed(entity, [], [{ property, descending: false }])
           const values = ascending.map((row) => row[place] ?? null).filter((value) => value !== null)
           const wrong = values.flatMap((one, index) =>
             values

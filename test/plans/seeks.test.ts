@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { order } from '../../src/model/order.ts'
 import type { ListQuery, Seek } from '../../src/model/query.ts'
+import { order } from '../../src/model/query.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
@@ -60,7 +60,7 @@ describe('D32: a page by cursor in the order of any property', () => {
             // All else is for the total.
             expect(scansOf(plan)).toEqual(branches)
             expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
-            const isDescending = query.sorts[0]?.direction === 'descending'
+            const isDescending = query.sorts[0]?.descending === true
             const isBackwards = isDescending === (query.seek.side === 'behind')
             for (const scan of branches) {
               const { 'Node Type': type, 'Scan Direction': direction, 'Index Cond': range, Filter: filter = null } = scan

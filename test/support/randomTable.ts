@@ -2,8 +2,8 @@ import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { TextBounds } from '../../src/columns/conditions.ts'
 import type { FoundPage } from '../../src/columns/foundPage.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { order } from '../../src/model/order.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
+import { order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { compareCodes, compareOf, compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
@@ -143,9 +143,8 @@ export class RandomTable {
   /** Some sorts. */
   sorts(): Sort[] {
     const { random } = this
-    const directions = ['ascending', 'descending'] as const
-    const sorts = new Map(random.times(3, () => [random.pick(this.entity.properties), random.pick(directions)]))
-    return [...sorts].map(([property, direction]) => ({ property, direction }))
+    const sorts = new Map(random.times(3, () => [random.pick(this.entity.properties), random.pick([false, true])]))
+    return [...sorts].map(([property, descending]) => ({ property, descending }))
   }
 
   /** Lets the columns know the order of their texts. */
