@@ -80,12 +80,8 @@ export class Session {
   }
 
   async states(): Promise<HookStates> {
-    const [row] = await this.run(
-      (sql) => sql<HookStates[]>`
-        select count(*) filter (where state = 'active')::int as active, count(*) filter (where state = 'paused')::int as paused,
-          count(*) filter (where state = 'parked')::int as parked from hook`,
-    )
-    return row as HookStates
+    const rows = await this.run((sql) => sql`select state, count(*)::int from hook group by state`)
+    return { active: 0, paused: 0, parked: 0, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) }
   }
 
   hooks(): Promise<Hook[]> {

@@ -39,10 +39,7 @@ export function isPreflight({ method, headers }: Request): boolean {
   return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }
 
-/**
- * Leave for any request, whatever is at its path: its own answer says what is wrong with it, in words that the page can
- * read. `addTo` adds the origin, where that is one of those that may ask.
- */
+/** Allows any request, whatever is at its path: the page can read the answer that says what is wrong. `addTo` adds the origin. */
 export function respondPreflight(): Reply {
   return respondEmpty({
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',

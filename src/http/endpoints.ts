@@ -4,7 +4,7 @@ import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
 import { sql, toStatement } from '../model/sql.ts'
-import { ChangeFeed } from '../operations/changeFeed.ts'
+import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
@@ -15,19 +15,14 @@ import { databaseIsAway } from './authentication.ts'
 import { type Endpoint, Router } from './router.ts'
 
 /** Dependencies of the endpoints. */
-export interface EndpointParts extends ResourceParts {
-  readonly entities: readonly Entity[]
+export interface EndpointParts extends ResourceParts, FeedParts {
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
   /** Base of links, without a slash at the end. */
   baseUrl(): string
-  /** True while the server is stopping: answers ask clients to close their connections. */
-  isDraining(): boolean
   /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
   isWaiting(): boolean
-  /** Settings of the change feed: whether lines have values; null or undefined: no lines are kept. */
-  readonly changes?: { readonly hasValues: boolean } | null
 }
 
 /** Every path that the server answers: its own pages, /Changes, and four for each entity. @throws Error if two are the same */

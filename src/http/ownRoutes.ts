@@ -27,10 +27,7 @@ type Answer = (inner: Request) => Promise<Reply> | Reply
 /** While a route of a project's own answers: by its request, how it asks the server. */
 const askers = new WeakMap<Request, Answer>()
 
-/**
- * Endpoints of a project's own routes: they have keys, limits, bounds, errors and log lines as all others. `answer`: answers
- * the requests that they make.
- */
+/** An endpoint of a project's own route, under the rules of all others. `answer`: answers the requests that the route makes. */
 export function ownEndpoint(
   { method, path, isOpen, handle }: OwnRoute,
   answer: (call: ResourceRequest, inner: Request) => Promise<Reply> | Reply,

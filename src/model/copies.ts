@@ -39,10 +39,7 @@ export function ownCopiesOf({ properties, table }: Entity) {
   )
 }
 
-/**
- * Each entity behind those that it refers to. Where they refer to each other in a circle, there is no such order, and any will
- * do.
- */
+/** Each entity behind those that it refers to; among entities that refer to each other in a circle, in any order. */
 export function referredFirst(entities: readonly Entity[]): Entity[] {
   const ordered = new Set<Entity>()
   const under = new Set<Entity>()

@@ -23,10 +23,7 @@ const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:
 const DAY_MS = 86_400_000
 const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 
-/**
- * RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`; a fraction of a second is dropped, a leap second the next one. @throws Mismatch also for
- * 2023-02-30
- */
+/** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`, without fractions; a leap second is the next one. @throws Mismatch also for 2023-02-30 */
 function parseInstant(text: string): string {
   const plain = plainInstantOf(text)
   if (plain !== null) return plain

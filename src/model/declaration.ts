@@ -11,9 +11,7 @@ const NAME_LENGTH_MAX = 59
 const LONGEST_END = '_current'
 /** A row of an index has room for 2,704 bytes, and a character has up to four. */
 export const INDEXED_LENGTH_MAX = 650
-/**
- * Maximum length of a value that is no free text, used for the length of computed texts: one of a list's texts is the longest.
- */
+/** Maximum length of values that are no free text, of which a list's texts are the longest; for the length of computed texts. */
 const VALUE_LENGTH_MAX = 100
 
 /** A property of a declaration, which is that of an object where it has two names. */

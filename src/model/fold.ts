@@ -4,10 +4,7 @@ import { type Sql, sql } from './sql.ts'
 
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
-/**
- * Characters whose lower case depends on the version of Unicode: PostgreSQL's ICU may be older or newer than the one here.
- * They came after Unicode 10, or are not assigned yet.
- */
+/** Characters since Unicode 10, or not assigned yet: their lower case may be another one in PostgreSQL's ICU than here. */
 const UNSURE = /[\p{Cn}\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}]/u
 
 /** The text without case and accents, as `foldSql` has it if `isSurelyFolded`. */

@@ -37,10 +37,7 @@ function parseRule(part: string): Rule {
   return { limit, periodMs, period: count + unit }
 }
 
-/**
- * Time that an admission counts, in milliseconds: one more than the period. Times of requests are cut to whole milliseconds, so
- * only then has a whole period certainly passed; a client may wait up to 1 ms longer than it must.
- */
+/** Time that an admission counts, in ms: one more than the period, since times of requests are cut to whole milliseconds. */
 export function countedMs({ periodMs }: Rule): number {
   return periodMs + 1
 }
@@ -50,10 +47,7 @@ export function formatRules(rules: readonly Rule[]): string {
   return rules.map(({ limit, period }) => `${limit}/${period}`).join(',')
 }
 
-/**
- * `"1m";q=750;w=60, "12h";q=25000;w=43200`: each limit by its period, its requests and its seconds.
- * draft-ietf-httpapi-ratelimit-headers-10, 3
- */
+/** Writes `"1m";q=750;w=60`: each rule's period, limit and seconds. draft-ietf-httpapi-ratelimit-headers-10, 3 */
 export function policyText(rules: readonly Rule[]): string {
   return rules.map(({ limit, periodMs, period }) => `"${period}";q=${limit};w=${periodMs / 1_000}`).join(', ')
 }

@@ -17,10 +17,7 @@ export interface Operator {
   readonly meaning: string
   serves(kind: Kind): boolean
   compile(column: Sql, value: Param): Sql
-  /**
-   * Meaning without PostgreSQL, by order alone; if the operand is empty, rows without a value are equal to it. Null: order does
-   * not decide.
-   */
+  /** Meaning by order alone; if the operand is empty, rows without a value are equal to it. Null: order does not decide. */
   readonly sides: Sides | null
   /** The place of the operand in a folded text, if texts are compared so. */
   readonly folded: 'anywhere' | 'beginning' | null

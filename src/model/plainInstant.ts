@@ -4,10 +4,7 @@ const ZERO = 0x30
 /** By month; in a common year. */
 const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/**
- * Returns whether a text is a date-time that exists, from year 1, already written as `YYYY-MM-DDThh:mm:ssZ`: most are, and to
- * know it needs no `Date`.
- */
+/** Returns, without a `Date`, whether a text is an existing date-time from year 1 on, written as `YYYY-MM-DDThh:mm:ssZ`. */
 export function isPlainInstant(text: string): boolean {
   return text.length === SECONDS_LENGTH + 1 && text[SECONDS_LENGTH] === 'Z' && beginsPlain(text)
 }
@@ -49,10 +46,7 @@ const NEARLY = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)? ?(Z
 const LENGTH_MAX = 40
 const PLUS_LOST = /T[\d:.]+ \d\d:\d\d$/i
 
-/**
- * `; for 2024-01-31 write 2024-01-31T00:00:00Z`: what a text lacks of a date-time, where its date exists; '' where it is
- * another kind of text.
- */
+/** Hint such as `; for 2024-01-31 write 2024-01-31T00:00:00Z` for a text that is nearly a date-time; '' for any other. */
 export function instantHint(text: string): string {
   if (text.length > LENGTH_MAX) return ''
   if (PLUS_LOST.test(text)) return '; a + in a query string must be written %2B'

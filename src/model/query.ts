@@ -33,7 +33,7 @@ export interface FiltersAndSorts {
 
 /** A list request, checked and typed. */
 export interface ListQuery extends FiltersAndSorts {
-  /** 5 to 50. */
+  /** 5 to 50; of a summary 5 to 1,000 groups. */
   readonly pageSize: number
   /** 1 upwards. With `seek` it is only the number that the page goes by. */
   readonly page: number

@@ -11,19 +11,13 @@ export interface Rights {
 const ACTIONS: readonly Action[] = ['read', 'write']
 const EVERY = '*'
 
-/**
- * Returns whether the entity, by its plural name, may be read or written. The right to write does not include the right to
- * read.
- */
+/** Returns whether an entity, by its plural name, may be read or written. Who may write need not be allowed to read. */
 export function allows(rights: Rights, plural: string, action: Action): boolean {
   const names = rights[action]
   return names.has(EVERY) || names.has(plural)
 }
 
-/**
- * Reads `Companies:read,Absences:write,*:read`, in any case, as an operator writes it.
- * @throws RangeError that names the part at fault
- */
+/** Reads `Companies:read,Absences:write,*:read`, in any case. @throws RangeError that names the part at fault */
 export function parseRights(text: string, plurals: readonly string[]): Rights {
   return collect(text.split(',').map((part) => parseRight(part.trim(), plurals)))
 }

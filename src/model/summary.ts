@@ -1,5 +1,5 @@
 import type { Property } from './entity.ts'
-import type { CsvForm, Filter } from './query.ts'
+import type { CsvForm, ListQuery } from './query.ts'
 
 /** Periods of dates and date-times by which rows are grouped, in UTC; weeks begin on Monday. ISO 8601 */
 export const PERIODS = ['year', 'quarter', 'month', 'week', 'day'] as const
@@ -37,17 +37,12 @@ export interface GroupSort {
 }
 
 /** A summary request, checked and typed. Rows of groups have as columns the keys, the count, and the figures. */
-export interface SummaryQuery extends CsvForm {
-  readonly filters: readonly Filter[]
+export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'pageSize' | 'page' | 'kept'> {
   readonly keys: readonly GroupKey[]
   readonly measures: readonly Measure[]
   readonly figures: readonly Figure[]
   /** A total order: the keys that no sort names come last, ascending. */
   readonly sorts: readonly GroupSort[]
-  readonly pageSize: number
-  readonly page: number
-  /** The query string without `page`, as the client wrote it. */
-  readonly kept: string
 }
 
 /** The figures that these measures need, each once. */

@@ -11,10 +11,7 @@ const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9
 /** Text of digits, dots and slashes, which was meant as an address. */
 const NUMERIC = /^[\d./:]*$/
 
-/**
- * Reads `receiver.internal,10.0.0.0/8`: names of hosts, addresses and networks; null: none.
- * @throws RangeError that names the part at fault
- */
+/** Reads `receiver.internal,10.0.0.0/8`: hosts, addresses, networks; null: none. @throws RangeError that names the fault */
 export function parseTargets(text: string | null): AllowedTargets {
   const hosts = new Set<string>()
   const networks: string[] = []
@@ -52,10 +49,7 @@ const GLOBAL_V6 = parseNetworks('2000::/3')
 /** Teredo and other special uses, documentation, 6to4. NAT64 and addresses that map IPv4 are not global unicast. */
 const INSIDE_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
 
-/**
- * Reads `10.0.0.0/8,192.0.2.1,::1`: addresses, or networks with the length of their prefix.
- * @throws RangeError that names the part at fault
- */
+/** Reads `10.0.0.0/8,192.0.2.1,::1`: networks, or single addresses. @throws RangeError that names the part at fault */
 export function parseNetworks(text: string): BlockList {
   const networks = new BlockList()
   for (const part of text.split(',').map((piece) => piece.trim())) {

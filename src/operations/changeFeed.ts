@@ -1,6 +1,5 @@
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
 import { type ChangesPlace, type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { allows, type Rights } from '../model/rights.ts'
@@ -26,11 +25,12 @@ const HEARTBEAT_MS = 15_000
 /** The key is looked at so often, though news of it comes by itself. */
 const LOOK_MS = 1_000
 
-interface FeedParts extends Pick<ResourceParts, 'keysInUse'> {
+/** Dependencies of the change feed. */
+export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
   readonly entities: readonly Entity[]
-  readonly database: Pick<Database, 'read'>
-  /** Settings of lines; null, or not there: none are kept. */
+  /** Settings of the feed: whether lines have values; null or undefined: no lines are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
+  /** True while the server is stopping: answers ask clients to close their connections. */
   isDraining(): boolean
 }
 
@@ -80,11 +80,10 @@ export class ChangeFeed {
     const id = parseId(call.id)
     const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`)
     if (id === null) throw absent
-    const { lines, more } = await this.changes.historyAfter(entity, id, query.after, query)
-    const isThere =
-      lines.length > 0 || query.after !== null || (await this.parts.database.read(compileGet(entity, id))).length > 0
-    if (!isThere) throw absent
     const { after } = query
+    const { lines, more } = await this.changes.historyAfter(entity, id, after, query)
+    const isKnown = lines.length > 0 || after !== null
+    if (!isKnown && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
     const next = lines.at(-1)?.token ?? (after === null || after === 'now' ? null : writeToken(after))
     return respondChanges(lines, next, more, hasValues)
   }
@@ -145,9 +144,7 @@ interface FollowParts {
   readonly heartbeatMs?: number
 }
 
-/**
- * Yields the change feed line by line, from the first page on; without changes, a line with the token behind all that was read.
- */
+/** Yields the change feed line by line, and while there are no changes lines with the token behind all that was read. */
 export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = parts
   let paidLines = CHARGED_LINES

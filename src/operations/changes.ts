@@ -123,16 +123,8 @@ interface Waiter extends Wait {
   end(isWoken: boolean): void
 }
 
-interface Options {
-  isDraining(): boolean
-  waitersMax?: number
-  waitersOfKeyMax?: number
-}
-
-/** More are answered at once, and ask again. */
-const WAITERS_MAX = 500
-/** Maximum of one key, so that several can wait, however many one of them asks for. */
-const WAITERS_OF_KEY_MAX = 100
+/** More are answered at once, and ask again; of one key, so that several can wait, however many one of them asks for. */
+const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
 /** Between two looks into the database. */
 const LOOK_MS = 100
 
@@ -145,29 +137,24 @@ export class ChangeWaits {
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
-    private readonly options: Options,
+    private readonly options: { isDraining(): boolean } & Partial<typeof LIMITS>,
   ) {}
 
-  /**
-   * True: there is a line behind `after`. False: time has passed, the client has gone, its key is another or none, or there are
-   * too many already, of all keys or of this one.
-   */
+  /** True: there is a line behind `after`. False: the time is over, the client or its key is gone, or too many wait. */
   wait(wait: Wait): Promise<boolean> {
     const { signal, key } = wait
-    const { isDraining, waitersMax = WAITERS_MAX, waitersOfKeyMax = WAITERS_OF_KEY_MAX } = this.options
+    const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
     const ofKey = [...this.waiters].filter((other) => other.key === key).length
     const hasRoom = this.waiters.size < waitersMax && ofKey < waitersOfKeyMax
     if (!hasRoom || isDraining() || signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
-      const waiter: Waiter = {
-        ...wait,
-        end: (isWoken) => {
-          this.waiters.delete(waiter)
-          signal.removeEventListener('abort', gone)
-          resolve(isWoken)
-        },
+      const end = (isWoken: boolean) => {
+        this.waiters.delete(waiter)
+        signal.removeEventListener('abort', gone)
+        resolve(isWoken)
       }
+      const waiter: Waiter = { ...wait, end }
       signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
       this.timer ??= setInterval(() => this.tick(), LOOK_MS)

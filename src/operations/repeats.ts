@@ -25,10 +25,7 @@ export interface Refusal {
 /** A write may be refused each time for what is no longer so. */
 const ATTEMPTS_MAX = 3
 
-/**
- * Thrown to leave a write with the stored answer of the first one under its key: the row as it returned it, empty if it was
- * deleted; or the rows. It is not a fault.
- */
+/** Thrown to leave a write with the first one's stored answer: the row, empty if it was deleted, or the rows. It is no fault. */
 class AnsweredBefore {
   constructor(readonly written: Row | readonly Row[]) {}
 }
@@ -71,10 +68,7 @@ export class Repeats {
     return { key: digest([asker, key]), request: halfOf(hash) }
   }
 
-  /**
-   * Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch,
-   * InProgress
-   */
+  /** Answers what `write` returns, or returned for the first request with this key. @throws ApiError, such as InProgress */
   async answer<Written extends Row | readonly Row[]>(
     once: Once | null,
     write: () => Promise<Written>,
@@ -105,10 +99,7 @@ export class Repeats {
     throw statement.once ? inProgress() : conflict()
   }
 
-  /**
-   * Runs a write once; no rows if it was refused. A refusal that only a constraint has seen becomes the error that explains it.
-   * @throws ApiError; as `look`
-   */
+  /** Runs a write once; no rows if it was refused. What only a constraint has seen is explained. @throws ApiError; as `look` */
   async attempt(statement: Batchable, refusal: Refusal, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
     const { once } = statement
     try {

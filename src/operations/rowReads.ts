@@ -81,10 +81,7 @@ export class RowReads {
     return { versions: this.versionsIn(ifMatch ?? '*'), find }
   }
 
-  /**
-   * Returns whether a client that reads has this state already. `opaque`: its tag. @throws ApiError PreconditionFailed if it
-   * asks for another one
-   */
+  /** Returns whether a client that reads has the tag `opaque`. @throws ApiError PreconditionFailed if it asks for another one */
   isHeld({ ifMatch, ifNoneMatch }: Conditions, id: string, opaque: string): boolean {
     if (ifMatch !== null && !hasStrongly(ifMatch, opaque)) throw this.failed('If-Match', ifMatch, id, opaque)
     return ifNoneMatch !== null && hasWeakly(ifNoneMatch, opaque)

@@ -17,10 +17,7 @@ import { conflict, type Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { missingReference, takenValue } from './rowWrites.ts'
 
-/**
- * A request is charged for each 100 rows or 200 KiB begun; the bytes, since a body that is refused for its first row was read
- * whole.
- */
+/** Rows or bytes begun that count as a request; bytes, since a body that is refused for its first row was read whole. */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
 /** Rows that are printed, or made a value of the statement, between two looks at the time. */
@@ -75,10 +72,7 @@ export class RowsCreates {
     return repeats.answer(once, create, (written) => this.created(written, call))
   }
 
-  /**
-   * Answers a dry run: how many rows would be created. Its key must be valid, though it stores no answer. @throws ApiError as
-   * `refuse`
-   */
+  /** Answers how many rows would be created. The key must be valid, though no answer is stored. @throws ApiError as `refuse` */
   async check({ request }: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
     parseIdempotencyKey(request)
     await this.refuse(rows, faultOf)

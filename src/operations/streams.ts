@@ -28,10 +28,7 @@ export class Streams {
     private readonly parts: Pick<ResourceParts, 'keysInUse' | 'changesToken'>,
   ) {}
 
-  /**
-   * The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws
-   * ApiError
-   */
+  /** The first piece is read before the answer begins, so that its errors have a status of their own. @throws ApiError */
   async stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity.plural, form, call.request.headers)

@@ -50,10 +50,7 @@ export class Summaries {
     return reply ?? this.pageFromDatabase(call, query)
   }
 
-  /**
-   * Groups the rows of the copy, which stays as it is until `use` of the groups has ended; null: the database has to group.
-   * @throws ApiError TooManyGroups
-   */
+  /** Groups the rows of a copy that stays until `use` has ended; null: the database has to. @throws ApiError TooManyGroups */
   private async grouped<Result>(
     call: ResourceRequest,
     memory: TableCopies,

@@ -141,10 +141,7 @@ export function invalidJson(message: string, target = 'Body'): ApiError {
   return new ApiError('InvalidJson', message, { target })
 }
 
-/**
- * Returns whether a text has so many values or escapes, or so many values within one another, that parsing it would hold up
- * others.
- */
+/** Returns whether a text has so many or so deeply nested values, or so many escapes, that parsing it would hold up others. */
 export function isExcessive(text: string): boolean {
   return text.length > SMALL_LENGTH && elementEnd(text, 0) === EXCESSIVE
 }

@@ -35,10 +35,7 @@ const NAMES = Object.keys(CODES) as Name[]
 const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }
 const WAITS = { min: 0, max: WAIT_SECONDS_MAX, normal: 0 }
 
-/**
- * The query string of the changes; `entities`: null where they are of one row. `isStream`: it is of a stream of them. @throws
- * ApiError for the first fault
- */
+/** Parses a query of the change feed; `entities` null: of one row's history. `isStream`: of a stream. @throws ApiError */
 export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
   const texts = new Map<Name, string>()
   const names = entities === null ? NAMES.slice(0, 2) : NAMES

@@ -24,10 +24,7 @@ const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
-/**
- * One filter. `others`: the parameters that are no filters. Spec 4.2, Filtering.
- * @throws ApiError UnknownParameter, InvalidFilter; the target is the parameter
- */
+/** Parses a filter. `others`: the parameters that are none. Spec 4.2 @throws ApiError whose target is the parameter */
 export function parseFilter(entity: Entity, parameter: Parameter, others: Others = RESERVED_PARAMETERS): Filter {
   const { name, value: text } = parameter
   const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []

@@ -30,10 +30,7 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 /** Key without quotes, such as a UUID, as most clients send it; no text that could also be a list, a parameter or a string. */
 const BARE = /^[!#-+\--:<-[\]-~]+$/
 
-/**
- * The key of the header Idempotency-Key, with quotes or without; null: there is none.
- * @throws ApiError InvalidHeader. draft-ietf-httpapi-idempotency-key-header, 2.1
- */
+/** The value of Idempotency-Key (draft-ietf-httpapi-idempotency-key-header, 2.1); null: none. @throws ApiError InvalidHeader */
 export function parseIdempotencyKey({ headers }: Request): string | null {
   const text = headers.get('idempotency-key')
   if (text === null) return null

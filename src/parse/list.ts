@@ -19,10 +19,7 @@ interface Parameters extends SharedParameters {
   fields: string | null
 }
 
-/**
- * The query string of a collection, without `?`, as a typed query; without `cursors` no cursor is valid. Spec 4.2.
- * @throws ApiError for the first fault
- */
+/** Parses the query string of a list, without `?`; without `cursors` no cursor is valid. Spec 4.2 @throws ApiError */
 export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
   const read = readParameters(entity, query)
   refuseForeign(read, 'json')

@@ -45,10 +45,7 @@ function read(query: string, allowed: string | null, code: ErrorCode | null, oth
   return found
 }
 
-/**
- * Parses `fields`, decoded: `Id,Name,Period.Days`, in one parameter or several; an object's name stands for all its parts. D56
- * @throws ApiError InvalidFields
- */
+/** Parses `Id,Name,Period.Days`; an object stands for all its parts, null for everything. D56 @throws ApiError InvalidFields */
 export function parseFields(entity: Entity, text: string | null): Choice | null {
   if (text === null) return null
   const chosen = new Set<Property>()

@@ -101,10 +101,7 @@ export function csvFormOf({ bom = false, excel = false, locale = false }: Shared
   return { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
 }
 
-/**
- * Refuses parameters that would have no effect, because they were meant for another form: those of pages in a stream, and those
- * of CSV elsewhere. @throws ApiError
- */
+/** Refuses parameters that would have no effect: those of pages in a stream, and those of CSV elsewhere. @throws ApiError */
 export function refuseForeign(read: SharedParameters, form: 'json' | 'csv' | 'ndjson'): void {
   if (form !== 'json')
     for (const [name, key, code] of PAGING)

@@ -73,10 +73,7 @@ function invalidRows(message: string): ApiError {
   return new ApiError('InvalidRows', message, { target: 'Body' })
 }
 
-/**
- * Parses the rows of a body. Faults name their row by its index, from 0: `[3].Title`. D59 @throws ApiError that lists the
- * faults of all rows
- */
+/** Parses the rows of a body. Faults have the index of their row: `[3].Title`. D59 @throws ApiError with the faults of all */
 export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
   const turn = takeTurns()
   const parsed: Assignments[] = []

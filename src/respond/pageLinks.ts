@@ -3,10 +3,7 @@ import { isStreamed, type Reply } from './reply.ts'
 
 type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 
-/**
- * The numbers of the pages that a page's links lead to; null: there is none. `rows`: how many the page has. `hasMore`: whether
- * there were more where it was sought. Spec 4.3
- */
+/** Numbers of the pages that links lead to; null: none. `rows`: of this page. `hasMore`: in its direction there are. Spec 4.3 */
 export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean) {
   const last = Math.max(1, Math.ceil(total / pageSize))
   // Past the last page the previous one is the last there is.
@@ -29,10 +26,7 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   }
 }
 
-/**
- * Adds the links of a page to its headers, each only where it applies, in this order; `Link` is the standard's spelling of it
- * (RFC 8288). `cursors`: null without one. Spec 4.3
- */
+/** Adds a page's links to its headers; `Link` is the standard's spelling (RFC 8288). `cursors`: null without one. Spec 4.3 */
 export function addLinks(
   headers: Record<string, string>,
   { previous, next, isFirst, isLast, last }: ReturnType<typeof pageLinksOf>,

@@ -24,16 +24,17 @@ export function streamWriter(
   form: keyof typeof TYPES,
 ): StreamWriter {
   const choice = query.choice ?? entity
-  if (form === 'ndjson') {
-    const write = choiceWriter(choice, columns)
-    return { begin: '', write: (row) => `${write(row)}\n` }
-  }
-  const names = choice.properties.map(({ path }) => path.join('.'))
+  if (form === 'ndjson') return linesWriter(choiceWriter(choice, columns))
   const cells = choice.properties.map((property) => ({
-    index: columns.indexOf(property),
+    ...{ path: property.path, index: columns.indexOf(property) },
     write: cellWriter(property.kind, query),
   }))
-  return { begin: csvHeader(names, query), write: lineWriter(cells, query) }
+  return csvWriter(cells, query)
+}
+
+/** Writes rows as lines of JSON. */
+export function linesWriter(write: (row: Row) => string): StreamWriter {
+  return { begin: '', write: (row) => `${write(row)}\n` }
 }
 
 /** Headers of a stream, which browsers save as `file`. Its length and its total are not known before its end. */
@@ -55,21 +56,19 @@ const QUOTED = { ',': /[",\r\n]|^[ \t]|[ \t]$/, ';': /[";\r\n]|^[ \t]|[ \t]$/ }
 
 const separatorOf = ({ hasDecimalComma }: CsvForm) => (hasDecimalComma ? ';' : ',')
 
-/** The first line: names as in JSON, parts of objects with a dot. RFC 4180 */
-export function csvHeader(names: readonly string[], form: CsvForm): string {
-  return (form.hasMark ? BYTE_ORDER_MARK : '') + names.join(separatorOf(form)) + END
-}
-
 /** A cell of a line: the index of its value in the row, and how that is written. */
 interface Cell {
+  readonly path: readonly string[]
   readonly index: number
   readonly write: (text: string) => string
 }
 
-/** Writes rows as lines of cells. No value is an empty cell, and an empty text one in quotes. */
-export function lineWriter(cells: readonly Cell[], form: CsvForm): (row: Row) => string {
+/** Writes rows as lines of cells, names first. No value is an empty cell, and an empty text one in quotes. RFC 4180 */
+export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
-  return (row) => {
+  const names = cells.map(({ path }) => path.join('.'))
+  const begin = (form.hasMark ? BYTE_ORDER_MARK : '') + names.join(separator) + END
+  const write = (row: Row) => {
     let line = ''
     let isFirst = true
     for (const { index, write } of cells) {
@@ -80,6 +79,7 @@ export function lineWriter(cells: readonly Cell[], form: CsvForm): (row: Row) =>
     }
     return line + END
   }
+  return { begin, write }
 }
 
 /** Writes a number that PostgreSQL has printed. */

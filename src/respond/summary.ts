@@ -5,7 +5,7 @@ import { objectWriter, type Write } from './json.ts'
 import { tagOf } from './page.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
-import { cellWriter, csvHeader, lineWriter, numberWriter, type StreamWriter } from './stream.ts'
+import { cellWriter, csvWriter, linesWriter, numberWriter, type StreamWriter } from './stream.ts'
 
 const AVERAGE_SCALE = 8
 
@@ -26,9 +26,14 @@ export function respondSummary(query: SummaryQuery, rows: readonly Row[], total:
 
 /** Writes groups as lines of NDJSON or CSV. */
 export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): StreamWriter {
-  if (form === 'csv') return csvSummaryWriter(query)
-  const write = groupWriter(query)
-  return { begin: '', write: (row) => `${write(row)}\n` }
+  if (form === 'ndjson') return linesWriter(groupWriter(query))
+  const members = membersOf(query)
+  const writerOf = (kind: Kind | null) => (kind ? cellWriter(kind, query) : numberWriter(query))
+  const { begin, write } = csvWriter(
+    members.map(({ path, kind }, index) => ({ path, index, write: writerOf(kind) })),
+    query,
+  )
+  return { begin, write: (row) => write(members.map(({ text }) => text(row))) }
 }
 
 /** A value in a group's JSON: where it stands, and what of the row it is as text. */
@@ -99,12 +104,4 @@ function valueWriter({ text, kind }: Member): Write {
     if (value === null || (readText === null && value === 'NaN')) return 'null'
     return readText === null ? value : JSON.stringify(readText(value))
   }
-}
-
-function csvSummaryWriter(query: SummaryQuery): StreamWriter {
-  const members = membersOf(query)
-  const cells = members.map(({ kind }, index) => ({ index, write: kind ? cellWriter(kind, query) : numberWriter(query) }))
-  const write = lineWriter(cells, query)
-  const names = members.map(({ path }) => path.join('.'))
-  return { begin: csvHeader(names, query), write: (row) => write(members.map(({ text }) => text(row))) }
 }
