@@ -34,7 +34,8 @@ const resolveName: Resolve = async (host) => (await lookup(host, { all: true }))
 /** The address to connect to as it is, since a name may lead elsewhere a moment later. @throws AddressRefused */
 export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Resolve = resolveName): Promise<string> {
   const host = hostOf(url)
-  const addresses = isIP(host) === 0 ? await resolved(host, resolve) : [host]
+  const addresses = isIP(host) === 0 ? await resolve(host).catch(unresolved) : [host]
+  if (addresses.length === 0) throw new AddressRefused('the name has no address')
   const isNamed = (address: string) => isAllowedTarget(allowed, host, address)
   const found = addresses.find((address) => isNamed(address) || (url.protocol === 'https:' && !isPrivate(address)))
   if (found !== undefined) return found
@@ -43,10 +44,6 @@ export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Res
   throw new AddressRefused(`${addresses[0]} is a private address: name it in HOOKS_ALLOW if it is meant`)
 }
 
-async function resolved(host: string, resolve: Resolve): Promise<readonly string[]> {
-  const addresses = await resolve(host).catch((error: Error & { code?: string }) => {
-    throw new AddressRefused(`the name cannot be resolved (${error.code ?? error.message})`)
-  })
-  if (addresses.length === 0) throw new AddressRefused('the name has no address')
-  return addresses
+function unresolved(error: Error & { code?: string }): never {
+  throw new AddressRefused(`the name cannot be resolved (${error.code ?? error.message})`)
 }

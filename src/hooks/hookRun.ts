@@ -107,7 +107,7 @@ export class HookRun {
     let status: string | null = null
     for (const queued of this.queue) {
       if (queued.isDelivered) continue
-      const row = rowOf(queued.line)
+      const row = `${queued.line.entity.table} ${queued.line.id}`
       while (running.size >= most || running.has(row)) await Promise.race(running.values())
       const isEnough = running.size === 0 && status !== null && this.attempts > 0
       if (failures.length > 0 || this.signal.aborted || performance.now() > untilMs || isEnough) break
@@ -185,10 +185,6 @@ export class HookRun {
     // A row that was written by hand may have any text.
     return { hook: id, host: URL.canParse(url) ? new URL(url).host : '' }
   }
-}
-
-function rowOf({ entity, id }: ChangeLine): string {
-  return `${entity.table} ${id}`
 }
 
 /** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */

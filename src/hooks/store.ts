@@ -105,10 +105,8 @@ export class HookStore {
   private async waiting(events: readonly string[], place: ChangesPlace): Promise<number | null> {
     const statement = compileWaiting(events, this.entities, place, WAITING_MAX)
     if (statement === null) return 0
-    return this.sql.unsafe(statement.text, statement.values as string[], { prepare: false }).then(
-      (rows) => rows.length,
-      () => null,
-    )
+    const rows = this.sql.unsafe(statement.text, statement.values as string[], { prepare: false })
+    return rows.then(({ length }) => length).catch(() => null)
   }
 
   private async skip(sql: postgres.TransactionSql, id: string) {

@@ -21,9 +21,6 @@ export function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
  */
 export function readRest(request: Request): Promise<boolean> | boolean {
   if (Number(request.headers.get('content-length')) > REST_BYTES_MAX || request.body === null) return false
-  const read = readPieces(request, REST_BYTES_MAX, REST_MS_MAX)
-  return read.then(
-    () => true,
-    () => false,
-  )
+  const read = readPieces(request, REST_BYTES_MAX, REST_MS_MAX).then(() => true)
+  return read.catch(() => false)
 }

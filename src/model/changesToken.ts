@@ -32,10 +32,5 @@ const PLACE_MAX = 2n ** 63n - 1n
 
 /** Less than 0: `one` lies before `other`. */
 export function comparePlaces(one: ChangesPlace, other: ChangesPlace): number {
-  return compare(one.position, other.position) || compare(one.number, other.number)
-}
-
-function compare(one: string, other: string): number {
-  const difference = BigInt(one) - BigInt(other)
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+  return Number(BigInt(one.position) - BigInt(other.position) || BigInt(one.number) - BigInt(other.number))
 }

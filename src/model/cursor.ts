@@ -54,13 +54,9 @@ export class Cursors {
 
   /** Over what is written, not what it stands for: several texts of base64 can stand for the same. */
   private sign(entity: Entity, list: List, encoded: string): string {
-    const hmac = new Bun.CryptoHasher('sha256', this.secret).update(this.scopeOf(entity, list)).update(encoded)
-    return hmac.digest('base64url').slice(0, MAC_LENGTH)
-  }
-
-  private scopeOf(entity: Entity, list: List): string {
     if (this.last?.list !== list) this.last = { list, scope: scopeOf(entity, list) }
-    return this.last.scope
+    const hmac = new Bun.CryptoHasher('sha256', this.secret).update(this.last.scope).update(encoded)
+    return hmac.digest('base64url').slice(0, MAC_LENGTH)
   }
 }
 

@@ -38,13 +38,9 @@ export function isPrivate(address: string): boolean {
 }
 
 // Lists of one family each: a list of both takes ::ffff:0:0/96 for all of IPv4.
-const PRIVATE_V4 = parseNetworks(
-  [
-    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
-    ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
-    ...['224.0.0.0/4', '240.0.0.0/4'],
-  ].join(),
-)
+const PRIVATE_V4 = parseNetworks(`
+  0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24,
+  192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4, 240.0.0.0/4`)
 const GLOBAL_V6 = parseNetworks('2000::/3')
 /** Teredo and other special uses, documentation, 6to4. NAT64 and addresses that map IPv4 are not global unicast. */
 const INSIDE_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
