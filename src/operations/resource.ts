@@ -28,7 +28,7 @@ export class Resource {
   private readonly many: RowsCreates
 
   constructor(
-    readonly entity: Entity,
+    private readonly entity: Entity,
     entities: readonly Entity[],
     parts: ResourceParts,
   ) {

@@ -44,25 +44,23 @@ export class Streams {
       const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
       if (token) headers['X-Changes-After'] = token
       const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
-      const writer = streamWriter(this.entity, query, columns, form)
-      return this.texts(call, keys, writer, readPiece, await readPiece(null, rowsOfPiece(PAID_ROWS, 0)))
+      const first = await readPiece(null, rowsOfPiece(PAID_ROWS, 0))
+      return textsOf(streamWriter(this.entity, query, columns, form), this.pieces(call, keys, readPiece, first))
     })
   }
 
   /** `keys`: the columns of a position. */
-  private async *texts(
+  private async *pieces(
     call: ResourceRequest,
     keys: readonly number[],
-    { begin, write }: StreamWriter,
     readPiece: (position: Seek['position'], size: number) => Promise<Piece>,
     first: Piece,
-  ): AsyncGenerator<string> {
-    if (begin !== '') yield begin
+  ): AsyncGenerator<readonly Row[]> {
     let paidRows = PAID_ROWS
     for (let piece = first; ; ) {
       const { rows, size, ms } = piece
       const hasMore = rows.length > size
-      yield* textsOf(hasMore ? rows.slice(0, size) : rows, write)
+      yield hasMore ? rows.slice(0, size) : rows
       if (!hasMore) return
       const last = rows[size - 1] as Row
       const position = keys.map((index) => last[index] as string | null)
@@ -77,13 +75,17 @@ export class Streams {
   }
 }
 
-/** Rows as texts, of some rows each. */
-export function* textsOf(rows: readonly Row[], write: StreamWriter['write']): Generator<string> {
-  for (let at = 0; at < rows.length; at += TEXT_ROWS)
-    yield rows
-      .slice(at, at + TEXT_ROWS)
-      .map(write)
-      .join('')
+type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>
+
+/** Yields what is in front of all rows, and then the rows as texts, of some rows each. */
+export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): AsyncGenerator<string> {
+  if (begin !== '') yield begin
+  for await (const rows of pieces)
+    for (let at = 0; at < rows.length; at += TEXT_ROWS)
+      yield rows
+        .slice(at, at + TEXT_ROWS)
+        .map(write)
+        .join('')
 }
 
 /** A streamed body, for which a place is taken before `begin` makes it. @throws ApiError, and what `begin` throws */

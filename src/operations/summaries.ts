@@ -13,7 +13,7 @@ import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
-import { type StreamWriter, streamHeaders } from '../respond/stream.ts'
+import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
 import { advise } from './lists.ts'
 import type { Places } from './places.ts'
@@ -105,11 +105,8 @@ export class Summaries {
       const copy = memory?.of(entity)
       await copy?.refresh()
       const grouping = memory && copy && (await this.grouped(call, memory, copy, query, async (found) => found.leave()))
-      if (!grouping) return textsOfAll(writer, [(await this.readGroups(call, query, null)).rows])
-      return textsOfAll(
-        writer,
-        piecesOf(grouping, (piece) => memory.run(call, piece)),
-      )
+      if (!grouping) return textsOf(writer, [(await this.readGroups(call, query, null)).rows])
+      return textsOf(writer, piecesOf(call, memory, grouping))
     })
   }
 }
@@ -117,15 +114,9 @@ export class Summaries {
 /** Groups of a stream that are sorted together: each time, all are looked at. */
 const PIECE_GROUPS = 4_000
 
-function* piecesOf(grouping: Grouping, run: (piece: ReturnType<Grouping['page']>) => Promise<Row[]>) {
-  for (let offset = 0; offset < grouping.total; offset += PIECE_GROUPS) yield run(grouping.page(offset, PIECE_GROUPS))
-}
-
-type Pieces = Iterable<readonly Row[] | Promise<readonly Row[]>>
-
-async function* textsOfAll({ begin, write }: StreamWriter, groups: Pieces): AsyncGenerator<string> {
-  if (begin !== '') yield begin
-  for await (const rows of groups) yield* textsOf(rows, write)
+function* piecesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {
+  for (let offset = 0; offset < grouping.total; offset += PIECE_GROUPS)
+    yield memory.run(call, grouping.page(offset, PIECE_GROUPS))
 }
 
 function tooManyGroups(): ApiError {
