@@ -1,5 +1,5 @@
 import type { Batchable, Once, WritePlan } from '../model/batch.ts'
-import { copiedProperties, copyingColumns, type ReferringColumn } from '../model/copies.ts'
+import { copiedProperties, type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
@@ -146,7 +146,7 @@ function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
  * it need not.
  */
 function lockedInOrder(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql | null {
-  const copying = copyingColumns(entity, [entity])
+  const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const copied = copiedProperties(entity, [entity])
   const isChanged = ({ column, computedFrom }: Property) =>
     changed.some((property) => property.column === column || computedFrom.includes(property.column))

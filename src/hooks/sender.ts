@@ -152,13 +152,10 @@ export class HookSender {
     const isAsked = this.isAsked
     this.isAsked = false
     if (this.isStopping || isAsked) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    this.wake = resolve
+    return promise.finally(() => clearTimeout(timer))
   }
 
   /** Ends the runs of hooks that are gone or were changed, and begins those that are new. `parts` null: it only ends. */

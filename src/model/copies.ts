@@ -24,11 +24,6 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
   )
 }
 
-/** Columns of these that copy from the rows that they refer to. */
-export function copyingColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
-  return referringColumns(entity, entities).filter(({ isCopying }) => isCopying)
-}
-
 /** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */
 export function ownCopiesOf({ properties, table }: Entity) {
   const place = (column: string) => properties.findIndex((property) => property.column === column)

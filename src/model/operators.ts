@@ -3,12 +3,7 @@ import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
 /** Which values an operator takes by where they lie: less than its operand, equal to it, greater; and rows without a value. */
-export interface Sides {
-  readonly less: boolean
-  readonly equal: boolean
-  readonly greater: boolean
-  readonly none: boolean
-}
+export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
 /** A filter's operator. This table is all there is: parser, compiler, client and documents read it. Spec 4.2, Filtering 5; D71 */
 export interface Operator {

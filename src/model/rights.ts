@@ -3,10 +3,7 @@ import { suggest } from './nearest.ts'
 export type Action = 'read' | 'write'
 
 /** Rights of a key: for each action the plural names of entities, or `*` for every entity. */
-export interface Rights {
-  readonly read: ReadonlySet<string>
-  readonly write: ReadonlySet<string>
-}
+export type Rights = Readonly<Record<Action, ReadonlySet<string>>>
 
 const ACTIONS: readonly Action[] = ['read', 'write']
 const EVERY = '*'

@@ -4,7 +4,7 @@ import { compileKept, compileRemove } from '../compile/remove.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import type { Once, WritePlan } from '../model/batch.ts'
-import { copiedProperties, copyingColumns, ownCopiesOf, type ReferringColumn, referringColumns } from '../model/copies.ts'
+import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -37,7 +37,7 @@ export class RowWrites {
   ) {
     this.referring = referringColumns(entity, entities)
     this.copied = copiedProperties(entity, entities)
-    this.copying = copyingColumns(entity, entities)
+    this.copying = this.referring.filter(({ isCopying }) => isCopying)
     this.own = ownCopiesOf(entity)
     this.areBatched = this.own.length === 0 && this.copied.every(({ writable }) => writable)
   }

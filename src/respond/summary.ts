@@ -11,7 +11,7 @@ const AVERAGE_SCALE = 8
 
 /** A page of groups: rows with the keys, the count and the figures. `url` is absolute, without query. */
 export function respondSummary(query: SummaryQuery, rows: readonly Row[], total: number, url: string): BytesReply {
-  const write = groupWriter(query)
+  const write = groupWriter(membersOf(query))
   const body = Buffer.from(`[${rows.map(write).join(',')}]`)
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,
@@ -26,8 +26,8 @@ export function respondSummary(query: SummaryQuery, rows: readonly Row[], total:
 
 /** Writes groups as lines of NDJSON or CSV. */
 export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): StreamWriter {
-  if (form === 'ndjson') return linesWriter(groupWriter(query))
   const members = membersOf(query)
+  if (form === 'ndjson') return linesWriter(groupWriter(members))
   const writerOf = (kind: Kind | null) => (kind ? cellWriter(kind, query) : numberWriter(query))
   const { begin, write } = csvWriter(
     members.map(({ path, kind }, index) => ({ path, index, write: writerOf(kind) })),
@@ -53,13 +53,9 @@ function membersOf(query: SummaryQuery): Member[] {
     ...measures.map((measure) => ({
       path: [measure.aggregate, ...measure.property.path],
       text: measureText(query, measure),
-      kind: isOfKind(measure) ? measure.property.kind : null,
+      kind: ['minimum', 'maximum'].includes(measure.aggregate) ? measure.property.kind : null,
     })),
   ]
-}
-
-function isOfKind({ aggregate }: Measure): boolean {
-  return aggregate === 'minimum' || aggregate === 'maximum'
 }
 
 function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: Measure): Member['text'] {
@@ -86,13 +82,9 @@ function averageOf(sum: string | null, values: string): string | null {
 }
 
 /** Writes groups as JSON. Objects have the order in which a member of theirs comes first. */
-function groupWriter(query: SummaryQuery): Write {
-  return membersWriter(membersOf(query), 0)
-}
-
-function membersWriter(members: readonly Member[], depth: number): Write {
+function groupWriter(members: readonly Member[], depth = 0): Write {
   const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
-  const writerOf = (own: Member[]) => (own[0]?.path.length === depth + 1 ? valueWriter(own[0]) : membersWriter(own, depth + 1))
+  const writerOf = (own: Member[]) => (own[0]?.path.length === depth + 1 ? valueWriter(own[0]) : groupWriter(own, depth + 1))
   return objectWriter([...byKey].map(([key, own]) => [key, writerOf(own)]))
 }
 
