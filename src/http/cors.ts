@@ -1,10 +1,7 @@
 import { parseOrigins } from '../model/origins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
-/**
- * All that the server reads of a client and a browser asks leave for, the headers that the 401 names, and Cache-Control, which
- * pages send often.
- */
+/** Headers that browsers ask leave for: all that the server reads, those of the 401, and Cache-Control, which pages send. */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'
 /** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */

@@ -29,9 +29,8 @@ export function readTarget({ url, headers }: Request): Target {
   if (url.length - start > TARGET_LENGTH_SAFE && isTooLong(url.slice(start)))
     return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
   const mark = url.indexOf('?', start)
-  return mark === -1
-    ? { path: url.slice(start), query: '', fault: null }
-    : { path: url.slice(start, mark), query: url.slice(mark + 1), fault: null }
+  const end = mark === -1 ? url.length : mark
+  return { path: url.slice(start, end), query: url.slice(end + 1), fault: null }
 }
 
 /** The path's begin; -1: there is none, since CONNECT may name a host and a port alone. */

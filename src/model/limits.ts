@@ -16,10 +16,7 @@ const LIMIT_MAX = 1_000_000
 const PERIOD_MS_MAX = 6 * DAY_MS
 const RULES_MAX = 8
 
-/**
- * Reads `750/1m,2500/15m,25000/12h`: limit, period, unit `s`, `m`, `h` or `d`. All rules hold at once.
- * @throws RangeError that names the part at fault
- */
+/** Reads `750/1m,2500/15m`; units are `s`, `m`, `h`, `d`, and all rules hold at once. @throws RangeError that names the fault */
 export function parseRules(text: string): readonly Rule[] {
   const rules = text.split(',').map((part) => parseRule(part.trim()))
   if (rules.length > RULES_MAX) throw new RangeError(`there may be up to ${RULES_MAX} limits, not ${rules.length}`)
@@ -65,7 +62,6 @@ export interface Decision {
 
 /** The index of the rule with the longest period. */
 export function longestOf(rules: readonly Rule[]): number {
-  return rules.reduce((longest, { periodMs }, index) => {
-    return periodMs > (rules[longest] as Rule).periodMs ? index : longest
-  }, 0)
+  const longestMs = Math.max(...rules.map(({ periodMs }) => periodMs))
+  return rules.findIndex(({ periodMs }) => periodMs === longestMs)
 }
