@@ -167,7 +167,8 @@ function commentOf(member: Member, { id, properties }: Entity): string {
   const source = properties.find(({ reference }) => reference?.copy?.column === member.column)
   if (source?.reference?.copy) {
     const { entity, copy } = source.reference
-    return `Read-only: of the ${entity} that \`${source.path.join('.')}\` names, its \`${camelCase(copy.source)}\`.`
+    const name = copy.source.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    return `Read-only: of the ${entity} that \`${source.path.join('.')}\` names, its \`${name}\`.`
   }
   if (member.computedFrom.length > 0) {
     const names = properties.filter(({ column }) => member.computedFrom.includes(column))
@@ -179,9 +180,4 @@ function commentOf(member: Member, { id, properties }: Entity): string {
 function partComment({ kind, examples }: Property): string {
   const allowed = kind.allowed.charAt(0).toUpperCase() + kind.allowed.slice(1)
   return examples.length === 0 ? `${allowed}.` : `${allowed}, such as ${examples.join(', ')}.`
-}
-
-/** `display_name` → `displayName`. */
-function camelCase(column: string): string {
-  return column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -24,8 +24,6 @@ export interface ApiRequest {
   readonly body?: string
   /** The version that the row must have. */
   readonly ifMatch?: string | undefined
-  /** True if it is for a stream. */
-  readonly isStream?: boolean
   /** How much longer than others the server may take. */
   readonly waitMs?: number
   readonly signal: AbortSignal | undefined
@@ -85,10 +83,10 @@ export function connect(options: RosterOptions): Connection {
     }
   }
 
-  async function send(request: ApiRequest, read: Reading = readWhole): Promise<Answer> {
-    const { ifMatch, isStream } = request
+  async function send(request: ApiRequest, read: Reading, headers?: Record<string, string>): Promise<Answer> {
+    const { ifMatch } = request
     const own: Record<string, string> = {
-      ...(isStream === true ? { Accept: NDJSON } : {}),
+      ...headers,
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
       // However often it is sent, the server does it once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
@@ -111,9 +109,12 @@ export function connect(options: RosterOptions): Connection {
     }
   }
 
-  const open = async (request: ApiRequest) =>
-    (await send({ ...request, isStream: true }, (...args) => openBody(...args, timeoutMs))).body as Opened
-  return { url, send: async (request) => send(request), open }
+  const open: Reading = (...args) => openBody(...args, timeoutMs)
+  return {
+    url,
+    send: async (request) => send(request, readWhole),
+    open: async (request) => (await send(request, open, { Accept: NDJSON })).body as Opened,
+  }
 }
 
 /** The form of streams. */

@@ -21,14 +21,12 @@ async function* linesOf(opened: Opened): AsyncGenerator<string, void, undefined>
   const decoder = new TextDecoder()
   let begun = ''
   for (let piece = opened.first; piece !== null; piece = await opened.next()) {
-    const text = decoder.decode(piece, { stream: true })
-    let from = 0
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
-      yield begun + text.slice(from, at)
-      begun = ''
-      from = at + 1
+    const [rest = '', ...lines] = decoder.decode(piece, { stream: true }).split('\n')
+    begun += rest
+    for (const line of lines) {
+      yield begun
+      begun = line
     }
-    begun += text.slice(from)
     if (begun.length > LINE_CHARACTERS_MAX) throw unexpected(opened, 'was answered with a line that does not end')
   }
   if (begun + decoder.decode() === '') return

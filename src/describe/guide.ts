@@ -118,12 +118,10 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
   boolean: (name) => [{ query: `${name}=true`, meaning: `${name} is true` }],
   decimal: (name) => [{ query: `${name}=>2.5`, meaning: `${name} is more than 2.5` }],
   date: (name) => [{ query: `${name}=>=2026-01-01&${name}=<2027-01-01`, meaning: `${name} is a day of the year 2026` }],
-  instant: (name) => [
-    {
-      query: `${name}=>=2020-01-01T00:00:00Z&${name}=<2027-01-01T00:00:00Z`,
-      meaning: `${name} is in the years 2020 to 2026, in UTC`,
-    },
-  ],
+  instant: (name) => {
+    const query = `${name}=>=2020-01-01T00:00:00Z&${name}=<2027-01-01T00:00:00Z`
+    return [{ query, meaning: `${name} is in the years 2020 to 2026, in UTC` }]
+  },
 }
 
 /** By a date or date-time, the latest first, where there is one. */
@@ -131,8 +129,5 @@ function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
   const latest = properties.find(({ kind }) => kind.name === 'instant' || kind.name === 'date')
   const [first = id] = properties
   if (latest === undefined) return { query: `sort=-${first.name}`, meaning: `by ${first.name}, descending` }
-  return {
-    query: `sort=-${latest.name},${first.name}`,
-    meaning: `the latest ${latest.name} first, then by ${first.name}`,
-  }
+  return { query: `sort=-${latest.name},${first.name}`, meaning: `the latest ${latest.name} first, then by ${first.name}` }
 }
