@@ -4,13 +4,15 @@ import { Button, Select } from './controls.tsx'
 import { forgetKey, keepKey, keyStore } from './key.ts'
 import { resourcesOf, resourcesStore } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
+import { useStores } from './store.ts'
 import { emptyView, go, printView, viewStore } from './view.ts'
 
 /** The whole page. */
 export function App() {
-  const { key, refusal } = keyStore.use()
-  const view = viewStore.use()
-  const resources = resourcesStore.use()
+  useStores()
+  const { key, refusal } = keyStore.value
+  const view = viewStore.value
+  const resources = resourcesStore.value
   const [problem, setProblem] = useState<Problem | null>(null)
   useEffect(() => {
     fetch(`${ROOT}openapi.json`)

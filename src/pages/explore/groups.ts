@@ -1,4 +1,4 @@
-import { type Page, readPage, send } from './api.ts'
+import { readPage, send } from './api.ts'
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
 import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
@@ -134,16 +134,13 @@ export interface Groups {
 export function readGroups(question: Question, pathOf: (page: number) => string, allPath: string) {
   const { measure } = question
   return async (response: Response): Promise<Groups> => {
-    const first = await readPage(response)
-    const groups = [...first.rows]
-    let { links }: Page = first
+    let { rows: groups, links, total } = await readPage(response)
     for (let page = 2; links.next && groups.length < GROUPS_MAX; page++) {
       const next = await readPage(await send(pathOf(page)))
       links = next.links
-      groups.push(...next.rows)
+      groups = [...groups, ...next.rows]
     }
-    if (!links.next || !isAdditive(measure)) return { question, groups, total: first.total, all: null }
-    const [all] = (await readPage(await send(allPath))).rows
-    return { question, groups, total: first.total, all: all ? Number(measured(all, measure)) : null }
+    const [all] = links.next && isAdditive(measure) ? (await readPage(await send(allPath))).rows : []
+    return { question, groups, total, all: all ? Number(measured(all, measure)) : null }
   }
 }

@@ -29,8 +29,13 @@ export function pivot({ groups, all, question: { measure, by, and } }: Groups): 
   }
   const seriesOf = (group: Row) => (and ? placeOf(group, and) : measure.words)
   const barOf = (group: Row) => placeOf(group, by)
-  const [series, otherSeries] = chosen(weigh(groups, seriesOf, numberOf), and?.unit ? null : SERIES_MAX, sums)
-  const [bars, otherBar] = by.unit ? [datesOf(groups, by), -1] : chosen(weigh(groups, barOf, numberOf), NAMES_MAX, sums)
+  const weightsBy = (nameOf: (group: Row) => string) => {
+    const weights = new Map<string, number>()
+    for (const group of groups) weights.set(nameOf(group), (weights.get(nameOf(group)) ?? 0) + Math.abs(numberOf(group) ?? 0))
+    return weights
+  }
+  const [series, otherSeries] = chosen(weightsBy(seriesOf), and?.unit ? null : SERIES_MAX, sums)
+  const [bars, otherBar] = by.unit ? [datesOf(groups, by), -1] : chosen(weightsBy(barOf), NAMES_MAX, sums)
   const values = bars.map(() => series.map((): number | null => (sums ? 0 : null)))
   const [barPlaces, seriesPlaces] = [placesOf(bars), placesOf(series)]
   for (const group of groups) {
@@ -47,16 +52,6 @@ export function pivot({ groups, all, question: { measure, by, and } }: Groups): 
 }
 
 const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))
-
-function weigh(
-  groups: readonly Row[],
-  nameOf: (group: Row) => string,
-  numberOf: (group: Row) => number | null,
-): Map<string, number> {
-  const weights = new Map<string, number>()
-  for (const group of groups) weights.set(nameOf(group), (weights.get(nameOf(group)) ?? 0) + Math.abs(numberOf(group) ?? 0))
-  return weights
-}
 
 /** The heaviest names, and the place of "others" behind them; null: all, as they come. */
 function chosen(weights: ReadonlyMap<string, number>, max: number | null, hasOthers: boolean): [string[], number] {

@@ -44,13 +44,8 @@ type Schema = any
 
 /** Finds the resources of an OpenAPI document: the lists that have rows with an id. */
 export function resourcesOf(document: Schema): Resource[] {
-  const followed = (part: Schema): Schema =>
-    part?.$ref
-      ? part.$ref
-          .slice(2)
-          .split('/')
-          .reduce((found: Schema, name: string) => found?.[name], document)
-      : part
+  const memberOf = (found: Schema, name: string) => found?.[name]
+  const followed = (part: Schema): Schema => (part?.$ref ? part.$ref.slice(2).split('/').reduce(memberOf, document) : part)
   return Object.keys(document.paths).flatMap((path) => {
     const row = document.paths[`${path}/{id}`]?.get
     const list = document.paths[path].get

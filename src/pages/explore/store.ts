@@ -1,24 +1,21 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useReducer } from 'preact/hooks'
 
-/** A value that several components show; they are drawn again when it changes. */
+let redraw = () => {}
+
+/** A value that the page shows; setting it draws the page again. */
 export class Store<T> {
-  private readonly watchers = new Set<() => void>()
-
   constructor(public value: T) {}
 
   set(value: T): void {
     this.value = value
-    for (const draw of [...this.watchers]) draw()
+    redraw()
   }
+}
 
-  /** Hook: the value now, and each later one. */
-  use(): T {
-    const [, count] = useState(0)
-    useEffect(() => {
-      const draw = () => count((drawn) => drawn + 1)
-      this.watchers.add(draw)
-      return () => void this.watchers.delete(draw)
-    }, [])
-    return this.value
-  }
+/** Hook of the component that shows the stores: draws it again when one of them is set. */
+export function useStores(): void {
+  const [, draw] = useReducer<number, void>((drawn) => drawn + 1, 0)
+  useEffect(() => {
+    redraw = draw
+  }, [])
 }

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { type Asked, type Page, useAnswer } from './api.ts'
 import { ChartView } from './chart.tsx'
 import { type Named, Select, Trouble } from './controls.tsx'
@@ -133,16 +132,15 @@ function GroupsTable({ resource, view, page }: Omit<Props, 'asked'> & { readonly
         <thead>
           <tr>
             {dimensions.map((one) => (
-              <Header key={one.name} {...header} name={one.name} label={labelOf(one)} title={one.name} isNumber={false} />
+              <Header key={one.name} {...header} name={one.name} label={labelOf(one)} isNumber={false} />
             ))}
-            <Header {...header} name="count" label="Count" title="count" isNumber={true} />
+            <Header {...header} name="count" label="Count" isNumber={true} />
             {measure.property && (
               <Header
                 {...header}
                 setSort={isAdditive(measure) ? header.setSort : null}
                 name={measure.name}
                 label={`${measure.property.label}, ${measure.calculation}`}
-                title={measure.name}
                 isNumber={true}
               />
             )}
@@ -152,16 +150,13 @@ function GroupsTable({ resource, view, page }: Omit<Props, 'asked'> & { readonly
           {page.rows.map((group, place) => {
             const value = measured(group, measure)
             const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
-            const leading = (words: JSX.Element) => (
-              <a href={printView({ ...emptyView(resource.plural), filters })} title="Rows of this group">
-                {words}
-              </a>
-            )
+            const href = printView({ ...emptyView(resource.plural), filters })
             return (
               <tr key={place}>
                 {dimensions.map((one, column) => {
                   const words = <bdi>{placeOf(group, one)}</bdi>
-                  return <td key={one.name}>{column === 0 ? leading(words) : words}</td>
+                  const link = { href, title: 'Rows of this group' }
+                  return <td key={one.name}>{column === 0 ? <a {...link}>{words}</a> : words}</td>
                 })}
                 <td class="n">{formatCount(group.count as number)}</td>
                 {measure.property && <td class="n">{value === null ? '–' : formatMeasured(measure, value)}</td>}

@@ -15,7 +15,8 @@ function nextSort(sort: readonly string[], name: string, isMore: boolean): strin
 interface HeaderProps {
   readonly name: string
   readonly label: string
-  readonly title: string
+  /** Left out: the name. */
+  readonly title?: string
   readonly isNumber: boolean
   readonly sort: readonly string[]
   /** Null: the API does not sort by this column. */
@@ -23,7 +24,7 @@ interface HeaderProps {
 }
 
 /** The header of a column, which sorts. */
-export function Header({ name, label, title, isNumber, sort, setSort }: HeaderProps) {
+export function Header({ name, label, title = name, isNumber, sort, setSort }: HeaderProps) {
   const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
   const isDescending = sort[place]?.startsWith('-')
   if (setSort === null) return <th class={isNumber ? 'n' : ''}>{label}</th>
@@ -110,12 +111,7 @@ interface CellProps {
 /** A value, which leads to the row that it names. */
 export function Cell({ resource, property, row, view }: CellProps) {
   const value = valueIn(row, property)
-  if (value === null)
-    return (
-      <span class="none" title="no value">
-        –
-      </span>
-    )
+  if (value === null) return <span class="none" title="no value" children="–" />
   const text = formatValue(property, value)
   const shown = (
     <bdi class={property.values.length > 1 ? 'tag' : ''} title={text}>
