@@ -7,9 +7,7 @@ const entries = new Map(Object.entries(errorTable))
 const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
 
 /** Codes that a body may have several faults of. */
-const FAULTS: readonly ErrorCode[] = [
-  ...(['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound'] as const),
-]
+const CODES: readonly ErrorCode[] = ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound']
 
 /** Parts of the error body. Spec 7, D38 */
 export const errorSchemas: Readonly<Record<string, Schema>> = {
@@ -21,7 +19,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   Fault: {
     description: 'One fault of a body.',
     ...objectSchema({
-      Code: { enum: FAULTS },
+      Code: { enum: CODES },
       Target: refTo('schemas', 'ErrorTarget'),
       Message: refTo('schemas', 'ErrorMessage'),
     }),
