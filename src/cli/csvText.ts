@@ -128,12 +128,7 @@ function withoutEnd(cells: CsvRecord['cells']): CsvRecord['cells'] {
 }
 
 /** A cell as it was before `export --excel` escaped it. @throws FileFault for an escaped cell where `isExcel` is null */
-function unescapedCell(
-  { kind, path }: Property,
-  { cells, line }: CsvRecord,
-  index: number,
-  isExcel: boolean | null,
-): string | null {
+function unescapedCell({ kind, path }: Property, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
   const plain = isText(kind.name) ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell

@@ -86,7 +86,7 @@ function addressOf(entity: string, url: string, { filter = [], sort, fields, exc
 
 /** Writes what comes. @throws CommandError where the connection breaks, or the last line of NDJSON says a fault */
 async function copy(response: Response, format: Options['format'], file: number): Promise<void> {
-  const shown = progress()
+  const shown = progress((bytes) => `${(bytes / 1e6).toFixed(1)} MB`)
   const decoder = new TextDecoder()
   let last = ''
   try {

@@ -45,10 +45,8 @@ async function writeMigration(config: Config, name?: string): Promise<void> {
     throw new CommandError(`${name} cannot be the name of a migration: letters, digits and _ can`)
   const { text, tables, remarks } = await compare(config)
   for (const remark of remarks) console.error(`roster: ${remark}`)
-  if (text === '')
-    return console.error(
-      `roster: ${remarks.length === 0 ? 'the tables are as the entities declare them' : 'nothing is to be added'}`,
-    )
+  const reason = remarks.length === 0 ? 'the tables are as the entities declare them' : 'nothing is to be added'
+  if (text === '') return console.error(`roster: ${reason}`)
   const topic = name ?? (tables.length > TABLES_MAX ? `${tables.length}_tables` : tables.join('_and_'))
   const file = join(folder, `${nextNumber(folder)}_${topic}.sql`)
   writeFileSync(file, text, { flag: 'wx' })

@@ -20,18 +20,11 @@ const VALUES_BYTES_MAX = 2_000
 const CHANGE_TRIES_MAX = 5
 const JSON_ACCEPTED = { Accept: 'application/json' }
 
-/** A value of a row that differs from the file's. */
-interface Difference {
-  readonly property: Property
-  readonly before: string | null
-  readonly after: string | null
-}
-
 /** A row of the file that is in the table with other values. */
 export interface Change {
   readonly at: string
   readonly id: string
-  readonly differences: readonly Difference[]
+  readonly differences: readonly { readonly property: Property; readonly before: string | null; readonly after: string | null }[]
 }
 
 type Row = FileRow & { readonly texts: ValueTexts }

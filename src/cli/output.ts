@@ -25,10 +25,8 @@ const SHOWN_MS = 1_000
 /** Without a terminal each is a line of its own. */
 const LINE_MS = 10_000
 
-const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
-
 /** How much there is so far, on stderr: one line that changes on a terminal, else a line now and then. */
-export function progress(textOf: (sum: number) => string = megabytes): { add(more: number): void; end(): void } {
+export function progress(textOf: (sum: number) => string): { add(more: number): void; end(): void } {
   const isTerminal = process.stderr.isTTY === true
   const everyMs = isTerminal ? SHOWN_MS : LINE_MS
   let sum = 0

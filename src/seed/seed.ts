@@ -89,11 +89,8 @@ export function sharesOf(entities: readonly Entity[], rows: number): Share[] {
   const steps = new Map<string, number>()
   const ordered = referredFirst(entities)
   for (const { table, properties } of ordered) {
-    const below = properties.flatMap(({ reference }) => {
-      const known = reference && reference.table !== table ? steps.get(reference.table) : undefined
-      return known === undefined ? [] : [known + 1]
-    })
-    steps.set(table, Math.min(STEPS_MAX, Math.max(0, ...below)))
+    const below = properties.map(({ reference }) => steps.get(reference?.table ?? '') ?? -1)
+    steps.set(table, Math.min(STEPS_MAX, Math.max(-1, ...below) + 1))
   }
   const weights = ordered.map(({ table }) => EACH ** (steps.get(table) ?? 0))
   const sum = weights.reduce((total, weight) => total + weight, 0)

@@ -74,12 +74,7 @@ export function uniqueTextsMax(lengthMax: number): number {
 }
 
 /** Fits the value of the property that it depends on; null: it depends on none. */
-function paired(
-  entity: Entity,
-  property: Property,
-  random: RandomValues,
-  randomOf: (property: Property) => RandomValues,
-): Made | null {
+function paired(entity: Entity, property: Property, random: RandomValues, randomOf: (property: Property) => RandomValues) {
   const isOneOf = ({ examples }: Property, values: Iterable<string>) =>
     examples.length === 1 && [...values].includes(examples[0] as string)
   const other = entity.properties.find((one) => isOneOf(one, PAIRS.keys()))
