@@ -86,7 +86,7 @@ function addressOf(entity: string, url: string, { filter = [], sort, fields, exc
 
 /** Writes what comes. @throws CommandError where the connection breaks, or the last line of NDJSON says a fault */
 async function copy(response: Response, format: Options['format'], file: number): Promise<void> {
-  const shown = progress((bytes) => `${(bytes / 1e6).toFixed(1)} MB`)
+  using shown = progress((bytes) => `${(bytes / 1e6).toFixed(1)} MB`)
   const decoder = new TextDecoder()
   let last = ''
   try {
@@ -102,8 +102,6 @@ async function copy(response: Response, format: Options['format'], file: number)
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw new CommandError(`${CUT}: ${(error as Error).message}`)
-  } finally {
-    shown.end()
   }
   if (last.startsWith(FAULT)) throw new CommandError(`${CUT}: ${messageOf(last, 200)}`)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)

@@ -116,16 +116,17 @@ async function importMatched(entity: Entity, matched: Property, file: RowsFile, 
     const differences = changed.flatMap(differenceLines).slice(0, DIFFERENCES_SHOWN)
     return print([...differences, `${counts('would be')}; nothing was written.\n`].join('\n'))
   }
-  const shown = progress((rows) => counted(rows, 'change'))
-  for (const [done, change] of changed.entries()) {
-    await changeRow(entity, change, target).catch((error) => {
-      if (!(error instanceof CommandError)) throw error
-      const extent = `${created.length} created, ${done} changed so far: mend it, and run it again.`
-      throw new CommandError(`${file.name}, ${change.at}: ${error.message}\n${extent}`)
-    })
-    shown.add(1)
+  {
+    using shown = progress((rows) => counted(rows, 'change'))
+    for (const [done, change] of changed.entries()) {
+      await changeRow(entity, change, target).catch((error) => {
+        if (!(error instanceof CommandError)) throw error
+        const extent = `${created.length} created, ${done} changed so far: mend it, and run it again.`
+        throw new CommandError(`${file.name}, ${change.at}: ${error.message}\n${extent}`)
+      })
+      shown.add(1)
+    }
   }
-  shown.end()
   await print(`${counts(created.length === 1 ? 'was' : 'were')}.\n`)
 }
 

@@ -25,8 +25,8 @@ const SHOWN_MS = 1_000
 /** Without a terminal each is a line of its own. */
 const LINE_MS = 10_000
 
-/** How much there is so far, on stderr: one line that changes on a terminal, else a line now and then. */
-export function progress(textOf: (sum: number) => string): { add(more: number): void; end(): void } {
+/** Prints how much there is so far on stderr: one line that changes on a terminal, else a line now and then, and at the end. */
+export function progress(textOf: (sum: number) => string): Disposable & { add(more: number): void } {
   const isTerminal = process.stderr.isTTY === true
   const everyMs = isTerminal ? SHOWN_MS : LINE_MS
   let sum = 0
@@ -39,7 +39,7 @@ export function progress(textOf: (sum: number) => string): { add(more: number): 
       shownMs = performance.now()
       show(isTerminal ? '' : '\n')
     },
-    end: () => void show('\n'),
+    [Symbol.dispose]: () => void show('\n'),
   }
 }
 

@@ -54,14 +54,10 @@ async function fill(url: string, entities: readonly Entity[], options: Options):
     const filled = options.add ? [] : await withRows(sql, entities)
     if (filled.length > 0) throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
     const wanted = counted(sumOf(sharesOf(entities, options.rows)), 'row')
-    const shown = progress((rows) => `${rows} of ${wanted}`)
+    using shown = progress((rows) => `${rows} of ${wanted}`)
     // Triggers record no changes of sessions with a name of Roster's and without a key.
     await sql`set application_name = 'roster seed'`
-    try {
-      return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })
-    } finally {
-      shown.end()
-    }
+    return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })
   }).catch(orFailed)
 }
 

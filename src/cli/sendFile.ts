@@ -70,7 +70,7 @@ export interface Outcome {
 export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): Promise<Outcome> {
   const outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
   let [index, sent] = [0, [] as readonly FileRow[]]
-  const shown = progress((sum) => counted(sum, 'row'))
+  using shown = progress((sum) => counted(sum, 'row'))
   try {
     for await (const piece of divided(rows, most, PIECE_BYTES_MAX, ({ json }) => Buffer.byteLength(json) + 1)) {
       sent = piece
@@ -84,8 +84,6 @@ export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Ite
       throw new CommandError(`${error.message}\n${extentText(outcome, error instanceof OutcomeUnknown ? sent : [])}`)
     const created = outcome.rows - outcome.before
     throw created === 0 ? error : new CommandError(`${error.message}\n${counted(created, 'row')} before it were created.`)
-  } finally {
-    shown.end()
   }
   return outcome
 }

@@ -11,12 +11,8 @@ const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Connections of the supervisor, besides those of the workers. */
 const OWN_CONNECTIONS = 3
 
-/** Findings about a database, and about how a server would use it. `entities` null: their declarations cannot be read. */
-export async function examineDatabase(
-  { url, setting }: { readonly url: string; readonly setting: string },
-  config: Config,
-  entities: readonly Entity[] | null,
-): Promise<Finding[]> {
+/** Findings about the database of `url`, which `setting` has. `entities` null: their declarations cannot be read. */
+export async function examineDatabase(url: string, setting: string, config: Config, entities: readonly Entity[] | null) {
   try {
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)

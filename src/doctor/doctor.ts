@@ -43,7 +43,7 @@ export async function examine(readSettings: () => Config): Promise<Finding[]> {
     examineMachine(config),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
-      : examineDatabase({ url, setting }, config, entities),
+      : examineDatabase(url, setting, config, entities),
     examinePooled(url, config),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
   ])
