@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { tryLock } from '../os/libc.ts'
 import { addressOf, isReady, lockFile, passwordFile, stopOrphan } from './postmaster.ts'
 import { type Access, ROLES, secure } from './rights.ts'
-import { endOf, type Launched, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
+import { endOf, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
@@ -36,7 +36,10 @@ interface Options extends RunnerOptions {
 
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 30_000
-/** Messages of the log while processes of the last run, or a client's connection to it, have not ended. */
+/**
+ * Messages of the log while processes of the last run, or a client's connection to it, have not ended; or another program has
+ * taken the port since we found it free.
+ */
 const HELD = /is still in use|could not bind/
 const HELD_MS = 100
 const HELD_MS_MAX = 10_000
@@ -86,31 +89,36 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const { access = 'tables' } = options
   await secure(runner, password, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
-  const { port, ...first } = await launchOnFreePort(runner, settings)
-  if (options.isShared !== false) writeFileSync(lockFile(dataDir), runner.cluster)
-
-  let { child } = first
+  let port = 0
+  let child: ChildProcess
+  let failed: Promise<string>
   let isStopping = false
-  const failureOf = (running: Launched) =>
-    endOf(running.child).then(() => (isStopping ? new Promise<string>(() => undefined) : running.log()))
-  let failed = failureOf(first)
+
+  async function launch(nextPort: () => number) {
+    for (const giveUpMs = Date.now() + HELD_MS_MAX; !isStopping; await Bun.sleep(HELD_MS)) {
+      port = nextPort()
+      const args = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+      const launched = runner.launch('postgres', ['-D', runner.cluster, ...sharedMemorySettings(), ...args])
+      child = launched.child
+      failed = endOf(child).then(() => (isStopping ? new Promise<string>(() => undefined) : launched.log()))
+      if (await ready(child, runner.cluster)) return
+      const log = launched.log()
+      if (!HELD.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
+    }
+    await new Promise(() => undefined)
+  }
+
+  await launch(freePort)
+  if (options.isShared !== false) writeFileSync(lockFile(dataDir), runner.cluster)
   return {
     url: addressOf(port, ROLES[access], password),
     get failed() {
       return failed
     },
     async restart() {
-      const giveUpMs = Date.now() + HELD_MS_MAX
-      // The old postmaster.pid says of a process that has ended that it is ready, so it is removed first.
-      for (await stopOrphan(runner.cluster); !isStopping; await Bun.sleep(HELD_MS)) {
-        const launched = launch(runner, settings, port)
-        child = launched.child
-        failed = failureOf(launched)
-        if (await ready(child, runner.cluster)) return
-        const log = launched.log()
-        if (!HELD.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
-      }
-      await new Promise(() => undefined)
+      // The old postmaster.pid says of a process that has ended that it is ready.
+      await stopOrphan(runner.cluster)
+      await launch(() => port)
     },
     kill() {
       isStopping = true
@@ -127,21 +135,6 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
 function readPassword(file: string): string {
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
   return readFileSync(file, 'utf8')
-}
-
-/** Tries again where another program takes the port between our check and PostgreSQL's bind. */
-async function launchOnFreePort(runner: Runner, settings: Record<string, string>) {
-  for (let attempt = 1; ; attempt++) {
-    const port = freePort()
-    const { child, log } = launch(runner, settings, port)
-    if (await ready(child, runner.cluster)) return { port, child, log }
-    if (attempt === 3 || !log().includes('could not bind')) throw new Error(`PostgreSQL did not start:\n${log()}`)
-  }
-}
-
-function launch(runner: Runner, settings: Record<string, string>, port: number): Launched {
-  const args = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  return runner.launch('postgres', ['-D', runner.cluster, ...sharedMemorySettings(), ...args])
 }
 
 const DEFAULT_SETTINGS = {
