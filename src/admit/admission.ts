@@ -4,7 +4,7 @@ import { addressBehind, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
-import type { Limiter, RateLimitStatus } from './limiter.ts'
+import type { RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
 
 export interface PeerAddresses {
@@ -25,16 +25,11 @@ export interface Admitted extends Confirmed {
 /** Finds the key of a request, and charges the request to it. */
 export class Admission {
   constructor(
-    private readonly keyring: Keyring,
-    private readonly limiters: Limiters,
+    readonly keyring: Keyring,
+    readonly limiters: Limiters,
     private readonly trustedProxies: BlockList | null,
-    /** Null: the keyring has all keys, and they stay as they are. */
-    private readonly refresh: KeyRefresh | null = null,
+    private readonly refresh: KeyRefresh,
   ) {}
-
-  keyOf(text: string | undefined): Key | null {
-    return this.keyring.find(text)
-  }
 
   /**
    * Finds the key with this text and charges the request to it or, so that keys cannot be guessed at speed, to its address. For
@@ -42,37 +37,29 @@ export class Admission {
    * is needed, so the database is not asked.
    */
   admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
-    const refresh = isOpen ? null : this.refresh
     const key = this.keyring.find(text)
-    if (key === null && refresh !== null && text !== undefined && idOf(text) !== '')
-      return this.admitUnknown(text, refresh, address)
-    const isConfirmed = key?.isStored && refresh ? refresh.confirm() : true
+    if (key === null && !isOpen && text !== undefined && idOf(text) !== '') return this.admitUnknown(text, address)
+    const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
     if (isConfirmed === true) return this.charged({ key, isConfirmed }, address)
     return this.confirm(text).then((confirmed) => this.charged(confirmed, address))
   }
 
   /** The key with this text once it is known whether it is still valid; charges nothing. */
   async confirm(text: string | undefined): Promise<Confirmed> {
-    const isStored = this.keyring.find(text)?.isStored
-    const isConfirmed = isStored && this.refresh ? await this.refresh.confirm() : true
+    const isConfirmed = !this.keyring.find(text)?.isStored || (await this.refresh.confirm())
     return { key: this.keyring.find(text), isConfirmed }
   }
 
   charge(key: Key | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
     if (key === null) return this.limiters.anonymous.charge(clientOf(address))
-    return this.limiterOf(key).charge(key.client)
-  }
-
-  /** The limiter that charges requests with this key. */
-  limiterOf(key: Key): Limiter {
-    return this.limiters.of(key)
+    return this.limiters.of(key).charge(key.client)
   }
 
   /** Has the key looked up where the address may still try one, and charges it, too, where it is found. */
-  private async admitUnknown(text: string, refresh: KeyRefresh, address: string): Promise<Admitted> {
+  private async admitUnknown(text: string, address: string): Promise<Admitted> {
     const rateLimit = await this.charge(null, address)
     if (!rateLimit.admitted) return { key: null, isConfirmed: true, rateLimit }
-    const isConfirmed = await refresh.refresh().then(
+    const isConfirmed = await this.refresh.refresh().then(
       () => true,
       () => false,
     )

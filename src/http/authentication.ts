@@ -92,7 +92,7 @@ export function keyChecks(admission: Admission): KeysInUse {
     return key
   }
   return {
-    of: (request) => admission.keyOf(bearerTextOf(request)),
+    of: (request) => admission.keyring.find(bearerTextOf(request)),
     rightsOf: async (request) => (await confirm(request)).rights,
     async charge(request) {
       const key = await confirm(request)
@@ -104,7 +104,7 @@ export function keyChecks(admission: Admission): KeysInUse {
     async chargeMore(exchange, count) {
       const charged = exchange as { readonly key: Key | null; rateLimit: RateLimitStatus | null }
       if (charged.key === null) return
-      const limiter = admission.limiterOf(charged.key)
+      const limiter = admission.limiters.of(charged.key)
       const { limit, period } = limiter.mostTogether
       if (count >= limit) {
         const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
