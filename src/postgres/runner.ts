@@ -30,7 +30,7 @@ export interface Runner {
   launch(program: string, args: readonly string[], input?: string): Launched
 }
 
-export interface Launched {
+interface Launched {
   readonly child: ChildProcess
   /** Returns the last lines that were logged since the start; '' where an operator has deleted the file. */
   log(): string

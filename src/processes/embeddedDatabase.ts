@@ -5,8 +5,6 @@ import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 
 /** The most that PostgreSQL takes as max_connections. */
 const CONNECTIONS_MAX = 262_143
-/** Parallel workers would take the processors from all other requests, one after the other for each list. */
-const EMBEDDED = { max_parallel_workers_per_gather: '0' }
 
 /** Starts the embedded PostgreSQL, and again when it ends; `onFailure`: it has ended too often. */
 export async function startEmbeddedDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
@@ -14,7 +12,8 @@ export async function startEmbeddedDatabase(config: Config, log: Log, onFailure:
   // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes, and three
   // for memory.
   const connections = Math.min(2 * (databasePool + 4) * workers + 20, CONNECTIONS_MAX)
-  const settings = { ...EMBEDDED, max_connections: String(connections) }
+  // Parallel workers would take the processors from all other requests, one after the other for each list.
+  const settings = { max_parallel_workers_per_gather: '0', max_connections: String(connections) }
   const embedded = await startEmbedded({ dataDir, settings })
   keepRunning(embedded, log, onFailure)
   return embedded

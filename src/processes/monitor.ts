@@ -63,7 +63,7 @@ export class Monitor {
     const workers = [...(pool?.workers ?? [])]
     const uses = [
       ...processUse('supervisor', 'self'),
-      ...workers.flatMap((worker) => processUse(`worker-${this.sums.numberOf(worker)}`, worker.pid)),
+      ...workers.flatMap((worker) => processUse(`worker-${this.sums.numberOf(worker)}`, worker.child.pid)),
     ]
     const hooks = this.supervised.hooks()
     return {

@@ -125,7 +125,7 @@ export class WorkerPool {
     sums?.enter(worker)
     let hasBegun = false
     worker.ready.then(() => (hasBegun = true)).catch(() => undefined)
-    worker.exited.then(() => {
+    worker.child.exited.then(() => {
       this.workers.delete(worker)
       sums?.leave(worker)
       onEnd(worker)
@@ -138,7 +138,7 @@ export class WorkerPool {
   private ping() {
     for (const worker of this.workers) {
       if (worker.ping()) continue
-      this.options.log.error('a worker does not answer: it is killed and replaced', { pid: worker.pid })
+      this.options.log.error('a worker does not answer: it is killed and replaced', { pid: worker.child.pid })
       worker.kill()
     }
   }
@@ -150,7 +150,7 @@ export class WorkerPool {
     if (performance.now() - startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++
-    log.error('a worker ended: it is replaced', { pid: worker.pid, end: worker.end, pauseMs })
+    log.error('a worker ended: it is replaced', { pid: worker.child.pid, end: worker.end, pauseMs })
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
     const launchedMs = performance.now()

@@ -47,7 +47,7 @@ export class WorkerProcess {
   readonly ready: Promise<Ready>
   /** True: its end is no reason to replace it. */
   isLeaving = false
-  private readonly child: Bun.Subprocess
+  readonly child: Bun.Subprocess
   private silence = STARTING
   private pings = 0
   /** Callbacks that wait for the answer to a ping, by the ping's number. */
@@ -76,18 +76,10 @@ export class WorkerProcess {
       () => (this.silence = 0),
       () => undefined,
     )
-    this.exited.then(() => {
+    this.child.exited.then(() => {
       const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
       reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))
     })
-  }
-
-  get pid(): number {
-    return this.child.pid
-  }
-
-  get exited(): Promise<unknown> {
-    return this.child.exited
   }
 
   get end(): string {
@@ -98,7 +90,7 @@ export class WorkerProcess {
     try {
       this.child.send(message)
     } catch {
-      // it has just ended, which `exited` says
+      // it has just ended, which `child.exited` says
     }
   }
 
@@ -124,7 +116,7 @@ export class WorkerProcess {
     this.isLeaving = true
     this.send({ kind: 'stop', leaveMs })
     const timer = setTimeout(() => this.kill(), leaveMs + STOP_MS_MAX)
-    await this.exited
+    await this.child.exited
     clearTimeout(timer)
   }
 
