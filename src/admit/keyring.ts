@@ -71,7 +71,7 @@ export class Keyring {
     if (found === null || candidates === UNKNOWN_KEY) return null
     if (!found.isUsed) {
       found.isUsed = true
-      if (found.key.isStored) this.used.push(found)
+      this.used.push(found)
     }
     return found.key
   }
@@ -81,7 +81,7 @@ export class Keyring {
     const taken = this.used
     this.used = []
     for (const entry of taken) entry.isUsed = false
-    return taken.map(({ key }) => key.id)
+    return taken.filter(({ key }) => key.isStored).map(({ key }) => key.id)
   }
 }
 
