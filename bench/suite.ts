@@ -17,8 +17,8 @@ export interface Plan {
  * a program that rests while others have their turn gives its compiled code up. In the first of these a table may be loaded.
  */
 const WARM_SECONDS_MAX = 3
-const LOADING_SECONDS_MAX = 15
-const LOADING_OF_ROUND = 5
+const LOADING_SECONDS_MAX = 30
+const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000

@@ -74,7 +74,7 @@ function starter(file: string): string {
 function manifestOf(folder: string) {
   const file = join(folder, 'package.json')
   const found: Manifest = existsSync(file) ? readManifest(file) : { private: true }
-  const { test = '', ...scripts } = found.scripts ?? {}
+  const { test = 'no test specified', ...scripts } = found.scripts ?? {}
   return {
     ...found,
     type: 'module',
@@ -82,7 +82,7 @@ function manifestOf(folder: string) {
       start: 'roster',
       migration: 'roster generate migration',
       // npm writes a script that only complains.
-      test: test === '' || /no test specified/.test(test) ? 'roster bun test' : test,
+      test: /no test specified/.test(test) ? 'roster bun test' : test,
       ...scripts,
     },
     devDependencies: { 'bun-types': devDependencies['bun-types'], ...found.devDependencies },

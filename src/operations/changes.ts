@@ -144,9 +144,10 @@ export class ChangeWaits {
   wait(wait: Wait): Promise<boolean> {
     const { signal, key } = wait
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
-    const ofKey = [...this.waiters].filter((other) => other.key === key).length
-    const hasRoom = this.waiters.size < waitersMax && ofKey < waitersOfKeyMax
-    if (!hasRoom || isDraining() || signal.aborted) return Promise.resolve(false)
+    if (this.waiters.size >= waitersMax || isDraining() || signal.aborted) return Promise.resolve(false)
+    let ofKey = 0
+    for (const waiter of this.waiters) if (waiter.key === key) ofKey++
+    if (ofKey >= waitersOfKeyMax) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
       const end = (isWoken: boolean) => {

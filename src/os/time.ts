@@ -22,9 +22,10 @@ export function monotonicMs(): number {
 
 /** Settles as `promise` does, after `afterMs` as `onMiss` does. For a few promises: each has a timer of its own. */
 export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: () => T): Promise<T> {
-  const { promise: missed, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, afterMs)
-  return Promise.race([promise, missed.then(onMiss)]).finally(() => clearTimeout(timer))
+  const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
+  const timer = setTimeout(() => Promise.try(onMiss).then(resolve, reject), afterMs)
+  promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  return settled
 }
 
 const TURN_MS = 3

@@ -56,10 +56,6 @@ export class WorkerProcess {
   /** @throws Error when the process cannot be started at all */
   constructor(message: StartMessage, { onKeys, onSamples }: WorkerEvents) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
-    this.ready = withDeadline(promise, START_MS_MAX, () => {
-      this.kill()
-      throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
-    })
     const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
         this.silence = 0
@@ -72,6 +68,10 @@ export class WorkerProcess {
     const env = { ...MEMORY, ...process.env }
     this.child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })
     this.send(message)
+    this.ready = withDeadline(promise, START_MS_MAX, () => {
+      this.kill()
+      throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
+    })
     this.ready.then(
       () => (this.silence = 0),
       () => undefined,
