@@ -80,25 +80,21 @@ export function daysOf(year: number, month: number, day: number): number {
   return 365 * from + Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400) + inYear + day - 730_426
 }
 
+/** Compares codes: no value, NaN, is greater than any, also than Infinity. */
+export function compareCodes(one: number, other: number): number {
+  if (one < other) return -1
+  if (one > other) return 1
+  return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
+}
+
 const float = new Float64Array(1)
 const bits = new BigInt64Array(float.buffer)
-/** The low half of the bits, and the high one. */
-const halves = new Uint32Array(float.buffer)
 
 /** The next float below; the least has none. */
 export function nextBelow(number: number): number {
+  // Between them lies the ordinal of -0.
   if (number === 0) return -Number.MIN_VALUE
-  if (number === Number.NEGATIVE_INFINITY) return number
-  float[0] = number
-  const [low, high] = [halves[0] as number, halves[1] as number]
-  if (number > 0) {
-    halves[0] = low - 1
-    if (low === 0) halves[1] = high - 1
-  } else {
-    halves[0] = low + 1
-    if (halves[0] === 0) halves[1] = high + 1
-  }
-  return float[0]
+  return number === Number.NEGATIVE_INFINITY ? number : floatOf(ordinalOf(number) - 1n)
 }
 
 /** The next float above; the greatest has none. */

@@ -1,5 +1,4 @@
 import type { Entity, Property } from '../model/entity.ts'
-import { isText } from '../model/kinds.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
@@ -62,9 +61,8 @@ export class ColumnTable {
     { orderedBy = ID, segmentRows }: TableOptions = {},
   ) {
     const { properties } = entity
-    const hasTexts = properties.map(({ kind }) => isText(kind.name))
     this.rowCodes = new RowCodes(entity)
-    this.store = new RowStore(kernel, hasTexts, orderedBy, segmentRows)
+    this.store = new RowStore(kernel, properties.length, orderedBy, segmentRows)
     const uncoded = new Int32Array(properties.length)
     this.ranks = new SearchRanks(kernel)
     const mark = (column: number, codes: readonly number[]) =>
@@ -95,14 +93,14 @@ export class ColumnTable {
 
   /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
-    this.forgetLists()
+    this.kept.forget()
     if (this.rowCodes.codeLine(bytes, from, to)) this.store.add(this.rowCodes.codes)
     else this.put(readLine(bytes, from, to))
   }
 
   /** Adds or replaces a row. @throws KernelFull, and an error if the id has no code */
   put(row: Row): void {
-    this.forgetLists()
+    this.kept.forget()
     const uncoded = this.rowCodes.code(row)
     const id = this.rowCodes.codes[ID] as number
     if (uncoded.includes(ID)) throw new Error(`the id ${row[ID]} is greater than 2^53`)
@@ -116,39 +114,34 @@ export class ColumnTable {
 
   /** Removes the row of this id, if there is one. */
   remove(id: string): void {
-    this.forgetLists()
+    this.kept.forget()
     this.forgetUncoded(Number(id))
     this.store.remove(Number(id))
   }
 
-  /** The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot decide. */
-  page(filters: readonly Filter[], sorts: readonly Sort[], offset: number, size: number, bounds?: TextBounds): FoundPage | null {
-    try {
-      const asked = this.asked(filters, sorts, bounds)
-      return asked && this.found(asked, offset, size)
-    } finally {
-      this.ranks.forgetMarks()
-    }
-  }
-
-  /** Returns the total, and the `size` rows beside a position, with one more at their far end if there is one. */
-  pageBeside(
+  /**
+   * Returns the total, and `size` rows in the order of `order(entity, sorts)`: from an offset on, or beside a position, with one
+   * more at their far end if there is one. Null: codes cannot decide.
+   */
+  page(
     filters: readonly Filter[],
     sorts: readonly Sort[],
-    { side, position }: Seek,
+    place: number | Seek,
     size: number,
     bounds?: TextBounds,
   ): FoundPage | null {
     try {
-      return this.foundBeside(this.asked(filters, sorts, bounds), { side, position }, size)
+      const asked = this.asked(filters, sorts, bounds)
+      if (asked === null) return null
+      return typeof place === 'number' ? this.found(asked, place, size) : this.foundBeside(asked, place, size)
     } finally {
       this.ranks.forgetMarks()
     }
   }
 
-  private foundBeside(asked: Asked | null, { side, position }: Seek, size: number): FoundPage | null {
-    const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
-    if (asked === null || sets === null) return null
+  private foundBeside(asked: Asked, { side, position }: Seek, size: number): FoundPage | null {
+    const sets = setsBefore(asked.keys, this.rowCodes, position)
+    if (sets === null) return null
     const counts = sets.map((set) => matchesOf(this.kernel, this.store, inOrderOfCost([...asked.conditions, ...set])).total)
     const behind = counts.reduce((sum, count) => sum + count, 0)
     if (side === 'behind') return this.found(asked, behind, size + 1)
@@ -206,13 +199,8 @@ export class ColumnTable {
     for (const column of known.columns) (this.coded.uncoded[column] as number)--
   }
 
-  /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
-  private forgetLists() {
-    this.kept.forget()
-  }
-
   useRanks(property: Property, ranks: Int32Array): void {
-    this.forgetLists()
+    this.kept.forget()
     const column = this.entity.properties.indexOf(property)
     const before = this.coded.ranks[column]
     if (before) this.ranks.release(before)

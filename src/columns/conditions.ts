@@ -32,6 +32,13 @@ export interface Coded {
   mark(column: number, codes: readonly number[]): RankTable | null
 }
 
+/** The ranks of a column's texts; null: it has no texts. Undefined: the order of some is not known. */
+export function ranksOf({ rowCodes, ranks }: Coded, column: number): RankTable | null | undefined {
+  const dictionary = rowCodes.dictionaries[column]
+  if (!dictionary) return null
+  return ranks[column]?.knows(dictionary.size) ? ranks[column] : undefined
+}
+
 /**
  * Bounds of filters that compare texts: for an order, the rank below which texts are less than the operand; for `[begins]`
  * and `[contains]`, the codes of the texts that do.
@@ -71,7 +78,8 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)
   if ((table.uncoded[column] as number) > 0) return null
-  if (anyOf) return anyCondition(table, filter, anyOf)
+  // Codes decide each equality.
+  if (anyOf) return unionOf(anyOf.map((value) => conditionOf(table, { property, operator: equality, value }) as Condition))
   if (operator.folded) return textCondition(table, column, bounds?.get(filter))
   if (!sides) return null
   const { kind } = property
@@ -81,22 +89,12 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
     return { column, ...none, isComplement: isText !== sides.equal, byRank: null }
   }
   const operand = kind.printFilter(value)
-  if (isText && isOrder(sides)) return rankCondition(table, column, sides, operand, bounds?.get(filter) as number)
+  if (isText && sides.less !== sides.greater) return rankCondition(table, column, sides, operand, bounds?.get(filter) as number)
   const code = table.rowCodes.find(column, operand)
   return rangeOf(column, sides, code === null && !isText ? aroundNone(kind, operand) : aroundCode(code), null)
 }
 
-/** Meets one of the values. */
-function anyCondition(table: Coded, { property }: Filter, values: readonly (string | null)[]): Condition | null {
-  const ways: Condition[] = []
-  for (const value of values) {
-    const way = conditionOf(table, { property, operator: equality, value })
-    if (way === null) return null
-    ways.push(way)
-  }
-  return unionOf(ways)
-}
-
+/** Meets one of these conditions of a column. */
 function unionOf(ways: readonly Condition[]): Condition {
   const { column } = ways[0] as Condition
   const isOpen = ways.some(({ isComplement }) => isComplement)
@@ -120,23 +118,16 @@ function textCondition(table: Coded, column: number, codes: number | readonly nu
 
 const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })
 
-function isOrder({ less, greater }: Sides): boolean {
-  return less !== greater
-}
-
 /** The greatest code that is less than an operand's, its own, and the least that is greater. */
 interface Around {
-  readonly below: number
   readonly equal: number | null
-  readonly above: number
+  below(): number
+  above(): number
 }
 
+/** Null is a text that no row has; no operator needs its neighbors. */
 function aroundCode(code: number | null): Around {
-  return {
-    below: code === null ? -Infinity : nextBelow(code),
-    equal: code,
-    above: code === null ? Infinity : nextAbove(code),
-  }
+  return { equal: code, below: () => nextBelow(code as number), above: () => nextAbove(code as number) }
 }
 
 /** Neighbors of a number that has no code itself. */
@@ -145,26 +136,25 @@ function aroundNone(kind: Kind, operand: string): Around {
   // The one decimal with a code that could have this one.
   const plain = plainDecimal(nearest.toPrecision(15))
   const order = plain === null || kind.name !== 'decimal' ? 0 : compareDecimals(kind.printFilter(plain), operand)
-  return { below: order < 0 ? nearest : nextBelow(nearest), equal: null, above: order > 0 ? nearest : nextAbove(nearest) }
+  const [below, above] = [order < 0 ? nearest : nextBelow(nearest), order > 0 ? nearest : nextAbove(nearest)]
+  return { equal: null, below: () => below, above: () => above }
 }
 
 /** By the ranks of texts; null: one is not known. */
 function rankCondition(table: Coded, column: number, sides: Sides, operand: string, bound?: number): Condition | null {
-  const ranks = table.ranks[column]
-  const dictionary = table.rowCodes.dictionaries[column]
-  if (!ranks || !dictionary || bound === undefined || !ranks.knows(dictionary.size)) return null
-  const code = dictionary.find(operand)
+  const ranks = ranksOf(table, column)
+  if (!ranks || bound === undefined) return null
+  const code = table.rowCodes.find(column, operand)
   const equal = code === null ? null : ranks.rankOf(code)
-  return rangeOf(column, sides, { below: bound - 1, equal, above: equal === null ? bound : equal + 1 }, ranks)
+  return rangeOf(column, sides, { equal, below: () => bound - 1, above: () => (equal === null ? bound : equal + 1) }, ranks)
 }
 
-/** Null: it is not one range. */
-function rangeOf(column: number, sides: Sides, around: Around, byRank: RankTable | null): Condition | null {
+/** An operator that takes rows without a value, too, takes all that its complement leaves. */
+function rangeOf(column: number, sides: Sides, around: Around, byRank: RankTable | null): Condition {
   const isComplement = sides.none
   const { less, equal, greater } = isComplement ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater } : sides
-  if (less && greater && !equal) return null
   const own = equal ? around.equal : null
-  const least = less ? -Infinity : (own ?? (greater ? around.above : Infinity))
-  const greatest = greater ? Infinity : (own ?? (less ? around.below : -Infinity))
+  const least = less ? -Infinity : (own ?? (greater ? around.above() : Infinity))
+  const greatest = greater ? Infinity : (own ?? (less ? around.below() : -Infinity))
   return { column, least, greatest, isComplement, byRank }
 }

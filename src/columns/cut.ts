@@ -1,4 +1,4 @@
-import { floatOf } from './codes.ts'
+import { floatOf, ordinalOf } from './codes.ts'
 import type { Condition } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import { BUCKETS } from './kernel.ts'
@@ -14,12 +14,10 @@ export interface Cut {
   /** True if codes are compared as ordinals of floats, because a column of the key has floats. */
   readonly isWide: boolean
   readonly shift: number
-  /** Bounds if it is not wide: numbers, because bigint arithmetic costs as much as the rows do. */
   readonly least: number
   readonly greatest: number
-  /** Bounds if it is wide. */
+  /** The ordinal of the least code if it is wide; else 0, because bigint arithmetic costs as much as the rows do. */
   readonly leastOrdinal: bigint
-  readonly greatestOrdinal: bigint
 }
 
 /** Buckets next to each other in the order of the page; the one of rows without a value is alone. */
@@ -32,17 +30,12 @@ export interface Run {
 }
 
 /** Buckets from the least code to the greatest, those of rows without a value not among them. */
-export function cutNumbers(level: number, key: PageKey, least: number, greatest: number): Cut {
+export function cutBetween(level: number, key: PageKey, isWide: boolean, least: number, greatest: number): Cut {
+  const leastOrdinal = isWide ? ordinalOf(least) : 0n
+  const width = isWide ? Number(ordinalOf(greatest) - leastOrdinal) : greatest - least
   let shift = 0
-  while (Math.floor((greatest - least) / 2 ** shift) >= NONE) shift++
-  return { level, key, isWide: false, shift, least, greatest, leastOrdinal: 0n, greatestOrdinal: 0n }
-}
-
-/** Buckets of floats, by their ordinals. */
-export function cutFloats(level: number, key: PageKey, leastOrdinal: bigint, greatestOrdinal: bigint): Cut {
-  let shift = 0
-  while ((greatestOrdinal - leastOrdinal) >> BigInt(shift) >= BigInt(NONE)) shift++
-  return { level, key, isWide: true, shift, least: 0, greatest: 0, leastOrdinal, greatestOrdinal }
+  while (Math.floor(width / 2 ** shift) >= NONE) shift++
+  return { level, key, isWide, shift, least, greatest, leastOrdinal }
 }
 
 /** Condition that the rows of some buckets meet. */
@@ -60,8 +53,8 @@ function numbersOf({ least, greatest, shift }: Cut, low: number, high: number): 
   return [least + low * 2 ** shift, Math.min(least + (high + 1) * 2 ** shift - 1, greatest)]
 }
 
-function floatsOf({ leastOrdinal, greatestOrdinal, shift }: Cut, low: number, high: number): [number, number] {
+function floatsOf({ leastOrdinal, greatest, shift }: Cut, low: number, high: number): [number, number] {
   const from = leastOrdinal + (BigInt(low) << BigInt(shift))
   const to = leastOrdinal + (BigInt(high + 1) << BigInt(shift)) - 1n
-  return [floatOf(from), floatOf(to < greatestOrdinal ? to : greatestOrdinal)]
+  return [floatOf(from), to < ordinalOf(greatest) ? floatOf(to) : greatest]
 }

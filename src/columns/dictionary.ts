@@ -130,7 +130,8 @@ function mixed(hash: number): number {
   return hash ^ (hash >>> 15)
 }
 
-function widened(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+/** Returns the numbers, with room for as many more. */
+export function widened(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const wider = new Int32Array(2 * numbers.length)
   wider.set(numbers)
   return wider

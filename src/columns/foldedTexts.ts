@@ -1,10 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { foldSql, foldText, isSurelyFolded } from '../model/fold.ts'
 import { arrayText, param, sql, toStatement } from '../model/sql.ts'
 import type { Reader } from './collation.ts'
-import type { Texts } from './textOrder.ts'
+import { widened } from './dictionary.ts'
+import { TEXTS_MAX, type Texts } from './textOrder.ts'
 
-/** Maximum texts of one property. */
-const TEXTS_MAX = 1_000_000
 /** Texts that are folded in one turn of the event loop. */
 const PIECE = 2_048
 /** Stands before each text, and in none. */
@@ -90,7 +90,7 @@ export class FoldedTexts {
       }
       if (unsure.length > 0) await this.ask(folded, unsure)
       for (const text of folded) this.append(text)
-      await new Promise((resolve) => setImmediate(resolve))
+      await setImmediate()
     }
   }
 
@@ -106,11 +106,7 @@ export class FoldedTexts {
   private append(text: string) {
     const end = this.length + 1 + 3 * text.length
     if (end > this.octets.length) this.octets = Buffer.concat([this.octets], 2 * end)
-    if (this.size === this.starts.length) {
-      const wider = new Int32Array(2 * this.starts.length)
-      wider.set(this.starts)
-      this.starts = wider
-    }
+    if (this.size === this.starts.length) this.starts = widened(this.starts)
     this.starts[this.size++] = this.length
     this.octets[this.length] = MARK
     this.length += 1 + this.octets.write(text, this.length + 1)

@@ -1,8 +1,12 @@
 import { NO_TEXT } from './dictionary.ts'
-import type { SortValues } from './groupOrder.ts'
 import type { Reservations } from './kernel.ts'
+import type { Printer } from './printers.ts'
 import type { RankTable } from './rankTable.ts'
 import type { SelectedRows } from './selectedRows.ts'
+
+/** Parts of a sum by which groups are sorted: a float near it, which decides for nearly all, its upper half, its lower one. */
+export const SUM_PARTS = ['near', 'upper', 'lower'] as const
+type SumPart = (typeof SUM_PARTS)[number]
 
 /**
  * Counts and exact sums of groups, a record for each, in the kernel's memory until they leave it.
@@ -15,7 +19,6 @@ export class GroupRecords {
   private address = 0
   private size = 0
   private words: Int32Array
-  private units: BigInt64Array
 
   constructor(
     private readonly memory: Reservations,
@@ -24,7 +27,6 @@ export class GroupRecords {
     this.firstSum = 2 * Math.ceil((1 + sums) / 2)
     this.length = this.firstSum + 2 * Math.max(1, sums)
     this.words = memory.kernel.words
-    this.units = memory.kernel.ordinals
   }
 
   /** Makes room for groups up to, not including, `size`. @throws KernelFull */
@@ -65,7 +67,6 @@ export class GroupRecords {
   leave(): void {
     const from = this.address >> 2
     this.words = this.words.slice(from, from + this.length * this.size)
-    this.units = new BigInt64Array(this.words.buffer)
     this.address = 0
   }
 
@@ -78,34 +79,15 @@ export class GroupRecords {
     return this.words[this.indexOf(group) + 1 + index] as number
   }
 
-  /** A sum in units. */
-  sumOf(group: number, index: number): bigint {
-    return this.units[(this.indexOf(group) + this.firstSum) / 2 + index] as bigint
-  }
-
-  /** Counts by which groups are sorted. */
-  readonly counts: SortValues = (groups, into) => this.readAll(groups, into, (at) => this.words[at] as number)
-
-  /** Values by which groups are sorted by a sum: a float near it, which decides for nearly all, its upper half, its lower one. */
-  sortsOf(index: number): SortValues[] {
-    const sum = this.firstSum + 2 * index
-    return [
-      (groups, into) => {
-        const { words, length } = this
-        const base = this.address >> 2
-        for (let at = 0; at < groups.length; at++) {
-          const record = base + (groups[at] as number) * length
-          const near = (words[record + sum + 1] as number) * 2 ** 32 + ((words[record + sum] as number) >>> 0)
-          into[at] = words[record + 1 + index] === 0 ? Number.NaN : near
-        }
-      },
-      (groups, into) => this.readAll(groups, into, (at) => this.words[at + sum + 1] as number),
-      (groups, into) => this.readAll(groups, into, (at) => (this.words[at + sum] as number) >>> 0),
-    ]
-  }
-
-  private readAll(groups: Int32Array, into: Float64Array, read: (at: number) => number) {
-    for (let at = 0; at < groups.length; at++) into[at] = read(this.indexOf(groups[at] as number))
+  /** Part of a sum in units; NaN: no row of the group has a value. */
+  partOf(group: number, index: number, part: SumPart): number {
+    const at = this.indexOf(group)
+    if (this.words[at + 1 + index] === 0) return Number.NaN
+    const sum = at + this.firstSum + 2 * index
+    const upper = this.words[sum + 1] as number
+    if (part === 'upper') return upper
+    const lower = (this.words[sum] as number) >>> 0
+    return part === 'near' ? upper * 2 ** 32 + lower : lower
   }
 
   private indexOf(group: number): number {
@@ -121,46 +103,33 @@ export interface FigureValues {
   take?(rows: SelectedRows): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
-  /** Values by which groups are sorted, the first one first; without them no sort names the figure. */
-  readonly sortValues?: readonly SortValues[]
 }
 
 /** The exact sum of a column, whose values have `scale` digits behind the point. */
 export class Sums implements FigureValues {
-  readonly sortValues: readonly SortValues[]
-
   constructor(
     private readonly records: GroupRecords,
     private readonly column: number,
     private readonly index: number,
     private readonly scale: number,
-  ) {
-    this.sortValues = records.sortsOf(index)
-  }
+  ) {}
 
   take(rows: SelectedRows): void {
     this.records.add(rows, this.column, this.index, 10 ** this.scale)
   }
 
+  /** Part of the sum, by which groups are sorted; NaN: no row of the group has a value. */
+  partOf(group: number, part: SumPart): number {
+    return this.records.partOf(group, this.index, part)
+  }
+
   textOf(group: number): string | null {
-    if (this.records.valuesOf(group, this.index) === 0) return null
-    const units = String(this.records.sumOf(group, this.index))
+    if (Number.isNaN(this.partOf(group, 'near'))) return null
+    const units = String((BigInt(this.partOf(group, 'upper')) << 32n) + BigInt(this.partOf(group, 'lower')))
     if (this.scale === 0) return units
     const sign = units.startsWith('-') ? '-' : ''
     const digits = units.slice(sign.length).padStart(this.scale + 1, '0')
     return `${sign}${digits.slice(0, -this.scale)}.${digits.slice(-this.scale)}`
-  }
-}
-
-/** The number of values that a sum has. */
-export class ValueCounts implements FigureValues {
-  constructor(
-    private readonly records: GroupRecords,
-    private readonly index: number,
-  ) {}
-
-  textOf(group: number): string {
-    return String(this.records.valuesOf(group, this.index))
   }
 }
 
@@ -173,7 +142,7 @@ export class Extremes implements FigureValues {
     private readonly column: number,
     private readonly isGreatest: boolean,
     private readonly ranks: RankTable | null,
-    private readonly print: (code: number) => string | null,
+    private readonly printer: Printer,
   ) {}
 
   grow(size: number): void {
@@ -199,6 +168,6 @@ export class Extremes implements FigureValues {
 
   textOf(group: number): string | null {
     const code = this.codes[group] as number
-    return Number.isNaN(code) ? null : this.print(code)
+    return Number.isNaN(code) ? null : this.printer.print(code)
   }
 }

@@ -16,7 +16,7 @@ export interface KeyNumbers {
   codeOf(number: number): number
 }
 
-/** Whole codes up to `greatest`, each by itself. */
+/** Whole codes up to `greatest`, each by itself, where no segment has floats. */
 export class WholeNumbers implements KeyNumbers {
   readonly size: number
 
@@ -30,8 +30,7 @@ export class WholeNumbers implements KeyNumbers {
   }
 
   take({ kernel, segment }: SelectedRows, factor: number, into: number): void {
-    const key = segment.isWide[this.column] ? kernel.calls.key64 : kernel.calls.key32
-    key(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
+    kernel.calls.key32(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
   }
 
   codeOf(number: number): number {

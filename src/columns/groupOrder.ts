@@ -1,13 +1,11 @@
 import { GROUPS_MAX } from '../model/summary.ts'
 import { sortBy } from './pageKeys.ts'
 
-/** Writes the values of groups, NaN for none, which is greater than all others. */
-export type SortValues = (groups: Int32Array, into: Float64Array) => void
-
 /** A key of the order of groups. */
 export interface SortKey {
-  readonly read: SortValues
   readonly isDescending: boolean
+  /** The value of a group; NaN for none, which is greater than all others. */
+  numberOf(group: number): number
 }
 
 /** Maximum groups that are sorted at once; more are first divided into buckets. */
@@ -28,14 +26,10 @@ export function* groupsInOrder(
   const [key, ...rest] = keys
   if (key === undefined) return groups.subarray(from, to)
   if (groups.length <= SORTED_MAX) {
-    const values = keys.map(({ read }) => {
-      const own = new Float64Array(groups.length)
-      read(groups, own)
-      return own
-    })
+    const values = keys.map(({ numberOf }) => Float64Array.from(groups, numberOf))
     return sortBy(groups, keys, values).subarray(from, to)
   }
-  key.read(groups, values)
+  for (let at = 0; at < groups.length; at++) values[at] = key.numberOf(groups[at] as number)
   if (!divide(groups.length, key.isDescending)) {
     yield
     return yield* groupsInOrder(groups, rest, from, to)

@@ -1,11 +1,12 @@
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Condition } from './conditions.ts'
-import type { FigureValues, GroupRecords } from './groupFigures.ts'
+import { type FigureValues, type GroupRecords, SUM_PARTS, type Sums } from './groupFigures.ts'
 import { Interned, type KeyNumbers, TooManyGroups } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import type { Reservations } from './kernel.ts'
 import { candidatesOf, matchesOf } from './matches.ts'
+import type { Printer } from './printers.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
@@ -23,8 +24,7 @@ export interface GroupedKey {
   readonly numbers: KeyNumbers
   /** The order of texts; null for other kinds. */
   readonly ranks: RankTable | null
-  /** Prints a code as PostgreSQL does; null: there is no value. */
-  print(code: number): string | null
+  readonly printer: Printer
 }
 
 /** The parts of a grouping. */
@@ -140,23 +140,23 @@ export class Grouping {
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
     const { keys, records, figures } = this.parts
     const key = keys[column]
-    if (key) return [{ read: (groups, into) => this.readKey(groups, into, column, key), isDescending }]
-    if (column === keys.length) return [{ read: records.counts, isDescending }]
-    return (figures[column - keys.length - 1]?.sortValues ?? []).map((read) => ({ read, isDescending }))
+    if (key) return [{ isDescending, numberOf: (group) => this.rankOf(group, column, key) }]
+    if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
+    // No sort names another figure.
+    const sum = figures[column - keys.length - 1] as Sums
+    return SUM_PARTS.map((part) => ({ isDescending, numberOf: (group) => sum.partOf(group, part) }))
   }
 
-  private readKey(groups: Int32Array, into: Float64Array, column: number, { ranks }: GroupedKey) {
-    for (let at = 0; at < groups.length; at++) {
-      const code = this.codeOf(groups[at] as number, column)
-      into[at] = ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
-    }
+  private rankOf(group: number, column: number, { ranks }: GroupedKey): number {
+    const code = this.codeOf(group, column)
+    return ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
   }
 
   private rowOf(group: number): Row {
     const { keys, records, figures } = this.parts
-    const texts = keys.map(({ print }, column) => {
+    const texts = keys.map(({ printer }, column) => {
       const code = this.codeOf(group, column)
-      return Number.isNaN(code) ? null : print(code)
+      return Number.isNaN(code) ? null : printer.print(code)
     })
     return [...texts, String(records.countOf(group)), ...figures.map((figure) => figure.textOf(group))]
   }

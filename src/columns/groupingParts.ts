@@ -1,18 +1,16 @@
 import type { Property } from '../model/entity.ts'
-import { isText } from '../model/kinds.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
-import type { Coded } from './conditions.ts'
-import { Extremes, type FigureValues, GroupRecords, Sums, ValueCounts } from './groupFigures.ts'
+import { type Coded, ranksOf } from './conditions.ts'
+import { Extremes, type FigureValues, GroupRecords, Sums } from './groupFigures.ts'
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { CodeNumbers, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
 import { type Printer, scaleOf } from './printers.ts'
-import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
 
 /** The years 1 to 9999, all days of which may be met; infinite dates are beyond. */
 const PERIODS_DAYS = 366 * 10_000
-/** More codes are numbered as they come. */
+/** More codes, and floats, are numbered as they come. */
 const WHOLE_MAX = 2 ** 30
 /** A code is off by less than a quarter of a unit up to here. */
 const UNITS_MAX = 2 ** 51
@@ -48,9 +46,9 @@ class PartsOfTable {
 
   key({ property, period }: GroupKey): GroupedKey | null {
     const column = this.columnOf(property)
-    const ranks = this.ranksOf(property, column)
+    const ranks = ranksOf(this.coded, column)
     const numbers = ranks === undefined ? null : this.numbersOf(column, property, period)
-    return numbers && { numbers, ranks: ranks ?? null, print: this.printerOf(column) }
+    return numbers && { numbers, ranks: ranks ?? null, printer: this.printerOf(column) }
   }
 
   figure({ name, property }: Figure): FigureValues | null {
@@ -58,12 +56,12 @@ class PartsOfTable {
     if (column < 0) return null
     const index = this.summed.indexOf(property)
     // Each average has a sum beside it.
-    if (name === 'values') return new ValueCounts(this.records, index)
+    if (name === 'values') return { textOf: (group) => String(this.records.valuesOf(group, index)) }
     if (name === 'sum') {
       const scale = property.kind.name === 'decimal' ? scaleOf(property.kind) : 0
       return this.isExact(column, 10 ** scale) ? new Sums(this.records, column, index, scale) : null
     }
-    const ranks = this.ranksOf(property, column)
+    const ranks = ranksOf(this.coded, column)
     return ranks === undefined ? null : new Extremes(column, name === 'maximum', ranks, this.printerOf(column))
   }
 
@@ -83,14 +81,13 @@ class PartsOfTable {
     const [least, greatest] = this.rangeOf(column)
     const dictionary = this.coded.rowCodes.dictionaries[column]
     if (dictionary) return new WholeNumbers(column, 0, dictionary.size - 1)
-    // No row has a value.
-    if (greatest < least) return new WholeNumbers(column, 0, 0)
-    if (period !== null) {
+    const isAnyValue = least <= greatest
+    if (period !== null && isAnyValue) {
       const unit = kind.name === 'instant' ? DAY_SECONDS : 1
       const isBounded = greatest - least <= PERIODS_DAYS * unit
       return isBounded ? new PeriodNumbers(this.memory, column, period, unit, [least, greatest]) : null
     }
-    const isWhole = kind.name !== 'decimal' && greatest - least < WHOLE_MAX && Math.abs(least) < Number.MAX_SAFE_INTEGER
+    const isWhole = isAnyValue && greatest - least < WHOLE_MAX && this.store.segments.every(({ isWide }) => !isWide[column])
     return isWhole ? new WholeNumbers(column, 1 - least, greatest) : new CodeNumbers(column)
   }
 
@@ -98,14 +95,6 @@ class PartsOfTable {
   private columnOf(property: Property): number {
     const column = this.coded.entity.properties.indexOf(property)
     return (this.coded.uncoded[column] as number) > 0 ? -1 : column
-  }
-
-  /** Null: the kind has no texts. Undefined: the order of some texts is not known. */
-  private ranksOf({ kind }: Property, column: number): RankTable | null | undefined {
-    if (!isText(kind.name)) return null
-    const ranks = this.coded.ranks[column]
-    const dictionary = this.coded.rowCodes.dictionaries[column]
-    return ranks && dictionary && ranks.knows(dictionary.size) ? ranks : undefined
   }
 
   /** The least and the greatest code of a column that is or was there. */
@@ -119,7 +108,7 @@ class PartsOfTable {
     return [least, greatest]
   }
 
-  private printerOf(column: number): (code: number) => string | null {
-    return (code) => (this.coded.rowCodes.printers[column] as Printer).print(code)
+  private printerOf(column: number): Printer {
+    return this.coded.rowCodes.printers[column] as Printer
   }
 }

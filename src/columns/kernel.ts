@@ -11,17 +11,13 @@ interface Ranges {
 }
 
 interface Calls extends Ranges {
-  rankRange(column: number, rows: number, from: number, to: number, ranks: number, least: number, width: number): void
   popcount(bits: number, bytes: number): number
   rank(column: number, bits: number, bytes: number, ranks: number, to: number): void
   widen(column: number, rows: number, to: number): void
   histogram32(column: number, bits: number, bytes: number, least: number, shift: number, counts: number): void
   histogram64(column: number, bits: number, bytes: number, least: bigint, shift: number, counts: number): void
-  reach32(column: number, bits: number, bytes: number, reach: number): void
-  reach64(column: number, bits: number, bytes: number, reach: number): void
   gather(bits: number, bytes: number, base: number, out: number): number
   key32(column: number, rows: number, numbers: number, size: number, offset: number): void
-  key64(column: number, rows: number, numbers: number, size: number, offset: number): void
   // biome-ignore format: as in kernel.wat
   period64(column: number, rows: number, numbers: number, size: number, middle: number, inverse: number, table: number, days: number): void
   // biome-ignore format: as in kernel.wat
@@ -30,10 +26,8 @@ interface Calls extends Ranges {
 
 /** Addresses of what is of use during one call. */
 interface Scratch {
-  /** A histogram, two ordinals, some numbers of rows. */
+  /** A histogram. */
   readonly counts: number
-  readonly reach: number
-  readonly rows: number
   /** A column of a segment. */
   readonly column: number
   /** An integer for each row of a segment: its group, its number by one key; and the numbers of those that are selected. */
@@ -52,12 +46,8 @@ const PAGES_MIN = 16
  * Maximum rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out.
  */
 export const SEGMENT_ROWS = 8_192
-/** Rows that `scratch.rows` has room for. */
-export const SCRATCH_ROWS = 1_024
 /** Buckets of a histogram. */
 export const BUCKETS = 4_096
-const COUNTS_BYTES = 4 * BUCKETS
-const REACH_BYTES = 16
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
 const KERNEL = new WebAssembly.Module(read('kernel.wasm'))
@@ -73,8 +63,6 @@ export class Kernel {
   /** Views of the whole memory. */
   readonly words: Int32Array
   readonly floats: Float64Array
-  readonly ordinals: BigInt64Array
-  readonly octets: Uint8Array
   /** The histogram of `scratch`. */
   readonly counts: Int32Array
   readonly calls: Calls
@@ -100,14 +88,11 @@ export class Kernel {
     const { buffer } = this.memory
     this.words = new Int32Array(buffer)
     this.floats = new Float64Array(buffer)
-    this.ordinals = new BigInt64Array(buffer)
-    this.octets = new Uint8Array(buffer)
-    const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
+    const counts = this.reserve(4 * BUCKETS)
     this.counts = new Int32Array(buffer, counts, BUCKETS)
-    const reach = counts + COUNTS_BYTES
     const integers = () => this.reserve(4 * SEGMENT_ROWS)
     const ofRows = { column: this.reserve(8 * SEGMENT_ROWS), groups: integers(), keys: integers(), selected: integers() }
-    this.scratch = { counts, reach, rows: reach + REACH_BYTES, ...ofRows }
+    this.scratch = { counts, ...ofRows }
   }
 
   get bytesMax(): number {
@@ -127,7 +112,8 @@ export class Kernel {
     this.usedCount += count
     if (first === this.firstFree) this.firstFree += count
     // What was never in use is 0, and takes no memory of the machine until something else is written there.
-    this.octets.fill(0, first * BLOCK, Math.max(first, Math.min(first + count, this.untouched)) * BLOCK)
+    const end = Math.max(first, Math.min(first + count, this.untouched))
+    this.words.fill(0, (first * BLOCK) / 4, (end * BLOCK) / 4)
     this.untouched = Math.max(this.untouched, first + count)
     return first * BLOCK
   }

@@ -56,39 +56,6 @@
       (local.set $to (i32.add (local.get $to) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
 
-  ;; The same of the ranks of codes, by a table. Every code of the column has an entry there.
-  (func (export "rankRange")
-    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $ranks i32) (param $least i32) (param $width i32)
-    (local $end i32) (local $left i64) (local $row i64) (local $word i64)
-    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
-    (loop $next
-      (local.set $word (i64.const 0))
-      (local.set $left (i64.load (local.get $from)))
-      (block $done
-        (loop $bit
-          (br_if $done (i64.eqz (local.get $left)))
-          (local.set $row (i64.ctz (local.get $left)))
-          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-          (local.set $word
-            (i64.or
-              (local.get $word)
-              (i64.shl
-                (i64.extend_i32_u
-                  (i32.le_u
-                    (i32.sub
-                      (i32.load (i32.add (local.get $ranks) (i32.shl
-                        (i32.load (i32.add (local.get $column) (i32.shl (i32.wrap_i64 (local.get $row)) (i32.const 2))))
-                        (i32.const 2))))
-                      (local.get $least))
-                    (local.get $width)))
-                (local.get $row))))
-          (br $bit)))
-      (i64.store (local.get $to) (local.get $word))
-      (local.set $column (i32.add (local.get $column) (i32.const 256)))
-      (local.set $from (i32.add (local.get $from) (i32.const 8)))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
-
   ;; How many rows a bitmap has.
   (func (export "popcount") (param $bits i32) (param $bytes i32) (result i32)
     (local $end i32) (local $sum i64)
@@ -126,33 +93,6 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
 
-  ;; Writes the least key and the greatest of the rows in a bitmap to `reach`, as numbers of 64 bits, where those are less and
-  ;; greater than what is there. Each row has a value.
-  (func (export "reach32") (param $column i32) (param $bits i32) (param $bytes i32) (param $reach i32)
-    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $low i64) (local $high i64)
-    (local.set $low (i64.load (local.get $reach)))
-    (local.set $high (i64.load offset=8 (local.get $reach)))
-    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
-    (loop $next
-      (local.set $left (i64.load (local.get $bits)))
-      (block $done
-        (loop $bit
-          (br_if $done (i64.eqz (local.get $left)))
-          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
-          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-          (local.set $key
-            (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
-          (if (i64.lt_s (i64.extend_i32_s (local.get $key)) (local.get $low))
-            (then (local.set $low (i64.extend_i32_s (local.get $key)))))
-          (if (i64.gt_s (i64.extend_i32_s (local.get $key)) (local.get $high))
-            (then (local.set $high (i64.extend_i32_s (local.get $key)))))
-          (br $bit)))
-      (local.set $column (i32.add (local.get $column) (i32.const 256)))
-      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
-    (i64.store (local.get $reach) (local.get $low))
-    (i64.store offset=8 (local.get $reach) (local.get $high)))
-
   ;; The same of floats: the key is the bits of one, made a number in the order of floats.
   (func (export "histogram64")
     (param $column i32) (param $bits i32) (param $bytes i32) (param $least i64) (param $shift i32) (param $counts i32)
@@ -185,37 +125,6 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
 
-  ;; The same of floats.
-  (func (export "reach64") (param $column i32) (param $bits i32) (param $bytes i32) (param $reach i32)
-    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $low i64) (local $high i64) (local $value f64)
-    (local.set $low (i64.load (local.get $reach)))
-    (local.set $high (i64.load offset=8 (local.get $reach)))
-    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
-    (loop $next
-      (local.set $left (i64.load (local.get $bits)))
-      (block $done
-        (loop $bit
-          (br_if $done (i64.eqz (local.get $left)))
-          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
-          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-          (local.set $value
-            (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 3)))))
-          (local.set $key (i64.reinterpret_f64 (local.get $value)))
-          (local.set $key
-            (i64.xor
-              (local.get $key)
-              (i64.shr_u (i64.shr_s (local.get $key) (i64.const 63)) (i64.const 1))))
-          (if (i64.lt_s (local.get $key) (local.get $low))
-            (then (local.set $low (local.get $key))))
-          (if (i64.gt_s (local.get $key) (local.get $high))
-            (then (local.set $high (local.get $key))))
-          (br $bit)))
-      (local.set $column (i32.add (local.get $column) (i32.const 512)))
-      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
-    (i64.store (local.get $reach) (local.get $low))
-    (i64.store offset=8 (local.get $reach) (local.get $high)))
-
   ;; Writes the numbers, from the base on, of the rows in a bitmap; gives where it ended.
   (func (export "gather") (param $bits i32) (param $bytes i32) (param $base i32) (param $out i32) (result i32)
     (local $end i32) (local $left i64)
@@ -234,7 +143,8 @@
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
     (local.get $out))
 
-  ;; Writes a column of the ranks of codes, by a table, where a bitmap has a row; elsewhere, anything.
+  ;; Writes a column of the ranks of codes, by a table, where a bitmap has a row; elsewhere, anything. Every
+  ;; code of these rows has an entry there.
   (func (export "rank")
     (param $column i32) (param $bits i32) (param $bytes i32) (param $ranks i32) (param $to i32)
     (local $end i32) (local $left i64) (local $offset i32)
@@ -291,21 +201,6 @@
             (i32.eq (local.get $code) (i32.const 0x80000000)))))
       (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
-      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
-
-  ;; The same of floats.
-  (func (export "key64") (param $column i32) (param $rows i32) (param $numbers i32) (param $size i32) (param $offset f64)
-    (local $end i32)
-    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
-    (loop $next
-      (i32.store
-        (local.get $numbers)
-        (i32.add
-          (i32.mul (i32.load (local.get $numbers)) (local.get $size))
-          ;; Of NaN, which is no value, it is 0.
-          (i32.trunc_sat_f64_s (f64.add (f64.load (local.get $column)) (local.get $offset)))))
-      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
-      (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
 
   ;; The same of periods: a table has the number of each day. A day is the code less the middle of the first day, times the days

@@ -59,10 +59,7 @@ export class ListSearch {
     const startMs = performance.now()
     this.texts.useFor(sorts)
     const bounds = this.texts.boundsOf(filters)
-    const found =
-      seek === null
-        ? this.table.page(filters, sorts, (page - 1) * pageSize, pageSize, bounds)
-        : this.table.pageBeside(filters, sorts, seek, pageSize, bounds)
+    const found = this.table.page(filters, sorts, seek ?? (page - 1) * pageSize, pageSize, bounds)
     this.parts.slices.note(performance.now() - startMs)
     if (found !== null) this.dueOrder ??= this.demand.note(query, found.total, this.table.rows)
     return found

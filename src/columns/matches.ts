@@ -127,21 +127,22 @@ function greatestIn(segment: Segment, { column, greatest }: Condition): number {
   return segment.isWide[column] ? greatest : Math.min(Math.floor(greatest), NARROW_MAX)
 }
 
+/** Leaves the rows out that do not meet the condition. */
 function test(kernel: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
-  if (condition.anyOf) testAny(kernel, segment, condition.anyOf, from, to)
-  else testRange(kernel, segment, condition, from, to)
-}
-
-function testRange({ calls }: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
-  const { column, isComplement, byRank } = condition
+  const { column, isComplement, byRank, anyOf } = condition
+  if (anyOf) {
+    testAny(kernel, segment, anyOf, from, to)
+    return
+  }
+  const { calls, scratch } = kernel
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
   const address = segment.addresses[column] as number
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0
+  if (byRank) calls.rank(address, from, segment.bitmapBytes, byRank.address, scratch.column)
   if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
-  else if (byRank) calls.rankRange(address, rows, from, to, byRank.address, least, greatest - least)
-  else calls.range32(address, rows, from, to, least, greatest - least, flip)
+  else calls.range32(byRank ? scratch.column : address, rows, from, to, least, greatest - least, flip)
 }
 
 /** Leaves the rows out that meet none of the conditions. */
@@ -176,6 +177,7 @@ export class KeptCounts {
     this.lists.set(keyOf(filters), { segments, counts, total })
   }
 
+  /** Forgets all: a row has changed, or the order of a text. */
   forget(): void {
     this.lists = null
   }

@@ -13,7 +13,6 @@ const SELECTIVE = 8
 /** Counts the lists of a table that another order of its rows would serve better. */
 export class OrderDemand {
   private readonly lists: Float64Array
-  private readonly usable: readonly boolean[]
 
   /** `column`: of the property by which the rows lie now. */
   constructor(
@@ -21,7 +20,6 @@ export class OrderDemand {
     private readonly column: number,
   ) {
     this.lists = new Float64Array(entity.properties.length)
-    this.usable = entity.properties.map(isUsable)
   }
 
   /** A list had `total` of so many rows. Returns the column of the order that is due; null: this one is good enough. */
@@ -37,7 +35,7 @@ export class OrderDemand {
   private count(property: Property): number | null {
     const column = this.entity.properties.indexOf(property)
     // The index of ids serves lists by id in any order of the rows.
-    if (column === ID || !this.usable[column]) return null
+    if (column === ID || !isUsable(property)) return null
     const lists = (this.lists[column] as number) + 1
     this.lists[column] = lists
     if (column === this.column || lists < LISTS_MIN) return null

@@ -1,6 +1,7 @@
 import type { Sort } from '../model/query.ts'
 import { order } from '../model/query.ts'
-import type { Coded } from './conditions.ts'
+import { compareCodes } from './codes.ts'
+import { type Coded, ranksOf } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowStore } from './rowStore.ts'
@@ -14,14 +15,13 @@ export interface PageKey {
 }
 
 /** The keys of the order of a list; null: how a text lies is not known. */
-export function pageKeysOf({ entity, rowCodes, ranks, uncoded }: Coded, sorts: readonly Sort[]): PageKey[] | null {
+export function pageKeysOf(coded: Coded, sorts: readonly Sort[]): PageKey[] | null {
   const keys: PageKey[] = []
-  for (const { property, descending } of order(entity, sorts)) {
-    const column = entity.properties.indexOf(property)
-    const own = ranks[column] ?? null
-    const dictionary = rowCodes.dictionaries[column]
-    if ((dictionary && !own?.knows(dictionary.size)) || (uncoded[column] as number) > 0) return null
-    keys.push({ column, isDescending: descending, ranks: own })
+  for (const { property, descending } of order(coded.entity, sorts)) {
+    const column = coded.entity.properties.indexOf(property)
+    const ranks = ranksOf(coded, column)
+    if (ranks === undefined || (coded.uncoded[column] as number) > 0) return null
+    keys.push({ column, isDescending: descending, ranks })
   }
   return keys
 }
@@ -46,7 +46,7 @@ export function sortBy(
   order.sort((one, other) => {
     for (let level = 0; level < keys.length; level++) {
       const own = values[level] as Float64Array
-      const difference = compare(own[one] as number, own[other] as number)
+      const difference = compareCodes(own[one] as number, own[other] as number)
       if (difference !== 0) return (keys[level] as PageKey).isDescending ? -difference : difference
     }
     return 0
@@ -63,11 +63,4 @@ function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore)
     values[at] = !ranks ? code : code === NO_TEXT ? Number.NaN : ranks.rankOf(code)
   }
   return values
-}
-
-/** Compares codes: no value, NaN, is greater than any, also than Infinity. */
-function compare(one: number, other: number): number {
-  if (one < other) return -1
-  if (one > other) return 1
-  return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
 }

@@ -1,7 +1,6 @@
-import { ordinalOf } from './codes.ts'
 import type { Condition } from './conditions.ts'
-import { type Cut, cutFloats, cutNumbers, NONE, type Run, rangeOf } from './cut.ts'
-import { BUCKETS, type Kernel, SCRATCH_ROWS } from './kernel.ts'
+import { type Cut, cutBetween, NONE, type Run, rangeOf } from './cut.ts'
+import { BUCKETS, type Kernel, SEGMENT_ROWS } from './kernel.ts'
 import { type Matches, restrict } from './matches.ts'
 import { type PageKey, sortSlots } from './pageKeys.ts'
 import { ID, type RowStore } from './rowStore.ts'
@@ -30,7 +29,7 @@ export class PageSearch {
     /** Rows of a page. */
     size: number,
   ) {
-    this.sortedMax = Math.min(SCRATCH_ROWS, Math.max(SORTED_MIN, 2 * size))
+    this.sortedMax = Math.min(SEGMENT_ROWS, Math.max(SORTED_MIN, 2 * size))
   }
 
   find(matches: Matches, from: number, end: number): number[] {
@@ -72,7 +71,9 @@ export class PageSearch {
       skipped += run.before
       rows = restrict(this.kernel, this.rows, rows, rangeOf(cut, run))
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
-      if (rows.total > this.sortedMax) cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
+      // All of them have the same value, or none.
+      const isOne = cut.shift === 0 || run.first === NONE
+      if (rows.total > this.sortedMax) cut = isOne ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
     }
     return Array.from(this.sorted(rows).subarray(from - skipped, end - skipped))
   }
@@ -81,7 +82,7 @@ export class PageSearch {
   private cutOf({ segments }: Matches, level: number): Cut {
     const key = this.keys[level] as PageKey
     const { column, ranks } = key
-    let [least, greatest, isWide] = ranks ? [ranks.least, ranks.greatest, false] : [Infinity, -Infinity, false]
+    let [least, greatest, isWide] = ranks ? [0, ranks.greatest, false] : [Infinity, -Infinity, false]
     for (const number of ranks ? [] : segments) {
       const segment = this.rows.segments[number] as Segment
       least = Math.min(least, segment.leastOf(column))
@@ -94,23 +95,24 @@ export class PageSearch {
       greatest = Math.min(greatest, isWide ? condition.greatest : Math.floor(condition.greatest))
     }
     if (least > greatest) [least, greatest] = [0, 0]
-    return isWide ? cutFloats(level, key, ordinalOf(least), ordinalOf(greatest)) : cutNumbers(level, key, least, greatest)
+    return cutBetween(level, key, isWide, least, greatest)
   }
 
   /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
   private finer(rows: Matches, cut: Cut): Cut {
-    const { ordinals, calls, scratch } = this.kernel
-    ordinals[scratch.reach >> 3] = ORDINAL_MAX
-    ordinals[(scratch.reach >> 3) + 1] = -ORDINAL_MAX
-    this.each(rows, cut, (column, bits, bytes) => {
-      if (cut.isWide) calls.reach64(column, bits, bytes, scratch.reach)
-      else calls.reach32(column, bits, bytes, scratch.reach)
-    })
-    const least = ordinals[scratch.reach >> 3] as bigint
-    const greatest = ordinals[(scratch.reach >> 3) + 1] as bigint
-    if (least === greatest) return this.cutOf(rows, cut.level + 1)
+    const { words, floats, calls, scratch } = this.kernel
     const { level, key, isWide } = cut
-    return isWide ? cutFloats(level, key, least, greatest) : cutNumbers(level, key, Number(least), Number(greatest))
+    let [least, greatest] = [Infinity, -Infinity]
+    this.each(rows, cut, (column, bits, bytes) => {
+      const end = calls.gather(bits, bytes, 0, scratch.selected) >> 2
+      const [codes, first] = isWide ? [floats, column >> 3] : [words, column >> 2]
+      for (let at = scratch.selected >> 2; at < end; at++) {
+        const code = codes[first + (words[at] as number)] as number
+        if (code < least) least = code
+        if (code > greatest) greatest = code
+      }
+    })
+    return least === greatest ? this.cutOf(rows, level + 1) : cutBetween(level, key, isWide, least, greatest)
   }
 
   /** How many rows lie in each bucket; it holds until the next call. */
@@ -151,13 +153,13 @@ export class PageSearch {
   private sorted({ segments, bits }: Matches): Int32Array {
     const { words, calls, scratch } = this.kernel
     const { rows } = this
-    let to = scratch.rows
+    let to = scratch.selected
     for (let at = 0; at < segments.length; at++) {
       const number = segments[at] as number
       const { bitmapBytes } = rows.segments[number] as Segment
       to = calls.gather(bits[at] as number, bitmapBytes, number * rows.segmentRows, to)
     }
-    return sortSlots(words.slice(scratch.rows >> 2, to >> 2), this.keys, rows)
+    return sortSlots(words.slice(scratch.selected >> 2, to >> 2), this.keys, rows)
   }
 
   /** Calls back for each segment with its column of keys, converted if its own is of another form, and its rows. */
@@ -177,8 +179,6 @@ export class PageSearch {
     }
   }
 }
-
-const ORDINAL_MAX = 2n ** 63n - 1n
 
 /** Returns whether the row of a slot is among the matches. */
 function wantedIn({ words }: Kernel, { segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {

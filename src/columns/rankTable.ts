@@ -2,46 +2,37 @@ import { NO_TEXT } from './dictionary.ts'
 import { type Kernel, KernelFull } from './kernel.ts'
 import { NO_CODE } from './segment.ts'
 
-/** The rank of a text that has none. */
-const NO_RANK = NO_CODE
-
-/** The ranks of texts by their codes, in the kernel's memory; of no text, `NO_RANK`. */
+/** The ranks of texts by their codes, from 0 on, in the kernel's memory, too; there `NO_CODE` stands for no text. */
 export class RankTable {
   readonly address: number
-  readonly least: number
-  readonly greatest: number
-  private readonly size: number
 
   /** @throws KernelFull */
   constructor(
     private readonly kernel: Kernel,
-    ranks: Int32Array,
+    private readonly ranks: Int32Array,
   ) {
-    this.size = Math.max(ranks.length, 1)
-    this.address = kernel.reserve(4 * this.size)
+    this.address = kernel.reserve(this.bytes)
     kernel.words.set(ranks, this.address >> 2)
-    kernel.words[(this.address >> 2) + NO_TEXT] = NO_RANK
-    let [least, greatest] = [Infinity, -Infinity]
-    for (let code = NO_TEXT + 1; code < ranks.length; code++) {
-      const rank = ranks[code] as number
-      if (rank < least) least = rank
-      if (rank > greatest) greatest = rank
-    }
-    this.least = least
-    this.greatest = greatest
+    kernel.words[(this.address >> 2) + NO_TEXT] = NO_CODE
+  }
+
+  /** The greatest rank; code 0 is no text. */
+  get greatest(): number {
+    return this.ranks.length - 2
   }
 
   get bytes(): number {
-    return 4 * this.size
+    return 4 * this.ranks.length
   }
 
   /** Returns whether every text of codes up to, not including, `size` has a rank. */
   knows(size: number): boolean {
-    return size <= this.size
+    return size <= this.ranks.length
   }
 
+  /** Returns the rank of a text, also after the table is released: groups of a stream are sorted later. */
   rankOf(code: number): number {
-    return this.kernel.words[(this.address >> 2) + code] as number
+    return this.ranks[code] as number
   }
 
   release(): void {

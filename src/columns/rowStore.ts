@@ -1,3 +1,4 @@
+import { compareCodes } from './codes.ts'
 import { IdIndex } from './idIndex.ts'
 import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
 import { Segment, Zones } from './segment.ts'
@@ -37,13 +38,13 @@ export class RowStore {
   /** `column`: of the property by which the rows lie. `segmentRows`: a multiple of 64. */
   constructor(
     private readonly kernel: Kernel,
-    private readonly hasTexts: readonly boolean[],
+    columns: number,
     readonly column: number,
     readonly segmentRows = SEGMENT_ROWS,
   ) {
     this.ids = new IdIndex(kernel.bytesMax)
-    this.zones = new Zones(hasTexts.length)
-    this.codes = new Float64Array(hasTexts.length)
+    this.zones = new Zones(columns)
+    this.codes = new Float64Array(columns)
   }
 
   get bytes(): number {
@@ -59,11 +60,6 @@ export class RowStore {
       if (at === 0 || !Object.is(code, (this.leaves.at(-1) as Leaf).code))
         this.open(this.leaves.length, { code, id: Number.NEGATIVE_INFINITY })
     }
-  }
-
-  /** The slot of a row; -1: there is none. */
-  find(id: number): number {
-    return this.ids.get(id)
   }
 
   codeAt(slot: number, column: number): number {
@@ -94,7 +90,7 @@ export class RowStore {
   /** Adds or replaces a row. @throws KernelFull */
   put(codes: Float64Array): void {
     const id = codes[ID] as number
-    const slot = this.find(id)
+    const slot = this.ids.get(id)
     if (slot >= 0 && Object.is(this.codeAt(slot, this.column), codes[this.column]))
       this.segmentOf(slot).put(slot % this.segmentRows, codes)
     else {
@@ -104,7 +100,7 @@ export class RowStore {
   }
 
   remove(id: number): void {
-    const slot = this.find(id)
+    const slot = this.ids.get(id)
     if (slot >= 0) this.removeAt(slot, id)
   }
 
@@ -152,7 +148,7 @@ export class RowStore {
   private open(at: number, { code, id }: Bound): { readonly segment: Segment; readonly number: number } {
     const number = this.freeNumbers.pop() ?? this.segments.length
     this.zones.open(number)
-    const segment = new Segment(this.kernel, this.hasTexts, this.segmentRows, this.zones, number)
+    const segment = new Segment(this.kernel, this.segmentRows, this.zones, number)
     this.segments[number] = segment
     this.leaves.splice(at, 0, { code, id, number })
     return { segment, number }
@@ -202,11 +198,5 @@ function codesOf(segment: Segment, column: number): Float64Array {
 }
 
 function compare(one: Bound, other: Bound): number {
-  if (one.code < other.code) return -1
-  if (one.code > other.code) return 1
-  if (one.code !== other.code) {
-    const order = Number(Number.isNaN(one.code)) - Number(Number.isNaN(other.code))
-    if (order !== 0) return order
-  }
-  return one.id < other.id ? -1 : Number(one.id > other.id)
+  return compareCodes(one.code, other.code) || one.id - other.id
 }

@@ -28,7 +28,6 @@ export class Segment {
   /** `capacity`: of how many rows, a multiple of 64. `number`: its own in `zones`. @throws KernelFull */
   constructor(
     private readonly kernel: Kernel,
-    private readonly hasTexts: readonly boolean[],
     readonly capacity: number,
     private readonly zones: Zones,
     private readonly number: number,
@@ -37,10 +36,9 @@ export class Segment {
     this.liveBits = kernel.reserve(3 * bitmap)
     this.matchBits = this.liveBits + bitmap
     this.workBits = this.matchBits + bitmap
-    this.addresses = []
-    this.isWide = hasTexts.map(() => false)
-    this.hasNone = hasTexts.map(() => false)
-    for (const _ of hasTexts) this.addresses.push(kernel.reserve(NARROW * capacity))
+    this.isWide = zones.least.map(() => false)
+    this.hasNone = zones.least.map(() => false)
+    this.addresses = zones.least.map(() => kernel.reserve(NARROW * capacity))
   }
 
   /** Bytes in use of each bitmap; 8 times as many rows are looked at. */
@@ -122,11 +120,10 @@ export class Segment {
    * Column by column: nearly every code has to come from memory by itself, and so many of them come at once.
    */
   readAll(slots: readonly number[], first: number, from: number, end: number, into: Float64Array): void {
-    const { addresses, hasTexts } = this
+    const { addresses } = this
     const { words, floats } = this.kernel
     const columns = addresses.length
     for (let column = 0; column < columns; column++) {
-      const none = hasTexts[column] ? NO_CODE : Number.NaN
       if (this.isWide[column]) {
         const base = ((addresses[column] as number) >> 3) - first
         for (let at = from; at < end; at++) into[at * columns + column] = floats[base + (slots[at] as number)] as number
@@ -134,7 +131,7 @@ export class Segment {
         const base = ((addresses[column] as number) >> 2) - first
         for (let at = from; at < end; at++) {
           const code = words[base + (slots[at] as number)] as number
-          into[at * columns + column] = code === NO_CODE ? none : code
+          into[at * columns + column] = code === NO_CODE ? Number.NaN : code
         }
       }
     }
@@ -144,7 +141,7 @@ export class Segment {
     const address = this.addresses[column] as number
     if (this.isWide[column]) return this.kernel.floats[(address >> 3) + row] as number
     const code = this.kernel.words[(address >> 2) + row] as number
-    return code === NO_CODE && !this.hasTexts[column] ? Number.NaN : code
+    return code === NO_CODE ? Number.NaN : code
   }
 
   /** Gives its memory back; it is then without rows for good. */

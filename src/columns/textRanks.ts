@@ -2,10 +2,8 @@ import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { Collation, type Reader } from './collation.ts'
-import { insertAt, NO_ORDER, orderOf, sortTexts, type TextOrder, type Texts, takePiece } from './textOrder.ts'
+import { insertAt, orderOf, sortTexts, TEXTS_MAX, type TextOrder, type Texts, takePiece } from './textOrder.ts'
 
-/** Maximum texts of one property. */
-const TEXTS_MAX = 1_000_000
 /** New texts that are placed one by one; with more, all texts are ordered again. */
 export const PLACED_MAX = 100
 /** Fewer texts are ordered again in any case: that is one statement. */
@@ -15,8 +13,6 @@ const SEARCHES_MAX = 100
 const GAPS_BYTES_MAX = 256 * 1_024
 /** Texts on each side of where ICU here has an operand. */
 const NEAR = 8
-/** A range of at most so many texts is compared at once. */
-const SMALL_MAX = 64
 const guess = new Intl.Collator('und')
 
 /** The texts between which an operand lies, by their codes; 0 stands for either end of all texts. */
@@ -41,7 +37,7 @@ interface Range {
  * many while texts are added, up to 40 while all are ordered, and 256 KiB for operands.
  */
 export class TextRanks {
-  private order: TextOrder = NO_ORDER
+  private order = orderOf(new Int32Array(0))
   private readonly collation: Collation
   /** Positions of operands. A gap stays right in a later order: only texts that were added within it have to be compared. */
   private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
@@ -116,7 +112,7 @@ export class TextRanks {
         this.order = await insertAt(order, added, ranks, texts, collation)
       } else {
         const all = Int32Array.from({ length: order.codes.length + added.length }, (_, index) => index + 1)
-        this.order = await orderOf(await sortTexts(all, texts, collation))
+        this.order = orderOf(await sortTexts(all, texts, collation))
       }
     } finally {
       this.extending = null
@@ -173,9 +169,9 @@ function rangeOf({ codes, ranks }: TextOrder, { below, above }: Gap): Range {
   }
 }
 
-/** All ranks of a small range; of a large one, its square root of them at equal distances. */
+/** Ranks at equal distances: about the square root of all in the range. */
 function spread({ from, to }: Range): number[] {
-  const step = to - from <= SMALL_MAX ? 1 : Math.ceil(Math.sqrt(to - from))
+  const step = Math.ceil(Math.sqrt(to - from))
   const ranks: number[] = []
   for (let rank = from + ((step - 1) >> 1); rank < to; rank += step) ranks.push(rank)
   return ranks

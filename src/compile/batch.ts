@@ -125,6 +125,22 @@ export function isAmong(xmin: Sql, versions: Sql): Sql {
 export const OWN_ID = sql`own.id`
 
 /**
+ * Updates a row. It is locked by the statement that checks it, so no other write comes between. Rows that it copies from are
+ * locked before, because a rename has locked one of those when it comes to this row.
+ */
+export function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
+  const { table, sets, returning, sources, among, first, conditions, rules } = parts
+  const locks = sources.map(
+    ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
+  )
+  const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
+  const locked = first ? [sql`${first} is not null`] : []
+  const all = join([sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...locks, ...rules, ...conditions], sql` and `)
+  const before = sql`(select id from ${table} where ${all} for no key update) as before`
+  return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
+}
+
+/**
  * Sets columns of a row for each run, whose id is the last operand: no two runs may have the same. A row that does not meet the
  * conditions, or lacks a source, is left as it is.
  */

@@ -1,21 +1,10 @@
 import type { Batchable, Once, WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import {
-  batchInsert,
-  batchQuery,
-  batchUpdate,
-  insertOne,
-  isAmong,
-  list,
-  type Operand,
-  OWN_ID,
-  type Source,
-  setsKey,
-  type UpdateParts,
-} from './batch.ts'
+import { batchInsert, batchQuery, batchUpdate, insertOne, list, type Operand, OWN_ID, type Source, updateOne } from './batch.ts'
 import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import {
   aloneIfUnique,
@@ -31,23 +20,19 @@ import {
   unlessTaken,
 } from './parts.ts'
 
-// The most frequent statement of all, and its text is always the same.
 const shapes = new ShapeCache(2_000)
-const gets = new WeakMap<Entity, Compiled>()
+
+// The most frequent statement of all, and its text is always the same.
+const compiledGet = memoize((entity: Entity): Compiled => {
+  const operand = param(null)
+  const piece = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = ${operand}`
+  return { text: toStatement(piece).text, batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }]) }
+})
 
 /** Compiles the read of one row by its id; returns it, and its version. */
 export function compileGet(entity: Entity, id: string): Batchable {
-  let compiled = gets.get(entity)
-  if (!compiled) {
-    const operand = param(id)
-    const piece = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = ${operand}`
-    compiled = {
-      text: toStatement(piece).text,
-      batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }]),
-    }
-    gets.set(entity, compiled)
-  }
-  return { text: compiled.text, values: [id], batch: compiled.batch }
+  const { text, batch } = compiledGet(entity)
+  return { text, values: [id], batch }
 }
 
 /** No row, and every column: fails where the table is not as declared. */
@@ -122,22 +107,6 @@ export function compileUpdate(
   })
   const ids = versions === null ? [id] : [versions, id]
   return { text, values: [...valuesOf(changed, values), ...ids, ...valuesOfOnce(once), asker], batch, once, asker }
-}
-
-/**
- * The row is locked by the statement that checks it, so no other write comes between. Rows that it copies from are locked
- * before, because a rename has locked one of those when it comes to this row.
- */
-function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
-  const { table, sets, returning, sources, among, first, conditions, rules } = parts
-  const locks = sources.map(
-    ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
-  )
-  const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
-  const locked = first ? [sql`${first} is not null`] : []
-  const all = join([sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...locks, ...rules, ...conditions], sql` and `)
-  const before = sql`(select id from ${table} where ${all} for no key update) as before`
-  return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 
 /**

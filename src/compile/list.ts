@@ -32,11 +32,9 @@ export function compileList(entity: Entity, query: ListQuery): Batchable {
 }
 
 function valuesOf({ filters, page, pageSize, seek }: ListQuery): string[] {
-  const values: string[] = []
-  for (const { value } of filters) if (value !== null) values.push(value)
-  if (seek) values.push(...seek.position.filter((value) => value !== null))
-  else if (page > 1) values.push(String((page - 1) * pageSize))
-  return values
+  const values = filters.flatMap(({ value }) => value ?? [])
+  if (seek) return [...values, ...seek.position.filter((value) => value !== null)]
+  return page > 1 ? [...values, String((page - 1) * pageSize)] : values
 }
 
 /** Key of queries that are one statement, found in the same way: all but the values. */

@@ -1,5 +1,5 @@
 // Fair queues: connections are shared by keys, for lists and for writes.
-
+import { LruCache } from '../model/lruCache.ts'
 import type { Sending } from './execution.ts'
 import { busyWithWrites } from './outcomes.ts'
 
@@ -12,8 +12,8 @@ interface Party {
 
 /** Half-life of an asker's use: an asker that used much long ago may ask for much again. */
 const HALF_LIFE_MS = 10_000
-/** Askers whose usage is remembered; the one that has waited longest for its next turn is forgotten first. */
-const USAGES_MAX = 1_000
+/** Maximum askers whose usage is remembered. */
+const USAGES_MAX = 2_000
 
 /**
  * Shares a few places among askers. A free place goes to the asker that has the fewest, and among those to the one that
@@ -22,7 +22,7 @@ const USAGES_MAX = 1_000
 export class Turns {
   private readonly parties = new Map<string, Party>()
   /** Use of each asker, halved each `HALF_LIFE_MS`. */
-  private readonly usages = new Map<string, { readonly ms: number; readonly atMs: number }>()
+  private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
 
   constructor(private readonly places: number) {}
@@ -87,10 +87,7 @@ export class Turns {
   }
 
   private charge(asker: string, ms: number): void {
-    const usage = { ms: this.usedMs(asker) + ms, atMs: performance.now() }
-    this.usages.delete(asker)
-    this.usages.set(asker, usage)
-    if (this.usages.size > USAGES_MAX) this.usages.delete(this.usages.keys().next().value as string)
+    this.usages.set(asker, { ms: this.usedMs(asker) + ms, atMs: performance.now() })
   }
 }
 

@@ -1,6 +1,7 @@
 // What COPY sends, some thousand rows at a time: a read of the socket brings megabytes, and all of them are taken in one turn
 // of the event loop.
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { TAB } from '../columns/copyText.ts'
 import type { Statement } from '../model/sql.ts'
@@ -39,16 +40,12 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     if (last === undefined) return
     reading = readNext(lastIdOf(last))
     // The driver takes it up in this turn, and sends it in the next one.
-    await nextTurn()
-    await nextTurn()
+    await setImmediate()
+    await setImmediate()
     await takeSlowly(piece, take)
     // The pieces lie outside of the heap, so the collector does not see how much is left of them.
     if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
@@ -58,7 +55,7 @@ async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
     for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
       take(bytes, from, to)
       from = to + 1
-      if (++count % TURN_ROWS === 0) await nextTurn()
+      if (++count % TURN_ROWS === 0) await setImmediate()
     }
   }
 }

@@ -1,4 +1,3 @@
-import type { Reader } from '../columns/collation.ts'
 import { ColumnTable } from '../columns/columnTable.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
 import { orderFor } from '../columns/orderDemand.ts'
@@ -6,16 +5,13 @@ import { ID } from '../columns/rowStore.ts'
 import { Slices } from '../columns/slices.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Asker } from '../model/key.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
-import { TableCopy } from './tableCopy.ts'
-import { NotRecorded, type Sample, TableReader, type TableSize } from './tableReader.ts'
+import { type CopyParts, TableCopy } from './tableCopy.ts'
+import { NotRecorded, TableReader } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
-/** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
-const ROW_BYTES = 100
 const CODE_BYTES = 4
 /** An estimate: how full segments are, and what the index of ids takes for a row. */
 const FILL = 0.8
@@ -40,15 +36,11 @@ interface Tracked {
   isFailureLogged: boolean
 }
 
-export interface MemoryOptions {
+export interface MemoryOptions extends Pick<CopyParts, 'database' | 'questions'> {
   /** For copies and answers together. */
   readonly bytesMax: number
   /** Address of the database from which tables are loaded. */
   readonly url: string
-  /** Says how texts lie in their order. */
-  readonly database: Reader
-  /** Answers which rows have changed. */
-  readonly questions: Reader
   readonly log: Log
 }
 
@@ -60,7 +52,8 @@ export class TableCopies {
   readonly answers: Answers
   private readonly tables = new Map<string, Tracked>()
   private readonly bytesMax: number
-  private readonly slices = new Slices()
+  /** Limits the time that lists and summaries take of the process. */
+  readonly slices = new Slices()
   private readonly reader: TableReader
   private readonly timer: Timer
   /** The end of the last load that is due: one table is loaded at a time. */
@@ -103,16 +96,6 @@ export class TableCopies {
     this.startLoad(tracked, orderFor(entity, query))
   }
 
-  /** Wait of a list of this asker before it is searched; null: none. @throws ApiError 503, after 5 seconds */
-  turn(asker: string): Promise<void> | null {
-    return this.slices.next(asker)
-  }
-
-  /** Does work in slices, in turn with the lists of other askers. @throws ApiError 503; Abandoned: the client has left */
-  run<Result>(asker: Asker, steps: Generator<void, Result>): Promise<Result> {
-    return this.slices.run(asker, steps)
-  }
-
   /** Ends what is being read. */
   async end(): Promise<void> {
     this.isEnded = true
@@ -135,21 +118,19 @@ export class TableCopies {
     const { database, questions, log } = this.options
     const startMs = performance.now()
     const { properties } = entity
-    const begin = (size: TableSize, sample: Sample) => {
-      const rows = this.makeRoom(tracked, size)
-      const table = new ColumnTable(entity, new Kernel(this.bytesMax - this.use.bytes), { orderedBy })
-      table.prepare(rows, sample)
-      return table
-    }
     // In the order of ids the rows come anyway.
     const sampled = orderedBy === ID ? null : (properties[orderedBy] as Property)
-    const copy = await TableCopy.load(entity, sampled, begin, {
-      database,
-      questions,
-      slices: this.slices,
-      reader: this.reader,
-      onLost: (reason) => this.noteLost(tracked, reason),
+    let table: ColumnTable | null = null
+    const moment = await this.reader.read(entity, sampled, (rows, sample) => {
+      this.makeRoom(tracked, rows)
+      const own = new ColumnTable(entity, new Kernel(this.bytesMax - this.use.bytes), { orderedBy })
+      own.prepare(rows, sample)
+      table = own
+      return (bytes, from, to) => own.addLine(bytes, from, to)
     })
+    const onLost = (reason: unknown) => this.noteLost(tracked, reason)
+    const parts = { database, questions, slices: this.slices, onLost }
+    const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
@@ -166,9 +147,8 @@ export class TableCopies {
     })
   }
 
-  /** Evicts tables until this one fits. Returns about how many rows it has. @throws KernelFull */
-  private makeRoom({ entity }: Tracked, size: TableSize): number {
-    const rows = size.rows ?? size.bytes / ROW_BYTES
+  /** Evicts tables until one of about so many rows fits. @throws KernelFull */
+  private makeRoom({ entity }: Tracked, rows: number) {
     const bytes = rows * ((entity.properties.length * CODE_BYTES) / FILL + INDEX_BYTES)
     if (bytes > this.bytesMax) throw new KernelFull()
     const idle = [...this.tables.values()]
@@ -179,7 +159,6 @@ export class TableCopies {
       if (least === undefined) throw new KernelFull()
       this.evict(least)
     }
-    return rows
   }
 
   private evict(tracked: Tracked) {

@@ -6,13 +6,13 @@ import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { busyWithLists } from '../execute/listReads.ts'
 import { Turns } from '../execute/turns.ts'
 import { cellOf, count } from '../metrics/counts.ts'
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
-import type { Moment, Sample, TableReader, TableSize } from './tableReader.ts'
+import type { Moment } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {
-  readonly reader: TableReader
+  /** Answers which rows have changed. */
   readonly questions: Reader
   /** The copy cannot be kept current any more. */
   onLost(reason: unknown): void
@@ -41,35 +41,14 @@ export class TableCopy {
   private readonly uses = new Turns(1)
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
 
-  private constructor(
+  /** `table`: has the rows as of the moment. */
+  constructor(
     private readonly entity: Entity,
     private readonly table: ColumnTable,
     private moment: Moment,
     private readonly parts: CopyParts,
   ) {
     this.ownSearch = new ListSearch(entity, table, parts)
-  }
-
-  /**
-   * Reads the rows into the table that `begin` makes; it may refuse their number.
-   * @throws KernelFull, NotRecorded, and what `begin` and the driver throw
-   */
-  static async load(
-    entity: Entity,
-    sampled: Property | null,
-    begin: (size: TableSize, sample: Sample) => ColumnTable,
-    parts: CopyParts,
-  ): Promise<TableCopy> {
-    let table: ColumnTable | null = null
-    const moment = await parts.reader.read(
-      entity,
-      sampled,
-      (size, sample) => {
-        table = begin(size, sample)
-      },
-      (bytes, from, to) => table?.addLine(bytes, from, to),
-    )
-    return new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
   }
 
   get rows(): number {

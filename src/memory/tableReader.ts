@@ -14,27 +14,21 @@ export interface Moment {
   readonly definition: string
 }
 
-/** Size of a table as PostgreSQL's planner knows it. */
-export interface TableSize {
-  /** Null: it was never analyzed. */
-  readonly rows: number | null
-  readonly bytes: number
-}
-
-/** Some values of a property, as PostgreSQL prints them. */
-export type Sample = readonly (string | null)[]
-
-/** Receives the size of a table, and a sample, before its rows. It may throw. */
-type Begin = (size: TableSize, sample: Sample) => void
+/**
+ * Receives, before the rows, about how many there are, and some values of a property as PostgreSQL prints them. Returns what
+ * takes each row. It may throw.
+ */
+type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
 
 /** A table cannot be kept current: its lines of changes would not tell of every write. */
 export class NotRecorded extends Error {}
 
 /** A table of many millions of rows takes minutes, during which its old row versions stay. */
 const READ_MS_MAX = 300_000
-/** About how many values a sample has, and the bytes of the table that count as a row for it. */
+/** About how many values a sample has. */
 const SAMPLE_ROWS = 20_000
-const SAMPLE_ROW_BYTES = 100
+/** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
+const ROW_BYTES = 100
 /** Rows that are read at once: the driver takes some milliseconds for them. */
 const PIECE_ROWS = 8_000
 /** A connection that reads nothing for this time is closed. */
@@ -51,17 +45,17 @@ export class TableReader {
   constructor(private readonly url: string) {}
 
   /**
-   * All rows by their ids, as of the moment that is returned. `begin` gets the size of the table first, and a sample of
-   * `sampled`. @throws NotRecorded, and what `begin`, `take` and the driver throw
+   * All rows by their ids, as of the moment that is returned. `sampled`: the property of the sample that `begin` gets.
+   * @throws NotRecorded, and what `begin`, what takes rows, and the driver throw
    */
-  async read(entity: Entity, sampled: Property | null, begin: Begin, take: TakeLine): Promise<Moment> {
+  async read(entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
     if (this.isEnded) throw new Error('the worker ends')
     const connection = (this.connection ??= this.connect())
     // After an error in the midst of COPY the driver's own one, at its rollback, would take its place.
     let fault: { readonly error: unknown } | null = null
     const work = async (transaction: postgres.TransactionSql) => {
       try {
-        return await readWithin(transaction, entity, sampled, begin, take)
+        return await readWithin(transaction, entity, sampled, begin)
       } catch (error) {
         fault = { error }
         // Before the driver's rollback, whose write to a connection that is lost would be an uncaught fault of the process.
@@ -96,7 +90,6 @@ async function readWithin(
   entity: Entity,
   sampled: Property | null,
   begin: Begin,
-  take: TakeLine,
 ): Promise<Moment> {
   const ask = async ({ text, values }: Statement) =>
     (await transaction.unsafe(text, values as string[]).values()) as unknown as (string | null)[][]
@@ -106,11 +99,11 @@ async function readWithin(
   const [row] = await ask(compileMoment(entity))
   const [snapshot, relation, state, definition, rows, bytes] = (row ?? []) as string[]
   if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
-  const percent = Math.min(100, (100 * SAMPLE_ROWS * SAMPLE_ROW_BYTES) / Math.max(1, Number(bytes)))
+  const rowsByBytes = Number(bytes) / ROW_BYTES
+  const percent = Math.min(100, (100 * SAMPLE_ROWS) / Math.max(1, rowsByBytes))
   const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
-  const size = { rows: Number(rows) < 0 ? null : Number(rows), bytes: Number(bytes) }
   const values = sample.map(([value]) => value ?? null)
-  begin(size, values)
+  const take = begin(Number(rows) < 0 ? rowsByBytes : Number(rows), values)
   await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
   return { snapshot: new Snapshot(snapshot as string), relation: relation as string, state: state as string, definition }
 }

@@ -46,7 +46,7 @@ export class Lists {
       countList('kept')
       return kept
     }
-    const turn = memory.turn(call.key)
+    const turn = memory.slices.next(call.key)
     if (turn !== null) {
       await turn
       if (call.request.signal.aborted) throw new Abandoned()

@@ -44,7 +44,7 @@ export class Summaries {
       return kept
     }
     const reply = await this.grouped(call, memory, copy, query, async (grouping) => {
-      const rows = await memory.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
+      const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
       return memory.answers.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
     })
     return reply ?? this.pageFromDatabase(call, query)
@@ -64,7 +64,7 @@ export class Summaries {
       const grouping = copy.search?.group(query)
       if (!grouping) return null
       try {
-        await memory.run(call, grouping.steps())
+        await memory.slices.run(call, grouping.steps())
         countSummary('memory')
         return await use(grouping)
       } catch (error) {
@@ -116,7 +116,7 @@ const PIECE_GROUPS = 4_000
 
 function* piecesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {
   for (let offset = 0; offset < grouping.total; offset += PIECE_GROUPS)
-    yield memory.run(call, grouping.page(offset, PIECE_GROUPS))
+    yield memory.slices.run(call, grouping.page(offset, PIECE_GROUPS))
 }
 
 function tooManyGroups(): ApiError {

@@ -70,7 +70,7 @@ function besideFault(
     ({ property }) => row[table.entity.properties.indexOf(property)] as string | null,
   )
   for (const side of ['behind', 'before'] as const) {
-    const page = columns.pageBeside(filters, sorts, { side, position }, size, bounds)
+    const page = columns.page(filters, sorts, { side, position }, size, bounds)
     const from = side === 'behind' ? at + 1 : Math.max(0, at - size - 1)
     const ids = all.slice(from, side === 'behind' ? at + size + 2 : at)
     if (page === null || page.total !== all.length || idsOf(page).join() !== ids.join())

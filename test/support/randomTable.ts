@@ -153,7 +153,7 @@ export class RandomTable {
       if (property.kind.name === 'text') {
         const ranks = new Int32Array(columns.textsOf(property).size)
         sortedTexts(columns, property).forEach(([code], rank) => {
-          ranks[code] = 2 * rank - 100
+          ranks[code] = rank
         })
         columns.useRanks(property, ranks)
       }
@@ -177,7 +177,7 @@ export class RandomTable {
         }
         const texts = sortedTexts(columns, filter.property).map(([, text]) => text)
         const less = texts.filter((text) => compareCodes(text, filter.value as string) < 0).length
-        return [filter, 2 * less - 100]
+        return [filter, less]
       }),
     )
   }
