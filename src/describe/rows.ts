@@ -1,4 +1,5 @@
-import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
+import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
@@ -14,14 +15,15 @@ export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** A row in an answer: `entity.schema`, with descriptions and examples. */
+/** A row in an answer, with descriptions and examples. */
 export function rowSchema(entity: Entity): Schema {
-  return { ...objectOf(entity.members, plain(entity.schema), entity), examples: [exampleRow(entity)] }
+  return { ...objectOf(entity.members, (property) => answeredValue(property, entity)), examples: [exampleRow(entity)] }
 }
 
 /** A row in an answer to a request with `fields`. D56 */
 export function choiceSchema(entity: Entity): Schema {
-  const { examples: _, ...schema } = withoutRequired(rowSchema(entity))
+  const chosen = (properties: Record<string, Schema>) => ({ ...objectSchema(properties, []), minProperties: 1 })
+  const schema = objectOf(entity.members, (property) => answeredValue(property, entity), chosen)
   return { description: 'What `fields` has chosen of a row.', ...schema }
 }
 
@@ -31,32 +33,27 @@ export function writtenSchema(entity: Entity): Schema {
   return { ...rowSchema(entity), description, required: ['id'] }
 }
 
-function withoutRequired({ required: _, ...schema }: Schema): Schema {
-  const { properties } = schema as { properties?: Record<string, Schema> }
-  if (!properties) return schema
-  const parts = Object.entries(properties).map(([key, part]) => [key, withoutRequired(part)])
-  return { ...schema, minProperties: 1, properties: Object.fromEntries(parts) }
-}
+type SchemaOf = (property: Property) => Schema | null
+type ShapeOf = (properties: Record<string, Schema>) => Schema
 
-/** An object's schema, that of a row or of a part of it. Null is one of the types, not an alternative. */
-function objectOf(members: readonly (Property | Group)[], schema: Schema, entity: Entity): Schema {
-  const { properties, ...rest } = schema as { properties: Record<string, Schema> }
-  const described = members.map((member) => {
-    const key = keyOf(member)
-    const own = withNull(properties[key] as Schema)
-    return [key, isGroup(member) ? objectOf(member.properties, own, entity) : propertyOf(member, own, entity)]
+/** Schema of a row, and of the objects in it, with the properties of which `schemaOf` has one. */
+function objectOf(members: Entity['members'], schemaOf: SchemaOf, shapeOf: ShapeOf = objectSchema): Schema {
+  const properties = members.flatMap((member): [string, Schema][] => {
+    if (isGroup(member)) return [[member.key, { ...objectOf(member.properties, schemaOf, shapeOf), type: ['object', 'null'] }]]
+    const schema = schemaOf(member)
+    return schema === null ? [] : [[keyOf(member), schema]]
   })
-  return { ...rest, properties: Object.fromEntries(described) }
+  return shapeOf(Object.fromEntries(properties))
 }
 
 const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
 
-function propertyOf(property: Property, schema: Schema, entity: Entity): Schema {
+function answeredValue(property: Property, entity: Entity): Schema {
   const { kind, writable, examples, reference } = property
   const through = entity.properties.find((other) => other.reference?.copy?.column === property.column)
   const description = describeProperty(property, entity, through)
   return {
-    ...schema,
+    ...valueSchema(kind),
     ...(description === '' ? {} : { description }),
     // For programs, which cannot read the description.
     ...(reference ? { 'x-references': reference.entity } : {}),
@@ -75,17 +72,10 @@ function describeProperty(property: Property, entity: Entity, through: Property 
   return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
-/** `{anyOf: [{type: 'string'}, {type: 'null'}]}` → `{type: ['string', 'null']}` */
-function withNull(schema: Schema): Schema {
-  const [some, none] = (schema.anyOf ?? []) as Schema[]
-  if (!some || none?.type !== 'null') return schema
-  const { enum: values } = some as { enum?: readonly string[] }
-  return { ...some, type: [some.type, 'null'], ...(values ? { enum: [...values, null] } : {}) }
-}
-
-/** Without what TypeBox keeps for itself. */
-function plain(schema: object): Schema {
-  return JSON.parse(JSON.stringify(schema))
+/** Null is one of the types, not an alternative. */
+function valueSchema({ schema, nullable, values }: Kind): Schema {
+  if (!nullable) return schema
+  return { ...schema, type: [schema.type, 'null'], ...(values ? { enum: [...values, null] } : {}) }
 }
 
 /** A body: what clients may write, in the spelling of answers. Spec 4.1; D7, D8 */
@@ -93,7 +83,7 @@ export function writeSchema(entity: Entity): Schema {
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
   return {
     description: `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
-    ...writableObject(entity.members),
+    ...objectOf(entity.members, writtenValue, (properties) => objectSchema(properties, [])),
   }
 }
 
@@ -107,30 +97,23 @@ export function completeSchema(entity: Entity): Schema {
   }
 }
 
-function writableObject(members: readonly (Property | Group)[]): Schema {
-  const written = members.filter((member) => isGroup(member) || member.writable)
-  const properties = written.map((member) => [
-    keyOf(member),
-    isGroup(member) ? { ...writableObject(member.properties), type: ['object', 'null'] } : writtenValue(member),
-  ])
-  return objectSchema(Object.fromEntries(properties), [])
-}
-
-function writtenValue({ kind, examples, reference }: Property): Schema {
+/** Null: clients do not write it. */
+function writtenValue({ kind, examples, reference, writable }: Property): Schema | null {
+  if (!writable) return null
   const example = examples.length === 0 ? {} : { examples }
-  if (kind.name === 'instant' && kind.nullable) return refTo('schemas', 'DateTime')
+  if (kind.name === 'instant')
+    return kind.nullable ? refTo('schemas', 'DateTime') : { ...sharedRowSchemas.DateTime, type: 'string' }
   if (reference)
     return {
       type: kind.nullable ? ['integer', 'null'] : 'integer',
       format: 'int64',
       description: `The id of ${withArticle(reference.entity)}.`,
     }
-  const schema = withNull(plain(kind.schema))
-  if (kind.name === 'instant') return { ...schema, ...sharedRowSchemas.DateTime, type: 'string' }
+  const schema = valueSchema(kind)
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
-  if (kind.name === 'decimal') return { ...schema, ...decimalBounds(kind.columnType), description: `${kind.allowed}` }
+  if (kind.name === 'decimal') return { ...schema, ...decimalBounds(kind.columnType), description: kind.allowed }
   return { ...schema, ...example }
 }
 

@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox'
 import { COMMON, type Kind, Mismatch, orNull } from './kinds.ts'
 import { instantHint, isPlainInstant, plainInstantOf } from './plainInstant.ts'
 
@@ -8,7 +7,7 @@ export const instantKind: Kind = {
   name: 'instant',
   allowed: 'a date-time like 2024-01-31T09:00:00Z',
   columnType: 'timestamp(0) with time zone',
-  schema: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' }), Type.Null()]),
+  schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
   parseJson(value) {
     if (typeof value !== 'string') throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${orNull(this)}`)
     return parseInstant(value)
@@ -62,7 +61,7 @@ export const dateKind: Kind = {
   name: 'date',
   allowed: DATE_ALLOWED,
   columnType: 'date',
-  schema: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }), Type.Null()]),
+  schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },
   parseJson(value) {
     if (typeof value !== 'string') throw new Mismatch(`must be ${DATE_ALLOWED}${orNull(this)}`)
     return parseDate(value)

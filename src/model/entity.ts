@@ -1,4 +1,3 @@
-import { type TSchema, Type } from '@sinclair/typebox'
 import { checkDeclaration, checkLength } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
 import type { Kind } from './kinds.ts'
@@ -76,8 +75,6 @@ export interface Entity {
   readonly required: readonly Property[]
   /** Properties and groups by their lower-case name (`name`, `period`, `period.days`). */
   readonly byName: ReadonlyMap<string, Property | Group>
-  /** The entity in a response. */
-  readonly schema: TSchema
 }
 
 export function isGroup(member: Property | Group): member is Group {
@@ -121,8 +118,6 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
     rules: (options.notBefore ?? []).map(([later, earlier]) => toRule(table, propertyNamed(later), propertyNamed(earlier))),
     required: properties.filter(({ required }) => required),
     byName,
-    schema: schemaOf(members),
-    fields,
   })
 }
 
@@ -178,14 +173,6 @@ function toReference(key: string, entity: string, siblings: Fields): Reference {
   const [column, source] = [snakeCase(name), snakeCase(copied.source)]
   const copy = { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
   return { entity, table: snakeCase(entity), copy }
-}
-
-function schemaOf(members: readonly (Property | Group)[]): TSchema {
-  const entries = members.map((member) => [
-    keyOf(member),
-    isGroup(member) ? Type.Union([schemaOf(member.properties), Type.Null()]) : member.kind.schema,
-  ])
-  return Type.Object(Object.fromEntries(entries), { additionalProperties: false })
 }
 
 /** An object of which some parts are chosen. */

@@ -46,8 +46,7 @@ function writable(kind: Kind, options: Writable): Field {
 /** Kind of a required property, without null; an empty text is no value either. */
 function kindOf(kind: Kind, { required = false }: Writable): Kind {
   if (!required) return kind
-  const [some] = kind.schema.anyOf
-  return { ...kind, nullable: false, schema: kind.emptyIsNoValue ? { ...some, minLength: 1 } : some }
+  return { ...kind, nullable: false, schema: kind.emptyIsNoValue ? { ...kind.schema, minLength: 1 } : kind.schema }
 }
 
 /** The id that the service generates on creation. */

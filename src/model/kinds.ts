@@ -1,4 +1,3 @@
-import { type TSchema, Type } from '@sinclair/typebox'
 import { DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
@@ -33,8 +32,8 @@ export interface Kind {
   readonly allowed: string
   /** The column's type as PostgreSQL's `format_type` prints it. */
   readonly columnType: string
-  /** The JSON value in a response. */
-  readonly schema: TSchema
+  /** JSON Schema of a value in a response, but for null. */
+  readonly schema: Readonly<Record<string, unknown>>
   /** False: never null, and `default` stands in. Spec 4.1, rule 2. */
   readonly nullable: boolean
   readonly default: string | null
@@ -70,7 +69,7 @@ export function textKind(lengthMax: number): Kind {
     lengthMax,
     allowed,
     columnType: 'text',
-    schema: Type.Union([Type.String({ maxLength: lengthMax }), Type.Null()]),
+    schema: { type: 'string', maxLength: lengthMax },
     emptyIsNoValue: true,
     parseJson(value) {
       if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
@@ -106,7 +105,7 @@ export const booleanKind: Kind = {
   name: 'boolean',
   allowed: 'true or false',
   columnType: 'boolean',
-  schema: Type.Boolean(),
+  schema: { type: 'boolean' },
   nullable: false,
   default: 'false',
   ordered: false,
@@ -132,11 +131,10 @@ const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter:
 
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
 export function integerKind(nullable: boolean): Kind {
-  const schema = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   return {
     ...INTEGER,
     allowed: 'an integer',
-    schema: nullable ? Type.Union([schema, Type.Null()]) : schema,
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     nullable,
     parseJson(value) {
       const plain = parseInteger(value, this)
@@ -160,7 +158,7 @@ export function numberKind({ min, max }: Range): Kind {
     ...INTEGER,
     range: { min, max },
     allowed,
-    schema: Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.Null()]),
+    schema: { type: 'integer', minimum: min, maximum: max },
     parseJson(value) {
       const plain = parseInteger(value, this)
       // Rounded or not, a number beyond 2^53 is beyond the range.
@@ -196,7 +194,7 @@ export function decimalKind(digits: number, scale: number): Kind {
     name: 'decimal',
     allowed,
     columnType: `numeric(${digits + scale},${scale})`,
-    schema: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
+    schema: { type: 'number', minimum: 0 },
     parseJson(value) {
       if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       const plain = plainDecimal(value.source)
@@ -237,7 +235,7 @@ export function oneOfKind(values: readonly string[]): Kind {
     values,
     allowed,
     columnType: 'text',
-    schema: Type.Union([Type.String({ enum: [...values] }), Type.Null()]),
+    schema: { type: 'string', enum: values },
     parseJson(value) {
       if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       return parse(value)

@@ -101,31 +101,6 @@ describe('the document', () => {
   })
 })
 
-describe('the schema of a row', () => {
-  test.each(entities.map((entity) => [entity.name, entity] as const))(
-    '%s takes what the entity’s own takes',
-    (name, { schema, properties }) => {
-      const own = ajv.compile(JSON.parse(JSON.stringify(schema)))
-      const values: Json[] = [null, 'x', '', 0, 1, 2.5, -1, true, '2026-03-01T09:00:00Z', 'x'.repeat(402), {}, []]
-      const empty = Object.fromEntries(Object.keys(schema.properties).map((key) => [key, null]))
-      let taken = 0
-      for (const { path } of properties)
-        for (const value of values) {
-          const [key, part] = path as [string, string?]
-          const rest = part ? { prefered: null, days: null, hours: null, [part]: value } : value
-          const row = { ...empty, id: 7, ...('enabled' in empty ? { enabled: true } : {}), [key]: rest }
-          const isRow = own(row)
-          taken += Number(isRow)
-          expect([row, isValid(`/components/schemas/${name}`, row)]).toEqual([row, isRow])
-        }
-      expect(taken).toBeGreaterThan(5)
-      expect(isValid(`/components/schemas/${name}`, { ...empty, id: 7, enabled: true, more: 1 })).toBe(false)
-    },
-  )
-})
-
-describe('the schema of a body', () => {})
-
 describe('the parameters of a list', () => {
   const { parameters } = operation('listAbsences')
   const named = (name: string) => parameters.find((parameter: Json) => parameter.name === name)

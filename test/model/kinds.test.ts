@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { Value } from '@sinclair/typebox/value'
+import Ajv from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import type postgres from 'postgres'
 import { dateKind, instantKind } from '../../src/model/dateKinds.ts'
@@ -222,8 +222,9 @@ test('the schemas take what the kinds write, and nothing else', () => {
     [stateKind, 'Asked', 1],
     [numberKind({ min: -2, max: 5 }), '-2', 6],
   ] as const) {
-    expect(Value.Check(kind.schema, kind.readText ? kind.readText(text) : JSON.parse(text))).toBe(true)
-    expect(Value.Check(kind.schema, wrong)).toBe(false)
-    expect(Value.Check(kind.schema, null)).toBe(kind.nullable)
+    const takes = new Ajv().compile(kind.schema)
+    expect(takes(kind.readText ? kind.readText(text) : JSON.parse(text))).toBe(true)
+    expect(takes(wrong)).toBe(false)
+    expect(takes(null)).toBe(false)
   }
 })
