@@ -39,7 +39,8 @@ export function exampleRow(entity: Entity): Record<string, unknown> {
   return objectOf(entity.members)
 }
 
-function exampleOf({ rules }: Entity, property: Property): unknown {
+/** A value of the property, as a response has it. */
+export function exampleOf({ rules }: Entity, property: Property): unknown {
   const { name, values = [], range } = property.kind
   if (name === 'oneOf') return values[0]
   if (name === 'text') return property.examples[0] ?? TEXTS.find(([pattern]) => pattern.test(keyOf(property)))?.[1] ?? 'text'

@@ -1,9 +1,9 @@
 import type { Entity, Property } from '../model/entity.ts'
-import type { Kind } from '../model/kinds.ts'
 import { ANY_IN_WORDS } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/parameters.ts'
 import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
+import { exampleOf } from './exampleRow.ts'
 import { parameterRefs, refTo, type Schema } from './headers.ts'
 
 /** Pattern of the keys that `parse/headers.ts` accepts. */
@@ -134,7 +134,7 @@ export function filterParameter(entity: Entity, property: Property): Schema {
   const { name, path, kind } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
   const description = `Filters ${entity.plural} by \`${path.join('.')}\`, ${kind.allowed}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`
-  return { ...listInQuery(name, description, filterSchema(kind), true), examples: filterExamples(property) }
+  return { ...listInQuery(name, description, filterSchema(kind), true), examples: filterExamples(entity, property) }
 }
 
 /** The filters on a property by operators in brackets. */
@@ -146,21 +146,10 @@ export function bracketParameters({ plural }: Entity, { name, path, kind }: Prop
   })
 }
 
-/** Values that work for any property of the kind. */
-const sampleValues: Readonly<Record<Kind['name'], string>> = {
-  text: 'M',
-  oneOf: 'M',
-  integer: '2',
-  boolean: 'true',
-  decimal: '2.5',
-  date: '2026-03-01',
-  instant: '2026-03-01T00:00:00Z',
-}
-
-function filterExamples({ kind, examples }: Property): Record<string, Schema> {
-  const value = examples[0] ?? kind.values?.[0] ?? (sampleValues[kind.name] as string)
-  const equal = { summary: 'Equal', value: [value] }
-  if (!kind.ordered) return { equal, different: { summary: 'Different', value: [`!=${value}`] } }
+function filterExamples(entity: Entity, property: Property): Record<string, Schema> {
+  const value = property.examples[0] ?? exampleOf(entity, property)
+  const equal = { summary: 'Equal', value: [`${value}`] }
+  if (!property.kind.ordered) return { equal, different: { summary: 'Different', value: [`!=${value}`] } }
   const from = { summary: 'From there on', value: [`>=${value}`] }
   return { equal, from, any: { summary: 'Any value', value: ['!='] } }
 }
