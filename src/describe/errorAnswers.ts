@@ -61,8 +61,6 @@ const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
 /** The errors of operations by status. Operations with the same errors share an answer of `components.responses`. */
 export class ErrorAnswers {
   readonly components: Record<string, Schema> = {}
-  /** By status and codes. */
-  private readonly names = new Map<string, string>()
 
   /** The `responses` of an operation, but for those of its success. */
   of({ codes, isUnlimited }: Operation): Record<string, Schema> {
@@ -71,16 +69,11 @@ export class ErrorAnswers {
   }
 
   private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
-    const identity = `${isUnlimited} ${codes.join()}`
-    let name = this.names.get(identity)
-    if (name === undefined) {
-      const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
-      name = wanted
-      // `BadRequest2` where `BadRequest` is another one.
-      for (let number = 2; name in this.components; number++) name = wanted + number
-      this.names.set(identity, name)
-      this.components[name] = answerOf(status, codes, isUnlimited)
-    }
+    const answer = answerOf(status, codes, isUnlimited)
+    const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
+    let name = wanted
+    // `BadRequest2` where `BadRequest` is another one.
+    for (let number = 2; !Bun.deepEquals((this.components[name] ??= answer), answer); number++) name = wanted + number
     return refTo('responses', name)
   }
 }
@@ -91,7 +84,7 @@ const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refu
 function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
   return {
     description: codes.map((code) => `\`${code}\`: ${entryOf(code).title}.`).join(' '),
-    headers: headersOf(ownHeaders[status] ?? {}, { isUnlimited }),
+    headers: headersOf(ownHeaders[status] ?? {}, isUnlimited),
     content: {
       'application/json': {
         schema: errorBody({ enum: codes }),

@@ -98,10 +98,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
 }
 
 /** The headers of an answer by the schemas' names, beside those that every answer has. */
-export function headersOf(
-  own: Readonly<Record<string, string>>,
-  { isUnlimited }: { isUnlimited: boolean },
-): Record<string, Schema> {
+export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Schema> {
   const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
   const all = { ...Object.fromEntries(names.map((name) => [name, name])), ...own }
   return Object.fromEntries(Object.entries(all).map(([header, schema]) => [header, refTo('headers', schema)]))

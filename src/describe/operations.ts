@@ -112,6 +112,7 @@ const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
 const HISTORY = 'Who has changed the row, by key, when, and which properties; also of a row that was deleted.'
+const ERROR = 'What it means, why it comes, what to do, an example.'
 const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 
 /** Operations of the server's own pages, which need no key. */
@@ -121,24 +122,18 @@ const pageOperations: readonly Operation[] = [
   page('/explore', 'explore', ['getExplorer', 'A page to look at the data', 'Tables and summaries in a browser, with a key.']),
   page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
   page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),
-  page('/errors/{code}', 'error', ['getError', 'An error code', 'What it means, why it comes, what to do, an example.'], {
-    codes: ['NotFound'],
-  }),
-  page('/livez', 'live', ['getLiveness', 'Whether the server runs', 'It counts against no limit.'], {
-    isUnlimited: true,
-  }),
-  page('/readyz', 'ready', ['getReadiness', 'Whether the server can serve', 'It counts against no limit.'], {
-    codes: FROM_DATABASE,
-    isUnlimited: true,
-  }),
+  page('/errors/{code}', 'error', ['getError', 'An error code', ERROR], ['NotFound']),
+  page('/livez', 'live', ['getLiveness', 'Whether the server runs', 'It counts against no limit.']),
+  page('/readyz', 'ready', ['getReadiness', 'Whether the server can serve', 'It counts against no limit.'], FROM_DATABASE),
 ]
 
 function page(
   path: string,
   success: PageName,
   [operationId, summary, description]: readonly [string, string, string],
-  { codes = [], isUnlimited = false }: { codes?: readonly ErrorCode[]; isUnlimited?: boolean } = {},
+  codes: readonly ErrorCode[] = [],
 ): Operation {
+  const isUnlimited = success === 'live' || success === 'ready'
   return {
     ...{ operationId, method: 'GET', path, summary, description, success, entity: null, isOpen: true, isUnlimited },
     codes: [...codes, ...EVERYWHERE, ...(isUnlimited ? [] : ['RateLimitExceeded' as const])],

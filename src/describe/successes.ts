@@ -27,7 +27,7 @@ type AnswerOf = (description: string, headers?: Record<string, string>, content?
 /** The `responses` of an operation that succeeds. */
 export function successesOf({ success, entity, isUnlimited }: Operation): Record<string, Schema> {
   const answer: AnswerOf = (description, headers = {}, content) => ({
-    ...{ description, headers: headersOf(headers, { isUnlimited }), ...(content ? { content } : {}) },
+    ...{ description, headers: headersOf(headers, isUnlimited), ...(content ? { content } : {}) },
   })
   switch (success) {
     case 'list':
