@@ -7,6 +7,7 @@ import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
 import { migrate, migrationFolders } from '../postgres/migrate.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { loadEntities } from '../registry.ts'
+import { SeedRefused } from '../seed/seed.ts'
 import { CommandError } from './run.ts'
 
 /** How long a command waits for a server that is starting: its first start makes a cluster, which takes seconds. */
@@ -84,7 +85,7 @@ async function answers(url: string): Promise<boolean> {
  * Makes the tables where there are none, since keys can be made before a server's first start. Otherwise nothing is
  * migrated: a command about keys or hooks must not change other tables.
  */
-async function requireTable(url: string, table: string, config: Config) {
+export async function requireTable(url: string, table: string, config: Config) {
   const [found] = await withConnection(
     url,
     (sql) => sql`select to_regclass('api_key_version') is not null as any, to_regclass(${table}) is not null as this`,
@@ -93,14 +94,16 @@ async function requireTable(url: string, table: string, config: Config) {
   else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
 }
 
+const UNUSABLE = 'the database cannot be used'
+
 /** For what the database refuses, or does not answer. @throws CommandError */
 export function orUnusable(error: Error): never {
-  throw new CommandError(`the database cannot be used: ${error.message || String(error)}`)
+  throw new CommandError(`${UNUSABLE}: ${error.message || String(error)}`)
 }
 
 /** Errors of the driver have a code; one without is a fault of ours, whose stack is needed. */
-function orFailed(error: Error & { code?: unknown }): never {
-  if (error instanceof KeyRefused || error instanceof HookRefused) throw new CommandError(error.message)
-  if (typeof error.code === 'string') orUnusable(error)
+export function orFailed(error: Error & { code?: unknown }, problem = UNUSABLE, remark = ''): never {
+  if ([KeyRefused, HookRefused, SeedRefused].some((kind) => error instanceof kind)) throw new CommandError(error.message)
+  if (typeof error.code === 'string') throw new CommandError(`${problem}: ${error.message || String(error)}${remark}`)
   throw error
 }

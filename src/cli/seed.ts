@@ -3,10 +3,10 @@ import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
-import { migrate, migrationFolders, pendingMigrations } from '../postgres/migrate.ts'
+import { migrationFolders, pendingMigrations } from '../postgres/migrate.ts'
 import { loadEntities } from '../registry.ts'
-import { SeedRefused, type Share, seed, sharesOf, withRows } from '../seed/seed.ts'
-import { openDatabase, orUnusable } from './openDatabase.ts'
+import { type Share, seed, sharesOf, withRows } from '../seed/seed.ts'
+import { openDatabase, orFailed, orUnusable, requireTable } from './openDatabase.ts'
 import { counted, print, progress } from './output.ts'
 import { CommandError, parserOfNumber } from './run.ts'
 
@@ -38,15 +38,12 @@ async function run(config: Config, options: Options): Promise<void> {
   await print(textOf(seeded, options))
 }
 
-/** Makes them where there are none at all, as the first start of a server does. */
+/** @throws Error that names those that are lacking; where there are none at all, they are made */
 async function requireTables(url: string, config: Config) {
-  const folders = migrationFolders(config)
-  const pending: string[] = []
-  for (const folder of folders) pending.push(...(await pendingMigrations(url, folder)))
-  if (pending.length === 0) return
-  const [there] = await withConnection(url, (sql) => sql`select to_regclass('migration') is not null as yes`)
-  if (there?.yes) throw new Error(`${pending.join(', ')} not applied: start a server, or run roster migrate, first`)
-  for (const folder of folders) await migrate(url, folder)
+  await requireTable(url, 'api_key_version', config)
+  const pending = await Promise.all(migrationFolders(config).map((folder) => pendingMigrations(url, folder)))
+  const names = pending.flat().join(', ')
+  if (names !== '') throw new Error(`${names} not applied: start a server, or run roster migrate, first`)
 }
 
 async function fill(url: string, entities: readonly Entity[], options: Options): Promise<Share[]> {
@@ -58,15 +55,7 @@ async function fill(url: string, entities: readonly Entity[], options: Options):
     // Triggers record no changes of sessions with a name of Roster's and without a key.
     await sql`set application_name = 'roster seed'`
     return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })
-  }).catch(orFailed)
-}
-
-/** Errors of the driver have a code; one without is a fault of ours, whose stack is needed. */
-function orFailed(error: Error & { code?: unknown }): never {
-  if (error instanceof SeedRefused) throw new CommandError(error.message)
-  if (typeof error.code === 'string')
-    throw new CommandError(`the rows cannot be made: ${error.message}\nWhat was made before stays.`)
-  throw error
+  }).catch((error) => orFailed(error, 'the rows cannot be made', '\nWhat was made before stays.'))
 }
 
 function textOf(seeded: readonly Share[], options: Options): string {
