@@ -94,14 +94,6 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
   const cells = columns.flatMap((property, index) => (isRead(property) ? [{ property, index }] : []))
   const { separator } = header
   if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
-  const groups = Map.groupBy(cells, ({ property }) => (property.path.length > 1 ? (property.path[0] as string) : ''))
-  const objectOf = (members: typeof cells, record: CsvRecord) =>
-    members
-      .flatMap(({ property, index }) => {
-        const cell = unescapedCell(property, record, index, isExcel)
-        return memberOf(property, cell === null ? null : plainCell(property, cell, separator, onDay))
-      })
-      .join()
   return {
     /** The columns that clients do not write, as the file calls them. */
     readOnly: columns.filter((property) => !isRead(property)).map(({ path }) => path.join('.')),
@@ -113,11 +105,14 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
           record.line,
           `the row has ${counted(length, 'value')}, and the header ${counted(columns.length, 'name')}`,
         )
-      const members = [...groups].map(([group, own]) => {
-        const text = objectOf(own, record)
-        return group === '' ? text : `${JSON.stringify(group)}:{${text}}`
-      })
-      return `{${members.filter((text) => text !== '').join()}}`
+      const row: Record<string, object> = {}
+      for (const { property, index } of cells) {
+        const cell = unescapedCell(property, record, index, isExcel)
+        const value = parsedCell(property, cell === null ? null : plainCell(property, cell, separator, onDay))
+        const [key = '', part] = property.path
+        Object.assign(part === undefined ? row : (row[key] ??= {}), { [part ?? key]: value })
+      }
+      return JSON.stringify(row)
     },
   }
 }
@@ -171,19 +166,16 @@ function plainCell(property: Property, cell: string, separator: string, onDay: C
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
+/** Numbers of JSON as they are written, which no type of TypeScript has yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+
 /**
- * An empty cell of a property that is never null is left out. What fits no type goes as it is, and the server says what it must
+ * Undefined: an empty cell of a property that is never null. What fits no type goes as it is, and the server says what it must
  * be.
  */
-function memberOf({ kind, path }: Property, cell: string | null): string[] {
-  const isEmpty = cell === null || (cell === '' && kind.name !== 'text')
-  if (isEmpty && !kind.nullable) return []
-  return [`${JSON.stringify(path.at(-1))}:${isEmpty ? 'null' : jsonOf(kind.name, cell)}`]
-}
-
-function jsonOf(kind: Property['kind']['name'], cell: string): string {
+function parsedCell({ kind: { name, nullable } }: Property, cell: string | null) {
+  if (cell === null || (cell === '' && name !== 'text')) return nullable ? null : undefined
   const lower = cell.toLowerCase()
-  if (kind === 'boolean' && (lower === 'true' || lower === 'false')) return lower
-  if ((kind === 'integer' || kind === 'decimal') && NUMBER.test(cell)) return cell
-  return JSON.stringify(cell)
+  if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
+  return (name === 'integer' || name === 'decimal') && NUMBER.test(cell) ? rawJSON(cell) : cell
 }
