@@ -80,40 +80,42 @@ export interface CsvReading {
   readonly isExcel: boolean | null
   /** Property that is read although clients do not write it; null: none. */
   readonly matched: Property | null
-  /** Called for each day that is taken for a date-time. */
-  onDay(property: Property): void
+  /** Called once with each thing that the reader of the report has to know. */
+  onNote(text: string): void
 }
 
 /**
- * Returns a writer of the records below a header as objects of JSON. `header`: names as in JSON or in parameters, in any case,
- * with dots for parts. @throws FileFault for an unknown name
+ * Returns what writes a record below a header as an object of JSON, and throws a FileFault where the number of cells is another.
+ * `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws FileFault for an unknown name
  */
-export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onDay }: CsvReading) {
+export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onNote }: CsvReading) {
   const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
   const isRead = (property: Property) => property.writable || property === matched
   const cells = columns.flatMap((property, index) => (isRead(property) ? [{ property, index }] : []))
   const { separator } = header
   if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
-  return {
-    /** The columns that clients do not write, as the file calls them. */
-    readOnly: columns.filter((property) => !isRead(property)).map(({ path }) => path.join('.')),
-    /** @throws FileFault for a record with another number of cells */
-    write(record: CsvRecord): string {
-      const { length } = record.cells
-      if (length < columns.length || withoutEnd(record.cells).length > columns.length)
-        throw new FileFault(
-          record.line,
-          `the row has ${counted(length, 'value')}, and the header ${counted(columns.length, 'name')}`,
-        )
-      const row: Record<string, object> = {}
-      for (const { property, index } of cells) {
-        const cell = unescapedCell(property, record, index, isExcel)
-        const value = parsedCell(property, cell === null ? null : plainCell(property, cell, separator, onDay))
-        const [key = '', part] = property.path
-        Object.assign(part === undefined ? row : (row[key] ??= {}), { [part ?? key]: value })
-      }
-      return JSON.stringify(row)
-    },
+  const left = columns.filter((property) => !isRead(property)).map(({ path }) => path.join('.'))
+  if (left.length > 0) onNote(`left out, since the server makes them: ${left.join(', ')}`)
+  const withDays = new Set<Property>()
+  const onDay = (property: Property) => {
+    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
+    withDays.add(property)
+  }
+  return (record: CsvRecord): string => {
+    const { length } = record.cells
+    if (length < columns.length || withoutEnd(record.cells).length > columns.length)
+      throw new FileFault(
+        record.line,
+        `the row has ${counted(length, 'value')}, and the header ${counted(columns.length, 'name')}`,
+      )
+    const row: Record<string, object> = {}
+    for (const { property, index } of cells) {
+      const cell = unescapedCell(property, record, index, isExcel)
+      const value = parsedCell(property, cell === null ? null : plainCell(property, cell, separator, onDay))
+      const [key = '', part] = property.path
+      Object.assign(part === undefined ? row : (row[key] ??= {}), { [part ?? key]: value })
+    }
+    return JSON.stringify(row)
   }
 }
 
@@ -155,7 +157,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/
 const DECIMAL_COMMA = /^-?\d+,\d+$/
 
 /** A day as midnight UTC; a number with a decimal comma, where no comma separates cells, with a point. */
-function plainCell(property: Property, cell: string, separator: string, onDay: CsvReading['onDay']): string {
+function plainCell(property: Property, cell: string, separator: string, onDay: (property: Property) => void): string {
   const { name } = property.kind
   if (name === 'instant' && DAY.test(cell)) {
     onDay(property)

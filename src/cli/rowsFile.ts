@@ -1,8 +1,8 @@
 // A file that `roster import` reads: a CSV or NDJSON becomes rows of JSON, each with its line.
 import { statSync } from 'node:fs'
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import { faultOf } from '../parse/body.ts'
-import { type CsvReading, csvRecords, csvWriter } from './csvText.ts'
+import { type CsvReading, type CsvRecord, csvRecords, csvWriter } from './csvText.ts'
 import { FileFault, linesOf } from './fileLines.ts'
 import { CommandError } from './run.ts'
 
@@ -53,21 +53,12 @@ export class RowsFile {
   }
 
   private async *csvRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
-    const noted = new Set<Property>()
-    const onDay = (property: Property) => {
-      if (noted.has(property)) return
-      noted.add(property)
-      onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
-    }
-    let writer: ReturnType<typeof csvWriter> | null = null
+    let write: ((record: CsvRecord) => string) | null = null
     for await (const record of csvRecords(this.text())) {
-      if (writer !== null) yield { at: `line ${record.line}`, json: writer.write(record) }
-      else {
-        writer = csvWriter(this.entity, record, { ...this.reading, onDay })
-        if (writer.readOnly.length > 0) onNote(`left out, since the server makes them: ${writer.readOnly.join(', ')}`)
-      }
+      if (write !== null) yield { at: `line ${record.line}`, json: write(record) }
+      else write = csvWriter(this.entity, record, { ...this.reading, onNote })
     }
-    if (writer === null) throw new FileFault(1, 'there must be a header with the names of properties')
+    if (write === null) throw new FileFault(1, 'there must be a header with the names of properties')
   }
 
   private async *text(): AsyncGenerator<string> {
