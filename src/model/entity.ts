@@ -50,7 +50,10 @@ interface Copy {
 export interface Group {
   readonly name: string
   readonly key: string
+  /** All its parts, or those that are chosen. */
   readonly properties: readonly Property[]
+  /** All its parts: the object is null where none of these has a value. */
+  readonly whole: readonly Property[]
 }
 
 /** `later` must not lie before `earlier`; the table has a constraint of that name, for what only it can see. */
@@ -136,11 +139,8 @@ function toRule(table: string, later: Property, earlier: Property): Rule {
 function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>): Group {
   const required = Object.entries(fields).find(([, field]) => field.required)
   if (required) throw new Error(`${key}.${required[0]} of ${table} cannot be required: it is a part of an object`)
-  return {
-    name: pascalCase(key),
-    key,
-    properties: Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {})),
-  }
+  const properties = Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {}))
+  return { name: pascalCase(key), key, properties, whole: properties }
 }
 
 function toProperty(table: string, path: string[], field: Field, siblings: Fields): Property {
@@ -175,25 +175,19 @@ function toReference(key: string, entity: string, siblings: Fields): Reference {
   return { entity, table: snakeCase(entity), copy }
 }
 
-/** An object of which some parts are chosen. */
-export interface ChosenGroup extends Group {
-  /** All its parts: the object is null where none of these has a value. */
-  readonly whole: readonly Property[]
-}
-
 /** The properties of each row that a request chooses, in the entity's order. */
 export interface Choice {
-  readonly members: readonly (Property | ChosenGroup)[]
+  readonly members: readonly (Property | Group)[]
   /** The chosen properties, with the parts of objects one by one. */
   readonly properties: readonly Property[]
 }
 
 /** A choice of these properties, however they are ordered. */
 export function choose(entity: Entity, chosen: ReadonlySet<Property>): Choice {
-  const members = entity.members.flatMap((member): (Property | ChosenGroup)[] => {
+  const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return chosen.has(member) ? [member] : []
     const properties = member.properties.filter((part) => chosen.has(part))
-    return properties.length === 0 ? [] : [{ ...member, properties, whole: member.properties }]
+    return properties.length === 0 ? [] : [{ ...member, properties }]
   })
   return { members, properties: entity.properties.filter((property) => chosen.has(property)) }
 }

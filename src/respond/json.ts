@@ -1,5 +1,4 @@
-import type { Choice, ChosenGroup } from '../model/entity.ts'
-import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
@@ -57,17 +56,11 @@ function valueWriter(kind: Kind, index: number): Write {
 
 /** An object without a value in any part is null. */
 function groupWriter(group: Group, indexes: ColumnIndexes): Write {
-  const parts = wholeOf(group).map((property) => indexes.get(property))
+  const parts = group.whole.map((property) => indexes.get(property))
   const write = membersWriter(group.properties, indexes)
   return (row) => {
     // Of a part that the row lacks it is not known that it has no value.
     for (const index of parts) if (index === undefined || row[index] !== null) return write(row)
     return 'null'
   }
-}
-
-/** All parts of an object: where none of them has a value, the object is null. */
-export function wholeOf(group: Group): readonly Property[] {
-  const { whole = group.properties }: Partial<ChosenGroup> = group
-  return whole
 }

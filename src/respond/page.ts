@@ -4,7 +4,7 @@ import { type Entity, type Group, isGroup, keyOf, type Property } from '../model
 import type { ListQuery, Seek } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { choiceWriter, wholeOf, writeEntity } from './json.ts'
+import { choiceWriter, writeEntity } from './json.ts'
 import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
@@ -130,7 +130,7 @@ function compile(members: readonly (Property | Group)[], entity: Entity): WriteR
   const parts = members.map((member, index) => {
     const prefix = encoder.encode(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
     if (!isGroup(member)) return { prefix, place: placeOf(member), whole: null, write: null }
-    return { prefix, place: -1, whole: wholeOf(member).map(placeOf), write: compile(member.properties, entity) }
+    return { prefix, place: -1, whole: member.whole.map(placeOf), write: compile(member.properties, entity) }
   })
   return (rows, index, into) => {
     for (const { prefix, place, whole, write } of parts) {
