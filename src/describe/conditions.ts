@@ -1,37 +1,24 @@
 import type { Kind, PlainName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
 import { brackets, type Operator, prefixes } from '../model/operators.ts'
+import { anyOf, DATE_PATTERN, DAY_PATTERN, LEAP_DAY_PATTERN, TIME_PATTERN } from '../model/plainInstant.ts'
 import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
 import { refTo, type Schema } from './headers.ts'
 
-// Patterns are in the part of regular expressions that JavaScript, Python and RE2 share, and say exactly what the parser
-// takes: programs make requests of them, valid ones and others.
+// Patterns say exactly what the parser takes: programs make requests of them, valid ones and others.
 
-const anyOf = (...patterns: readonly string[]) => `(?:${patterns.join('|')})`
-
-const DAY = anyOf(
-  '(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])',
-  '(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)',
-  '02-(?:0[1-9]|1[0-9]|2[0-8])',
-)
-const LEAP_DAY = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29'
-const TIME = '[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?'
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
-const YEAR = anyOf('[1-9][0-9]{3}', '0[1-9][0-9]{2}', '00[1-9][0-9]', '000[1-9]')
 /** No offset takes these out of the years 1 to 9999. */
 const INNER_YEAR = anyOf(
   ...['[1-8][0-9]{3}', '9[0-8][0-9]{2}', '99[0-8][0-9]', '999[0-8]'],
   ...['0[1-9][0-9]{2}', '00[1-9][0-9]', '000[2-9]'],
 )
 
-/** RFC 3339, full-date, of dates that exist, in the years 1 to 9999. */
-export const DATE_PATTERN = anyOf(`${YEAR}-${DAY}`, LEAP_DAY)
-
 /** RFC 3339, of dates that exist, in the years 1 to 9999. D15 */
 export const INSTANT_PATTERN = anyOf(
-  `${DATE_PATTERN}${TIME}[Zz]`,
-  `${anyOf(`${INNER_YEAR}-${DAY}`, LEAP_DAY)}${anyOf(`${TIME}${OFFSET}`, LEAP_SECOND)}`,
+  `${DATE_PATTERN}[Tt]${TIME_PATTERN}[Zz]`,
+  `${anyOf(`${INNER_YEAR}-${DAY_PATTERN}`, LEAP_DAY_PATTERN)}${anyOf(`[Tt]${TIME_PATTERN}${OFFSET}`, LEAP_SECOND)}`,
 )
 
 /** Patterns of a filter's operand, by the kind of its property. Text may be any, and its pattern has the operators in it. */

@@ -1,7 +1,8 @@
 import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
-import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
+import { DATE_PATTERN } from '../model/plainInstant.ts'
+import { INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
 import { objectSchema, refTo, type Schema } from './headers.ts'
 

@@ -1,5 +1,5 @@
 import { COMMON, type Kind, Mismatch, orNull } from './kinds.ts'
-import { instantHint, isPlainInstant, plainInstantOf } from './plainInstant.ts'
+import { DATE_PATTERN, instantHint, plainInstantOf } from './plainInstant.ts'
 
 /** A date-time to the second, in UTC. */
 export const instantKind: Kind = {
@@ -71,6 +71,7 @@ export const dateKind: Kind = {
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/
+const EXISTING = new RegExp(`^${DATE_PATTERN}$`)
 /** A date-time, which says more than a date. */
 const LONGER = /^(\d{4}-\d\d-\d\d)[T ][\d:.]+ ?(?:Z|[+-]\d\d:?\d\d)?$/i
 /** Beyond that length it is no slip, and the message would repeat all of it. */
@@ -78,12 +79,8 @@ const LENGTH_MAX = 40
 
 /** @throws Mismatch also for 2023-02-30 */
 function parseDate(text: string): string {
-  if (isDay(text)) return text
+  if (EXISTING.test(text)) return text
   if (DATE.test(text)) throw new Mismatch('must be a date that exists, in the years 0001 to 9999')
   const [, date = ''] = text.length > LENGTH_MAX ? [] : (LONGER.exec(text) ?? [])
-  throw new Mismatch(`must be ${DATE_ALLOWED}${isDay(date) ? `; for ${text} write ${date}` : ''}`)
-}
-
-function isDay(text: string): boolean {
-  return text.length === 10 && isPlainInstant(`${text}T00:00:00Z`)
+  throw new Mismatch(`must be ${DATE_ALLOWED}${EXISTING.test(date) ? `; for ${text} write ${date}` : ''}`)
 }

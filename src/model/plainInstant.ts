@@ -1,44 +1,27 @@
-/** `2024-01-31T09:00:00` */
-const SECONDS_LENGTH = 19
-const ZERO = 0x30
-/** By month; in a common year. */
-const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+// Patterns are in the part of regular expressions that JavaScript, Python and RE2 share: the OpenAPI document has them too.
 
-/** Returns, without a `Date`, whether a text is an existing date-time from year 1 on, written as `YYYY-MM-DDThh:mm:ssZ`. */
-export function isPlainInstant(text: string): boolean {
-  return text.length === SECONDS_LENGTH + 1 && text[SECONDS_LENGTH] === 'Z' && beginsPlain(text)
-}
+export const anyOf = (...patterns: readonly string[]) => `(?:${patterns.join('|')})`
 
-/** Such a text, which may have a fraction of a second, without that; null: it is another. */
+/** A day that every year has: `02-28`. */
+export const DAY_PATTERN = anyOf(
+  '(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])',
+  '(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)',
+  '02-(?:0[1-9]|1[0-9]|2[0-8])',
+)
+export const LEAP_DAY_PATTERN = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29'
+const YEAR_PATTERN = anyOf('[1-9][0-9]{3}', '0[1-9][0-9]{2}', '00[1-9][0-9]', '000[1-9]')
+/** RFC 3339, full-date, of dates that exist, in the years 1 to 9999. */
+export const DATE_PATTERN = anyOf(`${YEAR_PATTERN}-${DAY_PATTERN}`, LEAP_DAY_PATTERN)
+/** `09:00:00.5`, without a leap second. */
+export const TIME_PATTERN = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?'
+
+const PLAIN = new RegExp(`^${DATE_PATTERN}T${TIME_PATTERN}Z$`)
+const PLAIN_LENGTH = '2024-01-31T09:00:00Z'.length
+
+/** An existing date-time from year 1 on, without a fraction of a second, of a text with `T` and `Z`; null: it is another. */
 export function plainInstantOf(text: string): string | null {
-  if (text.length === SECONDS_LENGTH + 1) return isPlainInstant(text) ? text : null
-  const end = text.length - 1
-  if (end < SECONDS_LENGTH + 2 || text[SECONDS_LENGTH] !== '.' || text[end] !== 'Z') return null
-  for (let at = SECONDS_LENGTH + 1; at < end; at++) {
-    const digit = text.charCodeAt(at) - ZERO
-    if (digit < 0 || digit > 9) return null
-  }
-  return beginsPlain(text) ? `${text.slice(0, SECONDS_LENGTH)}Z` : null
-}
-
-/** No pattern: that would cost more than all else that is done with a filter. */
-function beginsPlain(text: string): boolean {
-  if (text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return false
-  if (!(twoDigits(text, 11) <= 23 && twoDigits(text, 14) <= 59 && twoDigits(text, 17) <= 59)) return false
-  const [century, year] = [twoDigits(text, 0), twoDigits(text, 2)]
-  return 100 * century + year > 0 && dayExists(century, year, twoDigits(text, 5), twoDigits(text, 8))
-}
-
-function dayExists(century: number, year: number, month: number, day: number): boolean {
-  if (day === 0) return false
-  if (month === 2 && day === 29) return year % 4 === 0 && (year > 0 || century % 4 === 0)
-  return day <= (DAYS[month] ?? 0)
-}
-
-/** The number that they are; NaN: they are no digits. */
-function twoDigits(text: string, at: number): number {
-  const [tens, units] = [text.charCodeAt(at) - ZERO, text.charCodeAt(at + 1) - ZERO]
-  return tens >= 0 && tens <= 9 && units >= 0 && units <= 9 ? 10 * tens + units : Number.NaN
+  if (!PLAIN.test(text)) return null
+  return text.length === PLAIN_LENGTH ? text : `${text.slice(0, PLAIN_LENGTH - 1)}Z`
 }
 
 const NEARLY = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)? ?(Z|[+-]\d\d:?\d\d)?$/i
@@ -51,7 +34,7 @@ export function instantHint(text: string): string {
   if (text.length > LENGTH_MAX) return ''
   if (PLUS_LOST.test(text)) return '; a + in a query string must be written %2B'
   const [, date, minute = '00:00', second = '00', zone = 'Z'] = NEARLY.exec(text) ?? []
-  if (date === undefined || !isPlainInstant(`${date}T${minute}:${second}Z`)) return ''
+  if (date === undefined || !PLAIN.test(`${date}T${minute}:${second}Z`)) return ''
   const offset = zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase()
   return `; for ${text.trimEnd()} write ${date}T${minute}:${second}${offset}`
 }
