@@ -8,7 +8,7 @@ import { type ListedHook, WAITING_MAX } from '../hooks/store.ts'
 import { parseTargets } from '../model/targets.ts'
 import { loadEntities } from '../registry.ts'
 import { withHooks } from './openDatabase.ts'
-import { formatTable, report } from './output.ts'
+import { report, reportAll } from './output.ts'
 import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
 type Common = { json?: true }
@@ -32,7 +32,8 @@ export function hooksCommand(readSettings: () => Config): Command {
     .option(ENTITY_FLAGS, 'Employees:update,delete, or Employees, or *; may be given several times', collect)
     .action((options: Add, command) => add(readSettings(), options, command))
   addCommand(hooks, 'list', 'List all hooks: address, events, state, last answer, how many changes wait.', '').action(
-    (options: Common) => list(readSettings(), options),
+    async ({ json }: Common) =>
+      reportAll(json, await withHooks(readSettings(), (store) => store.list()), 'hooks', HEADS, cellsOf),
   )
   for (const [name, description, done] of CHANGES)
     addCommand(hooks, name, description, '<id>')
@@ -58,11 +59,6 @@ async function add(config: Config, { url, entity, json }: Add, command: Command)
   const id = await withHooks(config, (store) => store.add({ url: url.href, secret, events }))
   const made = `Made the hook ${id} for ${events.join(', ')}.\n${SHOWN_ONCE}\n${secret}\n`
   return report(json, { id, url: url.href, events, secret }, made)
-}
-
-async function list(config: Config, { json }: Common) {
-  const hooks = await withHooks(config, (store) => store.list())
-  return report(json, hooks, hooks.length === 0 ? 'There are no hooks.\n' : formatTable([HEADS, ...hooks.map(cellsOf)]))
 }
 
 async function resume(config: Config, id: string, { skip = false, json }: Resume) {

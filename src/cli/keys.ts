@@ -7,7 +7,7 @@ import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { withKeys } from './openDatabase.ts'
-import { formatTable, report } from './output.ts'
+import { report, reportAll } from './output.ts'
 import { addCommand, orUsage, parserOf } from './run.ts'
 
 type Common = { name: string; json?: true }
@@ -31,7 +31,7 @@ export function keysCommand(readSettings: () => Config): Command {
     .option('--limits <list>', "requests per period, instead of the server's: 750/1m,2500/15m", parseLimits)
     .action((options: Create, command) => create(readSettings(), options, command))
   addCommand(keys, 'list', 'List all keys: name, id, rights, limits, when created and last used, state.', '').action(
-    (options: Common) => list(readSettings(), options),
+    async ({ json }: Common) => reportAll(json, await withKeys(readSettings(), (store) => store.list()), 'keys', HEADS, cellsOf),
   )
   addCommand(keys, 'revoke', 'End a key: within a second no server accepts it.', '--name ci', [NAMED])
     .option(...named)
@@ -54,11 +54,6 @@ async function create(config: Config, options: Create, command: Command) {
   await withKeys(config, (store) => store.create({ id, name, hash, rights, limits }))
   const made = `Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`
   return report(options.json, { name, id, rights, limits, key }, made)
-}
-
-async function list(config: Config, { json }: Common) {
-  const keys = await withKeys(config, (store) => store.list())
-  return report(json, keys, keys.length === 0 ? 'There are no keys.\n' : formatTable([HEADS, ...keys.map(cellsOf)]))
 }
 
 async function rotate(config: Config, { name, overlap, json }: Rotate) {

@@ -13,6 +13,11 @@ export function report(json: true | undefined, value: unknown, text: string): Pr
   return print(json ? `${JSON.stringify(value)}\n` : text)
 }
 
+/** Prints all that is listed, `named` so: a line of JSON, or a table below `heads`. */
+export function reportAll<T>(json: true | undefined, listed: T[], named: string, heads: string[], cellsOf: (one: T) => string[]) {
+  return report(json, listed, listed.length === 0 ? `There are no ${named}.\n` : formatTable([heads, ...listed.map(cellsOf)]))
+}
+
 /** Aligned columns; each line ends with a line feed. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))))
