@@ -1,4 +1,3 @@
-// `roster config`: prints the settings in force.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import type { Effective } from '../config/origins.ts'

@@ -1,4 +1,3 @@
-// `roster export`: writes all rows of an entity, from a server that runs, into a file.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'

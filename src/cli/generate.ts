@@ -1,4 +1,3 @@
-// `roster generate`: files that follow from the entities: a client, and the next migration.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { Command } from 'commander'

@@ -1,4 +1,3 @@
-// `roster hooks`: adds, lists, removes, pauses and resumes webhooks in the database that the settings name.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { AddressRefused, addressFor, readHookUrl } from '../hooks/address.ts'

@@ -1,4 +1,3 @@
-// `roster import`: creates the rows of a file on a running server, or changes existing ones.
 import { realpathSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'

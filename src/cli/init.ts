@@ -1,4 +1,3 @@
-// `roster init`: writes a project with one entity, which `npm start` serves.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'

@@ -1,4 +1,3 @@
-// `roster keys`: makes, lists, revokes and rotates keys in the database that the settings name.
 import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'

@@ -1,4 +1,3 @@
-// `roster seed`: fills the database that the settings name with generated rows.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
