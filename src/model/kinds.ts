@@ -94,10 +94,7 @@ export function orNull({ nullable }: Pick<Kind, 'nullable'>): string {
 
 /** Counts code points, as PostgreSQL's char_length does; a text's UTF-16 length is never less. */
 function longerThan(text: string, lengthMax: number): boolean {
-  if (text.length <= lengthMax) return false
-  let length = 0
-  for (const _ of text) if (++length > lengthMax) return true
-  return false
+  return text.length > lengthMax && (text.length > 2 * lengthMax || [...text].length > lengthMax)
 }
 
 export const booleanKind: Kind = {
