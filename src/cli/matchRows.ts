@@ -117,14 +117,15 @@ function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
 export async function changeRow(entity: Entity, { id, differences }: Change, target: Target): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
-    const { text, etag } = await ask(target, 'GET', address, JSON_ACCEPTED)
+    const { text, headers } = await ask(target, 'GET', address, JSON_ACCEPTED)
     const row = storedTexts(entity, text)
     const open = differences.filter(({ property, after }) => row.get(property) !== after)
     const lost = open.find(({ property, before }) => row.get(property) !== before)
     if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
     if (open.length === 0) return
     const body = bodyOf(entity, new Map(open.map(({ property, after }) => [property, after])))
-    const own = { 'If-Match': etag ?? '*', 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
+    const version = { 'If-Match': headers.get('etag') ?? '*' }
+    const own = { ...version, 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
     const { status, text: answer } = await ask(target, 'PATCH', address, { ...JSON_ACCEPTED, ...own }, body)
     if (status !== 412) return
     if (tries === CHANGE_TRIES_MAX) throw new CommandError(messageOf(answer, status))

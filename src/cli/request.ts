@@ -44,9 +44,7 @@ export interface Asked {
 export interface Answer {
   /** NO_ANSWER, NOT_SENT: there is none. */
   readonly status: number
-  readonly retryAfter: number | null
-  readonly isReplayed: boolean
-  readonly etag: string | null
+  readonly headers: Headers
   readonly text: string
 }
 
@@ -68,7 +66,8 @@ export async function askUntilAnswered(
   let mayBeDone = false
   for (let tries = 1; ; ) {
     const answer = await ask(request)
-    const { status, retryAfter, text } = answer
+    const { status, headers, text } = answer
+    const retryAfter = secondsOf(headers.get('retry-after'))
     const isLimit = status === 429
     const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
     if (!isPassing) return { ...answer, mayBeDone }
@@ -88,18 +87,11 @@ async function ask({ method, address, headers, body }: Asked): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS_MAX)
     const response = await fetch(address, { method, headers, body, redirect: 'manual', signal })
-    return {
-      status: response.status,
-      retryAfter: secondsOf(response.headers.get('retry-after')),
-      isReplayed: response.headers.get('idempotency-replayed') === 'true',
-      etag: response.headers.get('etag'),
-      text: await response.text(),
-    }
+    return { status: response.status, headers: response.headers, text: await response.text() }
   } catch (error) {
     const { message, code } = error as Error & { code?: unknown }
     const text = `${address.replace(/\?.*/, '')} cannot be reached: ${message} (--url names the server)`
-    const status = NO_CONNECTION.includes(String(code)) ? NOT_SENT : NO_ANSWER
-    return { status, retryAfter: null, isReplayed: false, etag: null, text }
+    return { status: NO_CONNECTION.includes(String(code)) ? NOT_SENT : NO_ANSWER, headers: new Headers(), text }
   }
 }
 

@@ -118,12 +118,12 @@ class OtherVersion extends CommandError {}
  */
 async function sendPiece(target: Target, piece: readonly FileRow[], index: number, outcome: Outcome): Promise<void> {
   const answer = await askUntilAnswered(requestOf(target, piece, index), target.onWait, index === 0)
-  const { status, text, isReplayed, mayBeDone } = answer
+  const { status, text, headers, mayBeDone } = answer
   if (status !== 200 && status !== 201) return void outcome.faults.push(...faultsOf(piece, answer, index === 0))
   requireRows(text, piece, target.isDry)
   outcome.rows += piece.length
   outcome.last = piece.at(-1)?.at ?? null
-  if (isReplayed && !mayBeDone) outcome.before += piece.length
+  if (headers.get('idempotency-replayed') === 'true' && !mayBeDone) outcome.before += piece.length
 }
 
 function requestOf({ address, plural, key, isDry, file }: Target, piece: readonly FileRow[], index: number): Asked {
