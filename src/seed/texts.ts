@@ -68,11 +68,6 @@ export function textOf(entity: Entity, property: Property, randomOf: (property: 
   return sql`ltrim(left(${text}, greatest(0, ${most} - length(made.n::text) - 1)) || ' ' || made.n)`
 }
 
-/** The greatest row's number for which a unique text of this length has room. */
-export function uniqueTextsMax(lengthMax: number): number {
-  return lengthMax > 15 ? Number.MAX_SAFE_INTEGER : 10 ** lengthMax - 1
-}
-
 /** Fits the value of the property that it depends on; null: it depends on none. */
 function paired(entity: Entity, property: Property, random: RandomValues, randomOf: (property: Property) => RandomValues) {
   const isOneOf = ({ examples }: Property, values: Iterable<string>) =>

@@ -3,7 +3,7 @@ import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 import { integer, join, param, type Sql, sql, typeName } from '../model/sql.ts'
 import { FEW_NULLS, RandomValues } from './randomValues.ts'
-import { textOf, uniqueTextsMax } from './texts.ts'
+import { textOf } from './texts.ts'
 
 /** Days from which dates are drawn. */
 export interface DayRange {
@@ -108,7 +108,8 @@ function daysOf(random: RandomValues, end: number): Sql {
 
 /** For how many rows there are values, no two of which are the same. */
 export function uniquesMax({ kind }: Property): number {
-  if (kind.name === 'text') return uniqueTextsMax(kind.lengthMax ?? 0)
+  // A text has room for its row's number.
+  if (kind.name === 'text') return Math.min(Number.MAX_SAFE_INTEGER, 10 ** (kind.lengthMax ?? 0) - 1)
   if (kind.name === 'date') return UNIQUE_DAYS
   if (kind.name !== 'integer' || !kind.range) return Number.MAX_SAFE_INTEGER
   return Math.min(Number.MAX_SAFE_INTEGER, kind.range.max - firstUnique(kind.range) + 1)
