@@ -3,6 +3,7 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
+import { findMember } from '../parse/names.ts'
 import { FileFault, linesOf, ROW_LENGTH_MAX } from './fileLines.ts'
 import { counted } from './output.ts'
 
@@ -139,7 +140,7 @@ function unescapedCell({ kind, path }: Property, { cells, line }: CsvRecord, ind
 
 function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, index: number): Property {
   if (name.trim() === '') throw new FileFault(line, `column ${index + 1} has no name`)
-  const member = entity.byName.get(name.toLowerCase().trim())
+  const member = findMember(entity, name.trim())
   if (!member) {
     const known = entity.properties.map(({ path }) => path.join('.'))
     throw new FileFault(line, `${entity.plural} have no property "${name}".${suggest(name, known)}`)

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { printable } from '../log.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
+import { findMember } from '../parse/names.ts'
 import { loadEntities } from '../registry.ts'
 import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows.ts'
 import { counted, print, progress } from './output.ts'
@@ -89,7 +90,7 @@ function requireNoFaults(name: string, outcome: Outcome, isDry: boolean) {
 
 /** @throws CommandError for a property that rows cannot be found by */
 function matchedBy(entity: Entity, name: string): Property {
-  const member = entity.byName.get(name.toLowerCase())
+  const member = findMember(entity, name)
   const isUsable = (property: Property) =>
     property === entity.id || (property.writable && ['text', 'oneOf', 'integer'].includes(property.kind.name))
   if (member && !isGroup(member) && isUsable(member)) return member

@@ -76,8 +76,6 @@ export interface Entity {
   readonly rules: readonly Rule[]
   /** The properties of which every row has a value. */
   readonly required: readonly Property[]
-  /** Properties and groups by their lower-case name (`name`, `period`, `period.days`). */
-  readonly byName: ReadonlyMap<string, Property | Group>
 }
 
 export function isGroup(member: Property | Group): member is Group {
@@ -105,11 +103,10 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
     'group' in field ? toGroup(table, key, field.group) : toProperty(table, [key], field, fields),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
-  const byName = new Map([...members, ...properties].map((member) => [member.name.toLowerCase(), member]))
   const propertyNamed = (key: string) => {
-    const member = byName.get(key.toLowerCase())
-    if (!member || isGroup(member)) throw new Error(`${name} has no property ${key}`)
-    return member
+    const found = properties.find((property) => property.name.toLowerCase() === key.toLowerCase())
+    if (!found) throw new Error(`${name} has no property ${key}`)
+    return found
   }
   return Object.freeze({
     name,
@@ -120,7 +117,6 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
     id: propertyNamed('id'),
     rules: (options.notBefore ?? []).map(([later, earlier]) => toRule(table, propertyNamed(later), propertyNamed(earlier))),
     required: properties.filter(({ required }) => required),
-    byName,
   })
 }
 

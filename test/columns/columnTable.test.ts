@@ -10,6 +10,7 @@ import type { Filter, Sort } from '../../src/model/query.ts'
 import { order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { findMember } from '../../src/parse/names.ts'
 import { writeEntity } from '../../src/respond/json.ts'
 import { JsonWriter } from '../../src/respond/jsonWriter.ts'
 import { codedWriter } from '../../src/respond/page.ts'
@@ -240,7 +241,7 @@ describe('what codes cannot tell', () => {
   const row = (id: number, name: string | null): Row => [String(id), name, 't']
   const columns = new ColumnTable(company, new Kernel(MEMORY))
   for (const [index, name] of ['b', 'a', 'c', null, ''].entries()) columns.put(row(index + 1, name))
-  const name = company.byName.get('name') as Property
+  const name = findMember(company, 'name') as Property
   const list = (query: string) => parseList(company, query)
 
   test('is null: the order of texts without ranks', () => {

@@ -7,13 +7,14 @@ import { ApiError } from '../../src/errors.ts'
 import { Database } from '../../src/execute/database.ts'
 import { defineEntity, identity, type Property, text } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
+import { findMember } from '../../src/parse/names.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed } from '../support/rounds.ts'
 
 const word = defineEntity('Word', { id: identity(), name: text() })
-const name = word.byName.get('name') as Property
+const name = findMember(word, 'name') as Property
 
 let sql: postgres.Sql
 let database: Database
@@ -142,7 +143,7 @@ describe('of more texts than one statement takes', () => {
     await sql`create table letter (name text collate of_letters)`
     const letter = defineEntity('Letter', { id: identity(), name: text() })
     const texts = ['a', 'A'].map((letter) => letter.repeat(33_000))
-    const ranks = new TextRanks(letter, letter.byName.get('name') as Property, new Dictionary(texts), reader)
+    const ranks = new TextRanks(letter, findMember(letter, 'name') as Property, new Dictionary(texts), reader)
     await expect(ranks.extend()).rejects.toThrow('the collation of a column calls different texts equal')
   })
 })

@@ -12,6 +12,7 @@ import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { findMember } from '../../src/parse/names.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { randomFilter } from '../support/randomFilter.ts'
@@ -21,7 +22,7 @@ import { storedValue } from '../support/values.ts'
 
 const ROWS = 600
 const random = new Random(firstSeed)
-const propertyOf = (name: string) => absence.byName.get(name) as Property
+const propertyOf = (name: string) => findMember(absence, name) as Property
 const properties = ['status', 'type', 'reason', 'period.days', 'start'].map(propertyOf)
 const textProperties = properties.filter(({ kind }) => kind.name === 'text')
 
