@@ -38,15 +38,11 @@ const SCALE_MAX = 20
 // Two names of 200 and the space between.
 const READ_ONLY_LENGTH_MAX = 401
 
-/** The field with its options. */
+/** The field with its options. The kind of a required one is without null; an empty text is no value either. */
 function writable(kind: Kind, options: Writable): Field {
-  return { kind: kindOf(kind, options), readOnly: false, ...options }
-}
-
-/** Kind of a required property, without null; an empty text is no value either. */
-function kindOf(kind: Kind, { required = false }: Writable): Kind {
-  if (!required) return kind
-  return { ...kind, nullable: false, schema: kind.emptyIsNoValue ? { ...kind.schema, minLength: 1 } : kind.schema }
+  if (!options.required) return { kind, readOnly: false, ...options }
+  const schema = kind.emptyIsNoValue ? { ...kind.schema, minLength: 1 } : kind.schema
+  return { kind: { ...kind, nullable: false, schema }, readOnly: false, ...options }
 }
 
 /** The id that the service generates on creation. */
@@ -62,17 +58,15 @@ export const oneOf = (values: readonly string[], options: Writable = {}): Field 
 /** True or false, never null. */
 export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
 
-/** An integer from `min` to `max`, which are those that JSON's numbers keep in all languages. */
+/** An integer from `min` to `max`, which are those that JSON's numbers keep in all languages. @throws Error for no such range */
 export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
   ...options
-}: Partial<Range> & Options = {}): Field => writable(numberKind(checkedRange({ min, max })), options)
-
-/** @throws Error where the range is none, or goes beyond what JSON's numbers keep in all languages */
-function checkedRange({ min, max }: Range): Range {
-  if (Number.isSafeInteger(min) && Number.isSafeInteger(max) && min <= max) return { min, max }
-  throw new Error(`no range of integers from -(2^53-1) to 2^53-1: ${min} to ${max}`)
+}: Partial<Range> & Options = {}): Field => {
+  if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || min > max)
+    throw new Error(`no range of integers from -(2^53-1) to 2^53-1: ${min} to ${max}`)
+  return writable(numberKind({ min, max }), options)
 }
 
 /** A day of the calendar, without a time. */
@@ -81,13 +75,11 @@ export const date = (options: Options = {}): Field => writable(dateKind, options
 /** A date-time to the second, in UTC. */
 export const instant = (options: Writable = {}): Field => writable(instantKind, options)
 
-/** An exact number of 0 or more with 10 digits before the point and `scale` after it. */
-export const decimal = (scale: number, options: Writable = {}): Field => writable(decimalKind(10, checkedScale(scale)), options)
-
-/** @throws Error where a number cannot have so many digits behind its point */
-function checkedScale(scale: number): number {
-  if (Number.isSafeInteger(scale) && scale >= 0 && scale <= SCALE_MAX) return scale
-  throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
+/** An exact number of 0 or more with 10 digits before the point and `scale` after it. @throws Error for no such scale */
+export const decimal = (scale: number, options: Writable = {}): Field => {
+  if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)
+    throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
+  return writable(decimalKind(10, scale), options)
 }
 
 /** The id of a row of `entity`. */
