@@ -1,4 +1,4 @@
-import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { choose, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
@@ -23,7 +23,7 @@ export function rowSchema(entity: Entity): Schema {
 
 /** A row in an answer to a request with `fields`. D56 */
 export function choiceSchema(entity: Entity): Schema {
-  const chosen = (properties: Record<string, Schema>) => ({ ...objectSchema(properties, []), minProperties: 1 })
+  const chosen: ShapeOf = (properties) => ({ ...optional(properties), minProperties: 1 })
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity), chosen)
   return { description: 'What `fields` has chosen of a row.', ...schema }
 }
@@ -34,22 +34,26 @@ export function writtenSchema(entity: Entity): Schema {
   return { ...rowSchema(entity), description, required: ['id'] }
 }
 
-type SchemaOf = (property: Property) => Schema | null
+type SchemaOf = (property: Property) => Schema
 type ShapeOf = (properties: Record<string, Schema>) => Schema
 
-/** Schema of a row, and of the objects in it, with the properties of which `schemaOf` has one. */
-function objectOf(members: Entity['members'], schemaOf: SchemaOf, shapeOf: ShapeOf = objectSchema): Schema {
-  const properties = members.flatMap((member): [string, Schema][] => {
-    if (isGroup(member)) return [[member.key, { ...objectOf(member.properties, schemaOf, shapeOf), type: ['object', 'null'] }]]
-    const schema = schemaOf(member)
-    return schema === null ? [] : [[keyOf(member), schema]]
-  })
-  return shapeOf(Object.fromEntries(properties))
+/** Schema of a row with these members, and of the objects in it, which have the type `partType`. */
+export function objectOf(
+  members: Entity['members'],
+  schemaOf: SchemaOf,
+  shapeOf: ShapeOf = objectSchema,
+  partType: unknown = ['object', 'null'],
+): Schema {
+  const partOf = ({ properties }: Group) => ({ ...objectOf(properties, schemaOf, shapeOf), type: partType })
+  return shapeOf(Object.fromEntries(members.map((own) => [keyOf(own), isGroup(own) ? partOf(own) : schemaOf(own)])))
 }
+
+/** Shape of an object that may lack any of its properties. */
+export const optional: ShapeOf = (properties) => objectSchema(properties, [])
 
 const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
 
-function answeredValue(property: Property, entity: Entity): Schema {
+export function answeredValue(property: Property, entity: Entity): Schema {
   const { kind, writable, examples, reference } = property
   const through = entity.properties.find((other) => other.reference?.copy?.column === property.column)
   const description = describeProperty(property, entity, through)
@@ -81,10 +85,11 @@ function valueSchema({ schema, nullable, values }: Kind): Schema {
 
 /** A body: what clients may write, in the spelling of answers. Spec 4.1; D7, D8 */
 export function writeSchema(entity: Entity): Schema {
+  const written = entity.properties.filter(({ writable }) => writable)
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
   return {
     description: `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
-    ...objectOf(entity.members, writtenValue, (properties) => objectSchema(properties, [])),
+    ...objectOf(choose(entity, new Set(written)).members, writtenValue, optional),
   }
 }
 
@@ -98,9 +103,7 @@ export function completeSchema(entity: Entity): Schema {
   }
 }
 
-/** Null: clients do not write it. */
-function writtenValue({ kind, examples, reference, writable }: Property): Schema | null {
-  if (!writable) return null
+function writtenValue({ kind, examples, reference }: Property): Schema {
   const example = examples.length === 0 ? {} : { examples }
   if (kind.name === 'instant')
     return kind.nullable ? refTo('schemas', 'DateTime') : { ...sharedRowSchemas.DateTime, type: 'string' }

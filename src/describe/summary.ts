@@ -1,10 +1,10 @@
-import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { choose, type Entity, type Property } from '../model/entity.ts'
 import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
 import { objectSchema, parameterRefs, type Schema } from './headers.ts'
 import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
-import { choiceSchema, rowSchema } from './rows.ts'
+import { answeredValue, choiceSchema, objectOf, optional } from './rows.ts'
 
 /** The parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
 export function summaryParameters(entity: Entity): Schema[] {
@@ -53,25 +53,18 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 export function groupSchema(entity: Entity): Schema {
   const { properties } = choiceSchema(entity) as { properties: Record<string, Schema> }
   const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
-  const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity.members, rowSchema(entity), aggregate)])
+  const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity, aggregate)])
   return {
     description: 'A group of a summary.',
     ...objectSchema({ ...properties, count, ...Object.fromEntries(aggregates) }, ['count']),
   }
 }
 
-/** `schema`: that of a row, or of an object in it, with these members. */
-function aggregatedSchema(members: Entity['members'], schema: Schema, aggregate: Aggregate): Schema {
+function aggregatedSchema(entity: Entity, aggregate: Aggregate): Schema {
+  const taken = entity.properties.filter((property) => takesAggregate(property, aggregate))
   const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
-  const { properties } = schema as { properties: Record<string, Schema> }
-  const taken = members.flatMap((member): [string, Schema][] => {
-    const key = keyOf(member)
-    const own = properties[key] as Schema
-    if (!isGroup(member)) return takesAggregate(member, aggregate) ? [[key, isOfKind ? orNull(own) : NUMBER]] : []
-    const hasParts = member.properties.some((part) => takesAggregate(part, aggregate))
-    return hasParts ? [[key, aggregatedSchema(member.properties, own, aggregate)]] : []
-  })
-  return objectSchema(Object.fromEntries(taken), [])
+  const schemaOf = (property: Property) => (isOfKind ? orNull(answeredValue(property, entity)) : NUMBER)
+  return objectOf(choose(entity, new Set(taken)).members, schemaOf, optional, 'object')
 }
 
 const NUMBER = { type: ['number', 'null'] }
