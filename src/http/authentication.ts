@@ -92,7 +92,6 @@ export function keyChecks(admission: Admission): KeysInUse {
     return key
   }
   return {
-    of: (request) => admission.keyring.find(bearerTextOf(request)),
     rightsOf: async (request) => (await confirm(request)).rights,
     async charge(request) {
       const key = await confirm(request)

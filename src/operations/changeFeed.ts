@@ -1,6 +1,6 @@
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
-import { type ChangesPlace, type ChangesToken, writeToken } from '../model/changesToken.ts'
+import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { allows, type Rights } from '../model/rights.ts'
 import { shown } from '../model/shown.ts'
@@ -22,8 +22,8 @@ const SPARE_SECONDS = 15
 const CHARGED_LINES = 1_000
 /** Interval of tokens without changes, so that neither the connection nor the client's position grows old. */
 const HEARTBEAT_MS = 15_000
-/** The key is looked at so often, though news of it comes by itself. */
-const LOOK_MS = 1_000
+/** Interval of looks at the key: what one of them asks of the database is known to the next, so within a second. */
+const LOOK_MS = 500
 
 /** Dependencies of the change feed. */
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
@@ -46,23 +46,39 @@ export class ChangeFeed {
     this.waits = new ChangeWaits(entities, database, { isDraining: () => parts.isDraining() })
   }
 
-  /** Lines of all entities that the key may read, in their order; waits for one where it is asked to. @throws ApiError */
+  /**
+   * Lines of all entities that the key may read, in their order: a page, which waits for one where it is asked to, or a stream of
+   * what has changed and of what changes, until its client leaves. @throws ApiError
+   */
   async list(call: ResourceRequest): Promise<Reply> {
-    const { entities: all, keysInUse } = this.parts
+    const { request, key } = call
+    const { entities: all, keysInUse: keys, isDraining } = this.parts
     this.requireKept()
-    if (formOf(call.request.headers.get('accept')) === 'ndjson') return this.follow(call, parseChanges(call.query, all, true))
-    const query = parseChanges(call.query, all)
-    const untilMs = performance.now() + query.waitMs
-    if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
+    const isStream = formOf(request.headers.get('accept')) === 'ndjson'
+    const query = parseChanges(call.query, all, isStream)
     let entities = this.entitiesFor(call.rights, query)
+    const parts: FollowParts = {
+      readOn: (after) => this.changes.pageAfter(entities, after, query),
+      wait: (after, untilMs) => this.waits.wait({ entities, after, untilMs, signal: request.signal, key }),
+      readmit: async (isCharged) => {
+        if (keys) entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+      },
+      isOver: () => request.signal.aborted || isDraining(),
+    }
+    if (isStream) {
+      const headers = streamHeaders('Changes', 'ndjson', request.headers)
+      const begin = async () => followTexts(await parts.readOn(query.after), parts)
+      return replyStreamed(call, this.places, { headers, form: 'ndjson' }, begin)
+    }
+    const untilMs = performance.now() + query.waitMs
+    if (query.waitMs > 0) call.server?.timeout(request, query.waitMs / 1_000 + SPARE_SECONDS)
     for (let after = query.after; ; ) {
-      const page = await this.changes.pageAfter(entities, after, query)
-      if (page.lines.length > 0 || performance.now() >= untilMs) return respond(page)
-      const isWoken = await this.wait(call, entities, page.end, untilMs)
+      const { lines, more, end } = await parts.readOn(after)
+      const isDue = lines.length > 0 || performance.now() >= untilMs || parts.isOver()
+      if (isDue || !(await untilNews(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
       // Meanwhile the key may have been revoked, or have lost rights.
-      if (keysInUse) entities = this.entitiesFor(await keysInUse.rightsOf(call.request), query)
-      if (!isWoken) return respond(page)
-      after = page.end
+      await parts.readmit(false)
+      after = end
     }
   }
 
@@ -101,41 +117,10 @@ export class ChangeFeed {
     if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
     return readable
   }
-
-  /** True: there is a line. False: time has passed, the client has gone, its key is another, or too many wait. */
-  private wait(call: ResourceRequest, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
-    const { request, key } = call
-    const { keysInUse } = this.parts
-    const own = keysInUse?.of(request)
-    const isAdmitted = () => keysInUse?.of(request) === own
-    return this.waits.wait({ entities, after, untilMs, signal: request.signal, key, isAdmitted })
-  }
-
-  /** A stream of what has changed and of what changes, one line each, until its client leaves. @throws ApiError */
-  private async follow(call: ResourceRequest, query: ChangesQuery): Promise<Reply> {
-    const { request } = call
-    const { keysInUse: keys } = this.parts
-    let entities = this.entitiesFor(call.rights, query)
-    const headers = streamHeaders('Changes', 'ndjson', request.headers)
-    return replyStreamed(call, this.places, { headers, form: 'ndjson' }, async () =>
-      followTexts(await this.changes.pageAfter(entities, query.after, query), {
-        readOn: (after) => this.changes.pageAfter(entities, after, query),
-        wait: (after, untilMs) => this.wait(call, entities, after, untilMs),
-        readmit: async (isCharged) => {
-          if (keys) entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
-        },
-        isOver: () => request.signal.aborted || this.parts.isDraining(),
-      }),
-    )
-  }
-}
-
-function respond({ lines, more, end }: ChangesPage): Reply {
-  return respondChanges(lines, writeToken(end), more, false)
 }
 
 interface FollowParts {
-  readOn(after: ChangesToken): Promise<ChangesPage>
+  readOn(after: ChangesQuery['after']): Promise<ChangesPage>
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
   /** Looks at the key and its rights as they are now. @throws ApiError */
   readmit(isCharged: boolean): Promise<void>
@@ -161,7 +146,8 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
       // A line that is no change: the token behind all that was read.
       if (isBehind || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
       isBehind = false
-      await untilNews(end, performance.now() + heartbeatMs, parts)
+      // Where too many wait, it is read now and then.
+      if (!(await untilNews(end, performance.now() + heartbeatMs, parts))) await Bun.sleep(LOOK_MS)
     }
     if (parts.isOver()) return
     await parts.readmit(false)
@@ -169,15 +155,13 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   }
 }
 
-async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<void> {
+/** Waits for a line, and meanwhile looks at the key. False: too many wait already. */
+async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<boolean> {
   while (!parts.isOver() && performance.now() < untilMs) {
     const lookMs = Math.min(performance.now() + LOOK_MS, untilMs)
-    if ((await parts.wait(after, lookMs)) || parts.isOver()) return
+    if ((await parts.wait(after, lookMs)) || parts.isOver()) return true
+    if (performance.now() < lookMs) return false
     await parts.readmit(false)
-    const earlyMs = lookMs - performance.now()
-    if (earlyMs <= 0) continue
-    // The key is another, or too many wait, and then it is read once a second.
-    await Bun.sleep(earlyMs)
-    return
   }
+  return true
 }

@@ -114,8 +114,6 @@ interface Wait {
   readonly untilMs: number
   readonly signal: AbortSignal
   readonly key: string
-  /** Returns whether the key is what it was when it began to wait; undefined: always. */
-  isAdmitted?(): boolean
 }
 
 interface Waiter extends Wait {
@@ -140,7 +138,7 @@ export class ChangeWaits {
     private readonly options: { isDraining(): boolean } & Partial<typeof LIMITS>,
   ) {}
 
-  /** True: there is a line behind `after`. False: the time is over, the client or its key is gone, or too many wait. */
+  /** True: there is a line behind `after`. False: the time is over, the client is gone, or too many wait. */
   wait(wait: Wait): Promise<boolean> {
     const { signal, key } = wait
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
@@ -164,8 +162,7 @@ export class ChangeWaits {
 
   private tick() {
     const nowMs = performance.now()
-    for (const waiter of this.waiters)
-      if (nowMs >= waiter.untilMs || this.options.isDraining() || waiter.isAdmitted?.() === false) waiter.end(false)
+    for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
     if (this.waiters.size === 0) {
       clearInterval(this.timer ?? undefined)
       this.timer = null

@@ -33,8 +33,6 @@ export interface ResourceRequest {
 
 /** The keys of requests that go on, or wait. */
 export interface KeysInUse {
-  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
-  of(request: Request): unknown
   /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
   rightsOf(request: Request): Promise<Rights>
   /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
