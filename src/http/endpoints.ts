@@ -15,7 +15,7 @@ import { databaseIsAway } from './authentication.ts'
 import { type Endpoint, Router } from './router.ts'
 
 /** Dependencies of the endpoints. */
-export interface EndpointParts extends ResourceParts, FeedParts {
+export interface EndpointParts extends Omit<ResourceParts, 'streamPlaces' | 'bodyPlaces'>, FeedParts {
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
@@ -52,7 +52,7 @@ export function createRouter(parts: EndpointParts): Router {
   })
   const changes = new ChangeFeed(parts)
   const shared = {
-    ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts },
+    ...{ ...parts, streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES) },
     changesToken: (entity: Entity) => changes.tokenNow(entity),
   }
   router.add('Changes', { GET: (call) => changes.list(call) })

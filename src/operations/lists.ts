@@ -1,10 +1,9 @@
 import { compileList, ownerOf } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
-import { Abandoned, type ListReads, TooCostly } from '../execute/listReads.ts'
+import { Abandoned, TooCostly } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
-import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import type { ListQuery } from '../model/query.ts'
@@ -12,7 +11,7 @@ import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
 import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
-import type { ResourceRequest } from './resourceRequest.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
 /** The attempts to learn the order of new texts before the database answers. */
 const ORDERINGS_MAX = 3
@@ -21,27 +20,26 @@ const countList = countFrom('lists')
 
 /** The lists of one entity: parse, find, respond. Spec 4.2. */
 export class Lists {
-  /** `memory`: null where no table is kept in memory. */
   constructor(
     private readonly entity: Entity,
-    private readonly cursors: Cursors,
-    private readonly reads: ListReads,
-    private readonly memory: TableCopies | null,
+    private readonly parts: ResourceParts,
   ) {}
 
   /** @throws ApiError */
   page(call: ResourceRequest): Promise<Reply> {
-    const { memory, entity } = this
+    const { entity } = this
+    const { memory, cursors } = this.parts
     const copy = memory?.of(entity)
     if (memory && copy) return this.fromCopy(memory, copy, call)
-    const query = parseList(entity, call.query, this.cursors)
+    const query = parseList(entity, call.query, cursors)
     memory?.load(entity, query)
     return this.fromDatabase(query, call)
   }
 
   private async fromCopy(memory: TableCopies, copy: TableCopy, call: ResourceRequest): Promise<Reply> {
+    const { cursors } = this.parts
     const target = `${call.url}?${call.query}`
-    const { kept, query } = await memory.answers.find(target, copy, () => parseList(this.entity, call.query, this.cursors))
+    const { kept, query } = await memory.answers.find(target, copy, () => parseList(this.entity, call.query, cursors))
     if (kept !== null) {
       countList('kept')
       return kept
@@ -60,15 +58,15 @@ export class Lists {
     const found = copy.search?.find(query)
     if (!found) return this.fromDatabase(query, call)
     countList('memory')
-    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, call.url, this.cursors))
+    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, call.url, cursors))
   }
 
   private async fromDatabase(query: ListQuery, call: ResourceRequest): Promise<Reply> {
     countList('database')
     const statement = compileList(this.entity, query)
-    const rows = await this.reads.read(statement, call, ownerOf(query)).catch(advise(() => narrowing(query)))
+    const rows = await this.parts.listReads.read(statement, call, ownerOf(query)).catch(advise(() => narrowing(query)))
     const total = Number(rows[0]?.[this.entity.properties.length] ?? 0)
-    return respondPage(this.entity, query, { rows, total }, call.url, this.cursors)
+    return respondPage(this.entity, query, { rows, total }, call.url, this.parts.cursors)
   }
 }
 

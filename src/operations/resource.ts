@@ -8,7 +8,6 @@ import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/ownPara
 import { choiceWriter, writeEntity, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
 import { Lists, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
-import { BODIES, Places, STREAMS } from './places.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
@@ -32,15 +31,13 @@ export class Resource {
     entities: readonly Entity[],
     parts: ResourceParts,
   ) {
-    const { database, listReads, cursors, memory } = parts
-    const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
-    this.reads = new RowReads(entity, database)
-    this.repeats = new Repeats(entity, database)
+    this.reads = new RowReads(entity, parts.database)
+    this.repeats = new Repeats(entity, parts.database)
     this.rows = new RowWrites(entity, entities, this.reads, this.repeats, parts)
-    this.many = new RowsCreates({ ...parts, entity, repeats: this.repeats, bodyPlaces })
-    this.lists = new Lists(entity, cursors, listReads, memory)
-    this.streams = new Streams(entity, listReads, streamPlaces, parts)
-    this.summaries = new Summaries(entity, listReads, streamPlaces, memory)
+    this.many = new RowsCreates(entity, this.repeats, parts)
+    this.lists = new Lists(entity, parts)
+    this.streams = new Streams(entity, parts)
+    this.summaries = new Summaries(entity, parts)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {

@@ -55,9 +55,9 @@ export interface ResourceParts {
   readonly cursors: Cursors
   /** The keys of requests that go on; not there: none ever ends, and each request is charged once. */
   readonly keysInUse?: KeysInUse
-  /** Limit on streams of all entities together; undefined: this entity has its own. */
-  readonly streamPlaces?: Places
-  readonly bodyPlaces?: Places
+  /** Limits on streams, and on bodies of several rows, of all entities together. */
+  readonly streamPlaces: Places
+  readonly bodyPlaces: Places
   /** The token behind all changes of an entity up to now; not there, or null: no changes are kept. */
   readonly changesToken?: (entity: Entity) => Promise<string | null>
   /** Null: every list is read from the database. */

@@ -33,7 +33,7 @@ export class RowWrites {
     entities: readonly Entity[],
     private readonly reads: RowReads,
     private readonly repeats: Repeats,
-    private readonly parts: Pick<ResourceParts, 'database' | 'longWrites'>,
+    private readonly parts: ResourceParts,
   ) {
     this.referring = referringColumns(entity, entities)
     this.copied = copiedProperties(entity, entities)

@@ -12,7 +12,6 @@ import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { requireList } from './lists.ts'
-import type { Places } from './places.ts'
 import { conflict, type Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { missingReference, takenValue } from './rowWrites.ts'
@@ -20,17 +19,11 @@ import { missingReference, takenValue } from './rowWrites.ts'
 /** Rows or bytes begun that count as a request; bytes, since a body that is refused for its first row was read whole. */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** Rows that are printed, or made a value of the statement, between two looks at the time. */
+/** Rows that are made a value of the statement between two looks at the time. */
 const STEP_ROWS = 50
 
 /** How the fault of a row is named: by its index, or without, where one object was sent. */
 type FaultOf = (index: number, fault: Fault) => Fault
-
-interface Parts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
-  readonly entity: Entity
-  readonly repeats: Repeats
-  readonly bodyPlaces: Places
-}
 
 /** Creates several rows of one entity, all or none, as visible steps. D59 */
 export class RowsCreates {
@@ -38,8 +31,12 @@ export class RowsCreates {
   /** Properties that others may have made impossible: references and unique values. */
   private readonly refusable: readonly Property[]
 
-  constructor(private readonly parts: Parts) {
-    this.written = writableOf(parts.entity)
+  constructor(
+    private readonly entity: Entity,
+    private readonly repeats: Repeats,
+    private readonly parts: ResourceParts,
+  ) {
+    this.written = writableOf(entity)
     this.refusable = this.written.filter(({ reference, unique }) => reference !== null || unique !== null)
   }
 
@@ -49,7 +46,8 @@ export class RowsCreates {
   }
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
-    const { entity, repeats, keysInUse } = this.parts
+    const { entity, repeats } = this
+    const { keysInUse } = this.parts
     const byBytes = Math.ceil(Buffer.byteLength(body.text) / BYTES_OF_REQUEST)
     if (byBytes > 1) await keysInUse?.chargeMore(call.exchange, byBytes - 1)
     const texts = await findRows(body)
@@ -81,8 +79,8 @@ export class RowsCreates {
 
   /** @throws ApiError that names each reference to no row, and each unique value that another row has, if there is one */
   private async refuse(rows: readonly Assignments[], faultOf: FaultOf = faultOfRow): Promise<void> {
-    const { entity } = this.parts
-    const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
+    const { entity } = this
+    const values = this.refusable.map((property) => arrayOf(rows, property))
     const statement = compileRowRefusals(entity, this.refusable, values, FAULTS_MAX)
     if (statement === null) return
     const faults = (await this.parts.database.read(statement)).map(([number, cause]): Fault => {
@@ -93,15 +91,13 @@ export class RowsCreates {
     if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   }
 
-  /** For each property its values in all rows, as PostgreSQL writes an array. */
   private async arraysOf(rows: readonly Assignments[]): Promise<string[]> {
     const turn = takeTurns()
     const arrays: string[] = []
     for (const property of this.written) {
       const pieces: string[] = []
       for (let at = 0; at < rows.length; at += STEP_ROWS) {
-        const values = rows.slice(at, at + STEP_ROWS).map((row) => row.get(property) ?? null)
-        pieces.push(arrayText(values).slice(1, -1))
+        pieces.push(arrayOf(rows.slice(at, at + STEP_ROWS), property).slice(1, -1))
         const others = turn()
         if (others !== null) await others
       }
@@ -115,14 +111,18 @@ export class RowsCreates {
     const turn = takeTurns()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
     let text = ''
-    for (let index = 0; index < rows.length; index++) {
-      const row = writeWritten(this.parts.entity, rows[index] as Row, mayRead)
-      text += isLines ? `${row}\n` : `${index === 0 ? '' : ','}${row}`
-      const others = index % STEP_ROWS === 0 ? turn() : null
+    for (const row of rows) {
+      text += `${text === '' || isLines ? '' : ','}${writeWritten(this.entity, row, mayRead)}${isLines ? '\n' : ''}`
+      const others = turn()
       if (others !== null) await others
     }
     return isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
   }
+}
+
+/** The property's values in all rows, as PostgreSQL writes an array. */
+function arrayOf(rows: readonly Assignments[], property: Property): string {
+  return arrayText(rows.map((row) => row.get(property) ?? null))
 }
 
 /** @throws ApiError that names each unique value that an earlier row of the body has, too. D65 */

@@ -1,5 +1,4 @@
 import { compilePiece, streamColumns } from '../compile/stream.ts'
-import type { ListReads } from '../execute/listReads.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Seek } from '../model/query.ts'
 import { order } from '../model/query.ts'
@@ -23,9 +22,7 @@ interface Piece {
 export class Streams {
   constructor(
     private readonly entity: Entity,
-    private readonly reads: ListReads,
-    private readonly places: Places,
-    private readonly parts: Pick<ResourceParts, 'keysInUse' | 'changesToken'>,
+    private readonly parts: ResourceParts,
   ) {}
 
   /** The first piece is read before the answer begins, so that its errors have a status of their own. @throws ApiError */
@@ -36,10 +33,10 @@ export class Streams {
     const readPiece = async (position: Seek['position'] | null, size: number): Promise<Piece> => {
       const startMs = performance.now()
       const statement = compilePiece(this.entity, query, columns, position, size)
-      const rows = await this.reads.read({ ...statement, batch: null }, call)
+      const rows = await this.parts.listReads.read({ ...statement, batch: null }, call)
       return { rows, size, ms: performance.now() - startMs }
     }
-    return replyStreamed(call, this.places, { headers, form }, async () => {
+    return replyStreamed(call, this.parts.streamPlaces, { headers, form }, async () => {
       // Before the first row is read, so that all that changes while rows are read lies behind it.
       const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
       if (token) headers['X-Changes-After'] = token

@@ -3,7 +3,7 @@ import { TooManyGroups } from '../columns/groupKeys.ts'
 import { KernelFull } from '../columns/kernel.ts'
 import { compileSummary } from '../compile/summary.ts'
 import { ApiError } from '../errors.ts'
-import { Abandoned, type ListReads } from '../execute/listReads.ts'
+import { Abandoned } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
@@ -16,8 +16,7 @@ import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
 import { advise } from './lists.ts'
-import type { Places } from './places.ts'
-import type { ResourceRequest } from './resourceRequest.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
@@ -26,14 +25,13 @@ const countSummary = countFrom('summaries')
 export class Summaries {
   constructor(
     private readonly entity: Entity,
-    private readonly reads: ListReads,
-    private readonly places: Places,
-    private readonly memory: TableCopies | null,
+    private readonly parts: ResourceParts,
   ) {}
 
   /** A page of groups. @throws ApiError */
   async page(call: ResourceRequest): Promise<Reply> {
-    const { memory, entity } = this
+    const { entity } = this
+    const { memory } = this.parts
     const parse = () => parseSummary(entity, call.query, 'json')
     const copy = memory?.of(entity)
     if (!memory || !copy) return this.pageFromDatabase(call, parse())
@@ -84,10 +82,10 @@ export class Summaries {
 
   /** `page`: null for all groups. */
   private async readGroups(call: ResourceRequest, query: SummaryQuery, page: { offset: number; size: number } | null) {
-    this.memory?.load(this.entity, { filters: query.filters, sorts: [] })
+    this.parts.memory?.load(this.entity, { filters: query.filters, sorts: [] })
     countSummary('database')
     const statement = compileSummary(this.entity, query, page)
-    const found = await this.reads.read(statement, call).catch(advise(() => 'filter by a range that few rows match'))
+    const found = await this.parts.listReads.read(statement, call).catch(advise(() => 'filter by a range that few rows match'))
     const total = Number(found[0]?.[0] ?? 0)
     if (total > GROUPS_MAX) throw tooManyGroups()
     // Behind the last group there is one row without a count.
@@ -97,10 +95,11 @@ export class Summaries {
 
   /** A stream of all groups in their order. @throws ApiError */
   stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
-    const { memory, entity } = this
+    const { entity } = this
+    const { memory, streamPlaces } = this.parts
     const query = parseSummary(entity, call.query, form)
     const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
-    return replyStreamed(call, this.places, { headers, form }, async () => {
+    return replyStreamed(call, streamPlaces, { headers, form }, async () => {
       const writer = summaryWriter(query, form)
       const copy = memory?.of(entity)
       await copy?.refresh()

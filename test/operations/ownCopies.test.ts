@@ -5,6 +5,7 @@ import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
+import { BODIES, Places, STREAMS } from '../../src/operations/places.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import type { Json } from '../support/server.ts'
@@ -45,6 +46,8 @@ beforeAll(async () => {
     listReads,
     cursors: new Cursors('secret'),
     memory: null,
+    streamPlaces: new Places(STREAMS),
+    bodyPlaces: new Places(BODIES),
   })
 })
 afterAll(async () => {
