@@ -3,8 +3,7 @@ import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
-import { once, parseInteger } from './parameters.ts'
-import { parseQueryString } from './queryString.ts'
+import { parseInteger, readNamed } from './parameters.ts'
 
 export const CHANGES_PAGE_MAX = 500
 export const CHANGES_PAGE_DEFAULT = 100
@@ -22,44 +21,29 @@ export interface ChangesQuery {
   readonly hasRows: boolean
 }
 
-/** Errors of the parameters. */
-const CODES = {
-  after: 'InvalidToken',
-  PageSize: 'InvalidPageSize',
-  entity: 'InvalidFilter',
-  wait: 'InvalidWait',
-  rows: 'InvalidForm',
-} as const
-type Name = keyof typeof CODES
-const NAMES = Object.keys(CODES) as Name[]
+/** Errors of parameters that are given twice; those of a row's history, and of all changes. */
+const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
+const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }
 const WAITS = { min: 0, max: WAIT_SECONDS_MAX, normal: 0 }
 
 /** Parses a query of the change feed; `entities` null: of one row's history. `isStream`: of a stream. @throws ApiError */
 export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
-  const texts = new Map<Name, string>()
-  const names = entities === null ? NAMES.slice(0, 2) : NAMES
-  for (const { name, value } of parseQueryString(query)) {
-    const known = names.find((one) => one.toLowerCase() === name.toLowerCase())
-    if (known === undefined) {
-      const target = shown(name)
-      throw new ApiError('UnknownParameter', `Changes have no parameter "${target}".${suggest(name, names)}`, { target })
+  const codes = entities === null ? CODES_OF_ROW : CODES
+  const fault = (name: string) => `Changes have no parameter "${shown(name)}".${suggest(name, Object.keys(codes))}`
+  const read: Partial<Record<keyof typeof CODES, string>> = readNamed(query, codes, fault)
+  for (const name of isStream ? (['PageSize', 'wait'] as const) : [])
+    if (read[name] !== undefined) {
+      const message = `A stream has no pages, and waits by itself: leave ${name} out, or ask for application/json.`
+      throw new ApiError(CODES[name], message, { target: name })
     }
-    if (isStream && (known === 'PageSize' || known === 'wait')) {
-      const message = `A stream has no pages, and waits by itself: leave ${known} out, or ask for application/json.`
-      throw new ApiError(CODES[known], message, { target: known })
-    }
-    const before = texts.get(known)
-    const isAdded = known === 'entity' && before !== undefined
-    texts.set(known, isAdded ? `${before},${value}` : once(CODES[known], known, before, value))
-  }
-  const after = texts.get('after')
+  const { after, entity = null, PageSize, wait, rows } = read
   return {
     after: after === undefined ? null : parseAfter(after),
-    entities: parseEntities(texts.get('entity') ?? null, entities ?? []),
-    pageSize: isStream ? CHANGES_PAGE_MAX : parseInteger(CODES.PageSize, 'PageSize', texts.get('PageSize'), PAGES),
-    waitMs: 1_000 * parseInteger(CODES.wait, 'wait', texts.get('wait'), WAITS),
-    hasRows: parseRows(texts.get('rows')),
+    entities: parseEntities(entity, entities ?? []),
+    pageSize: isStream ? CHANGES_PAGE_MAX : parseInteger(CODES.PageSize, 'PageSize', PageSize, PAGES),
+    waitMs: 1_000 * parseInteger(CODES.wait, 'wait', wait, WAITS),
+    hasRows: parseRows(rows),
   }
 }
 

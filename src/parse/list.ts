@@ -1,7 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
-import { memoize } from '../model/memoize.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
@@ -41,25 +40,19 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
 
 function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], fields: null, kept: '' }
-  const purposes = purposesOf(entity)
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
-    // A parameter without a purpose fails as a filter, with the reason.
-    const purpose = purposes.find(name) ?? 'filter'
+    const purpose = purposes.find(name)
     if (readShared(read, purpose, parameter, LIST_PAGES)) continue
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
+    // A parameter that is none fails as a filter, with the reason.
     else addFilter(read.filters, parseFilter(entity, parameter))
   }
   return read
 }
 
-type Purpose = 'filter' | (typeof RESERVED_PARAMETERS)[number]
-
-const purposesOf = memoize(({ properties }: Entity) => {
-  const filters = properties.map((property) => [property.name, 'filter'] as const)
-  return new Names<Purpose>([...filters, ...RESERVED_PARAMETERS.map((reserved) => [reserved, reserved] as const)])
-})
+const purposes = new Names(RESERVED_PARAMETERS.map((name) => [name, name] as const))
 
 /** The place that a cursor names in this list. @throws ApiError InvalidCursor */
 function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {

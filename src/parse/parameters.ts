@@ -1,6 +1,7 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
-import type { Parameter } from './queryString.ts'
+import { shown } from '../model/shown.ts'
+import { type Parameter, parseQueryString } from './queryString.ts'
 
 // Parameters that lists and summaries have alike: pages, and the style of a CSV.
 
@@ -57,6 +58,26 @@ export function readShared(
   return true
 }
 
+/**
+ * Values of the parameters that an address takes, whose names match in any case. `codes`: the error where one is repeated; null:
+ * its values are joined by commas. `fault`: the message about any other. @throws ApiError with such a code, or UnknownParameter
+ */
+export function readNamed<Name extends string>(
+  query: string,
+  codes: Readonly<Record<Name, ErrorCode | null>>,
+  fault: (name: string) => string,
+): Partial<Record<Name, string>> {
+  const read: Partial<Record<Name, string>> = {}
+  for (const { name, value } of parseQueryString(query)) {
+    const known = (Object.keys(codes) as Name[]).find((one) => one.toLowerCase() === name.toLowerCase())
+    if (known === undefined) throw new ApiError('UnknownParameter', fault(name), { target: shown(name) })
+    const code = codes[known]
+    const before = code === null && known in read ? `${read[known]},` : ''
+    read[known] = code === null ? before + value : once(code, known, read[known], value)
+  }
+  return read
+}
+
 /** Parses an integer, set to the nearest boundary without a word. Spec 4.2, Paging 2. @throws ApiError with this code */
 export function parseInteger(code: ErrorCode, target: string, text: string | undefined, { min, max, normal }: Bounds): number {
   if (text === undefined) return normal
@@ -72,7 +93,7 @@ function parsePage(text: string): number {
 }
 
 /** The value of a parameter that may be given once. @throws ApiError with this code where it was given before */
-export function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
+function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
   if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
   return value
 }
