@@ -5,18 +5,9 @@ const POINT = 46
 const ZERO = 48
 const COLON = 58
 const LETTER_T = 84
-const LETTER_U = 117
 const SPACE = 32
 /** `Z"` */
 const END_OF_INSTANT = 90 | (QUOTE << 8)
-
-/**
- * Character that JSON writes behind a backslash; 0: the character is written as it is, or, below a space, by its number. RFC
- * 8259, 7
- */
-const escapes = new Uint8Array(256)
-for (const [letter, character] of ['""', '\\\\', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
-  escapes[(character as string).charCodeAt(0)] = (letter as string).charCodeAt(0)
 
 /** The two digits of each number below 100, as they lie in memory. */
 const pairs = Int32Array.from({ length: 100 }, (_, number) => {
@@ -25,6 +16,10 @@ const pairs = Int32Array.from({ length: 100 }, (_, number) => {
 })
 
 const encoder = new TextEncoder()
+/** Each character up to the backslash as it stands in JSON; `text` needs those that are escaped. RFC 8259, 7 */
+const escapes = Array.from({ length: BACKSLASH + 1 }, (_, unit) =>
+  encoder.encode(JSON.stringify(String.fromCharCode(unit)).slice(1, -1)),
+)
 const INT32_MAX = 2 ** 31 - 1
 const BYTES = 1 << 14
 
@@ -56,7 +51,7 @@ export class JsonWriter {
     for (let at = from; at < to; at++) {
       const byte = octets[at] as number
       if (byte >= SPACE && byte !== QUOTE && byte !== BACKSLASH) bytes[length++] = byte
-      else length = writeEscaped(bytes, length, byte)
+      else for (const escaped of escapes[byte] as Uint8Array) bytes[length++] = escaped
     }
     bytes[length++] = QUOTE
     this.length = length
@@ -145,20 +140,6 @@ export class JsonWriter {
     this.bytes = bytes
     this.view = new DataView(bytes.buffer)
   }
-}
-
-/** Gives where it ended. */
-function writeEscaped(bytes: Uint8Array, from: number, byte: number): number {
-  let at = from
-  bytes[at++] = BACKSLASH
-  const letter = escapes[byte] as number
-  if (letter !== 0) {
-    bytes[at++] = letter
-    return at
-  }
-  bytes[at++] = LETTER_U
-  for (const digit of byte.toString(16).padStart(4, '0')) bytes[at++] = digit.charCodeAt(0)
-  return at
 }
 
 function digitsOf(number: number): number {
