@@ -7,7 +7,7 @@ import type { Row } from '../model/sql.ts'
 import { choiceWriter, writeEntity } from './json.ts'
 import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
-import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
+import { type BytesReply, JSON_TYPE, NO_STORE, type Reply } from './reply.ts'
 
 /** Rows of a list, each with the entity's columns first, and its total. */
 export interface Found {
@@ -28,11 +28,6 @@ export function respondPage(
 ): BytesReply {
   const [begin, end] = shownRows(query, rows)
   const body = isCoded(rows) ? codedBody(entity, query, rows, begin, end) : printedBody(entity, query, rows.slice(begin, end))
-  const headers: Record<string, string> = {
-    'Content-Type': JSON_TYPE,
-    'Cache-Control': NO_STORE,
-    'X-Total-Count': String(total),
-  }
   const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
   const cursorOf = (side: Seek['side'], index: number) => {
     if (cursors === null || begin === end) return null
@@ -42,8 +37,17 @@ export function respondPage(
     previous: links.previous === null ? null : cursorOf('before', begin),
     next: links.next === null ? null : cursorOf('behind', end - 1),
   }
-  addLinks(headers, links, linked, url, query.kept)
-  headers.ETag = tagOf(body, headers)
+  return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.kept))
+}
+
+/**
+ * A page with its total, its links, and the tag of all that, which every process makes the same of the same; it is weak, because
+ * it is no proof. RFC 9110, 8.8.3
+ */
+export function respondPaged(body: BytesReply['body'], total: number, link: (headers: Reply['headers']) => void): BytesReply {
+  const headers: Reply['headers'] = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, 'X-Total-Count': String(total) }
+  link(headers)
+  headers.ETag = `W/"${Bun.hash(`${total} ${headers.Location ?? ''}`, Bun.hash(body) as bigint).toString(36)}"`
   return { status: 200, headers, body }
 }
 
@@ -76,15 +80,6 @@ function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin
   }
   writer.json(']')
   return writer.take()
-}
-
-/**
- * Entity tag of all that a page says, so that every process makes the same of the same; weak, because it is no proof. RFC 9110,
- * 8.8.3
- */
-export function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): string {
-  const links = `${headers['X-Total-Count']} ${headers.Location ?? ''}`
-  return `W/"${Bun.hash(links, Bun.hash(body) as bigint).toString(36)}"`
 }
 
 /** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */

@@ -2,9 +2,9 @@ import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
 import { objectWriter, type Write } from './json.ts'
-import { tagOf } from './page.ts'
+import { respondPaged } from './page.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
-import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
+import type { BytesReply } from './reply.ts'
 import { cellWriter, csvWriter, linesWriter, numberWriter, type StreamWriter } from './stream.ts'
 
 const AVERAGE_SCALE = 8
@@ -13,15 +13,8 @@ const AVERAGE_SCALE = 8
 export function respondSummary(query: SummaryQuery, rows: readonly Row[], total: number, url: string): BytesReply {
   const write = groupWriter(membersOf(query))
   const body = Buffer.from(`[${rows.map(write).join(',')}]`)
-  const headers: Record<string, string> = {
-    'Content-Type': JSON_TYPE,
-    'Cache-Control': NO_STORE,
-    'X-Total-Count': String(total),
-  }
   const links = pageLinksOf({ ...query, seek: null }, total, rows.length, false)
-  addLinks(headers, links, { previous: null, next: null }, url, query.kept)
-  headers.ETag = tagOf(body, headers)
-  return { status: 200, headers, body }
+  return respondPaged(body, total, (headers) => addLinks(headers, links, { previous: null, next: null }, url, query.kept))
 }
 
 /** Writes groups as lines of NDJSON or CSV. */
