@@ -7,23 +7,15 @@ import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
 import { type ResourceRequest, requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
-import { respondError, respondFailure } from '../respond/error.ts'
+import { respondError } from '../respond/error.ts'
 import { fitHead } from '../respond/pageLinks.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
-import {
-  bearerKey,
-  type bearerTextOf,
-  databaseIsAway,
-  keyChecks,
-  rateLimitExceeded,
-  unauthorized,
-  unconfirmed,
-} from './authentication.ts'
+import { bearerTextOf, databaseIsAway, keyChecks, rateLimitExceeded, unauthorized, unconfirmed } from './authentication.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
-import { type Location, type Router, routesOf } from './router.ts'
+import type { Location, Router } from './router.ts'
 import { inPieces, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
@@ -53,31 +45,30 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       error: () => new Response(null, { status: 500, headers: { 'X-Content-Type-Options': 'nosniff' } }),
     },
+  }).onError(async ({ request, error, server }) => {
+    const [startMs, requestId] = [performance.now(), requestIdOf(request)]
+    const address = parts.admission.addressOf(request, server)
+    const rateLimit = await parts.admission.charge(null, address)
+    const call = { request, server, requestId, startMs, address, location: null, key: null, rateLimit }
+    return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
   })
-    .use(bearerKey)
-    .onError(async ({ request, error, server }) => {
-      const [startMs, requestId] = [performance.now(), requestIdOf(request)]
-      const address = parts.admission.addressOf(request, server)
-      const rateLimit = await parts.admission.charge(null, address)
-      const call = { request, server, requestId, startMs, address, location: null, key: null, rateLimit }
-      return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
-    })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
   const serve =
     (own: Location | null) =>
-    ({ request, keyTextOf }: { request: Request; keyTextOf: typeof bearerTextOf }) =>
-      respond(parts, router, app.server, request, keyTextOf(request), own)
-  for (const { method, path, detail } of routesOf(router, parts.entities))
-    app.route(method, path, serve(null), { parse: 'none', detail })
+    ({ request }: { request: Request }) =>
+      respond(parts, router, app.server, request, own)
+  for (const [path, { allow }] of router.added)
+    for (const method of allow.split(', ').slice(0, -1))
+      app.route(method, `/${path.replace('*', ':id')}`, serve(null), { parse: 'none' })
   const inner = (call: ResourceRequest, request: Request) => answerInner(parts, router, call.exchange as Call, request)
   const taken = app.routes.map(({ method, path }) => `${method} ${path}`)
   requireFree(ownRoutes, taken)
   for (const own of ownRoutes)
     for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method]) {
       const location = { endpoint: ownEndpoint(own, inner), id: '' }
-      app.route(method, own.path, serve(location), { parse: 'none', detail: { hide: true } })
+      app.route(method, own.path, serve(location), { parse: 'none' })
     }
-  return app.all('/*', serve(null), { parse: 'none', detail: { hide: true } })
+  return app.all('/*', serve(null), { parse: 'none' })
 }
 
 const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
@@ -88,7 +79,6 @@ async function respond(
   router: Router,
   server: Exchange['server'],
   request: Request,
-  text: string | undefined,
   own: Location | null,
 ): Promise<Response> {
   const startMs = performance.now()
@@ -99,7 +89,8 @@ async function respond(
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
-  const asked = isUnlimited || !hasClient ? UNLIMITED : parts.admission.admit(text, address, location?.endpoint.isOpen)
+  const asked =
+    isUnlimited || !hasClient ? UNLIMITED : parts.admission.admit(bearerTextOf(request), address, location?.endpoint.isOpen)
   const { key, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
   const call = { request, server, requestId, startMs, address, target, location, key, isConfirmed, rateLimit }
   let reply: Reply
@@ -175,13 +166,14 @@ async function answerInner(parts: Parts, router: Router, outer: Call, request: R
 }
 
 function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextReply {
-  const { requestId } = call
   if (error instanceof ApiError) {
     if (error.cause) log.warn(error.code, { ...idsOf(call), cause: String(error.cause) })
     return respondError(error, baseUrl())
   }
   log.error('a request failed', { ...idsOf(call), error: String((error as Error | null)?.stack ?? error) })
-  return respondFailure(requestId, baseUrl())
+  // Nothing of the cause reaches the client, only the id under which the log has it.
+  const message = `The server failed. Its log has the details under request id ${call.requestId}.`
+  return respondError(new ApiError('InternalError', message), baseUrl())
 }
 
 /** Adds common headers and writes the access log. `isArriving`: the request's body has not ended. */

@@ -1,5 +1,4 @@
 import { bearer } from '@elysiajs/bearer'
-import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
@@ -27,10 +26,7 @@ type Derive = (context: { headers: { authorization: string }; query: Record<stri
 const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNREACHABLE } })
 const derive = plugin.event.transform?.[0]?.fn as Derive
 
-/** Adds `keyTextOf` to each request's context: the key in `Authorization: ApiKey <key>`. Spec 5, rule 1 */
-export const bearerKey = new Elysia({ name: 'roster.bearer' }).decorate('keyTextOf', bearerTextOf)
-
-/** The text of the request's key; undefined: it has none, or one that is not well formed. */
+/** The key in `Authorization: ApiKey <key>`; undefined: there is none, or it is not well formed. Spec 5, rule 1 */
 export function bearerTextOf({ headers }: Request): string | undefined {
   const header = headers.get('authorization')
   if (header === null) return undefined

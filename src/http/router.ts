@@ -1,5 +1,3 @@
-import { type Operation, operationsOf } from '../describe/operations.ts'
-import type { Entity } from '../model/entity.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
@@ -43,21 +41,16 @@ export function defineEndpoint(
 export class Router {
   /** By the path without `*`: one segment, or two. */
   private readonly fixed = new Map<string, Endpoint>()
-  /** By the path's first segment; the second is the id. */
+  /** By the path without its second segment, which is the id. */
   private readonly items = new Map<string, Endpoint>()
-  /** By the path's first segment and its third, with a slash between; the second is the id. */
-  private readonly parts = new Map<string, Endpoint>()
   /** Every path in the spelling with which it was added. */
   readonly added: [path: string, endpoint: Endpoint][] = []
 
   /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
   add(path: string, methods: Endpoint['methods'], options: Partial<Endpoint> = {}): void {
     const endpoint = defineEndpoint(methods, { route: `/${path.replace('/*', '/{id}')}`, ...options })
-    const [endpoints, name] = path.endsWith('/*')
-      ? [this.items, path.slice(0, -2)]
-      : path.includes('/*/')
-        ? [this.parts, path.replace('/*/', '/')]
-        : [this.fixed, path]
+    const endpoints = path.includes('/*') ? this.items : this.fixed
+    const name = path.replace('/*', '')
     const lower = name.toLowerCase()
     if (endpoints.has(lower)) throw new Error(`two entities or pages claim /${lower}`)
     endpoints.set(lower, endpoint).set(name, endpoint)
@@ -70,16 +63,14 @@ export class Router {
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
     const slash = path.indexOf('/', 1)
     const hasId = slash !== -1 && slash < end
-    const idEnd = hasId ? path.indexOf('/', slash + 1) : -1
-    const isItem = idEnd === -1 || idEnd >= end
     // Ids begin with a digit, and no other second segment does.
-    const mayBeFixed = isItem && !(hasId && isDigit(path.charCodeAt(slash + 1)))
-    const fixed = mayBeFixed ? named(this.fixed, path.slice(1, end)) : undefined
+    const fixed = hasId && isDigit(path.charCodeAt(slash + 1)) ? undefined : named(this.fixed, path.slice(1, end))
     if (fixed) return { endpoint: fixed, id: '' }
     if (!hasId) return null
-    const id = path.slice(slash + 1, isItem ? end : idEnd)
-    const name = path.slice(1, slash)
-    const endpoint = isItem ? named(this.items, name) : named(this.parts, `${name}${path.slice(idEnd, end)}`)
+    const behind = path.indexOf('/', slash + 1)
+    const idEnd = behind === -1 ? end : Math.min(behind, end)
+    const id = path.slice(slash + 1, idEnd)
+    const endpoint = named(this.items, path.slice(1, slash) + path.slice(idEnd, end))
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
@@ -106,21 +97,4 @@ function decode(segment: string): string {
   } catch {
     return segment
   }
-}
-
-/** Routes of the framework, for every method of every endpoint. `detail`: what the OpenAPI document says of it. */
-export function routesOf({ added }: Router, entities: readonly Entity[]) {
-  const keyOf = ({ method, path }: Operation) => `${method} ${path.slice(1).replace(/\{\w+\}/g, '*')}`
-  const operations = new Map(operationsOf(entities).map((operation) => [keyOf(operation), operation]))
-  return added.flatMap(([path, { allow }]) => {
-    const methods = allow.split(', ').slice(0, -1)
-    const route = `/${path.replace('*', ':id')}`
-    return methods.map((method) => ({ method, path: route, detail: detailOf(operations.get(`${method} ${path}`)) }))
-  })
-}
-
-function detailOf(operation: Operation | undefined) {
-  if (!operation) return { hide: true }
-  const { operationId, summary, description, entity, success } = operation
-  return { operationId, summary, description, tags: [entity?.plural ?? (success === 'changes' ? 'Changes' : 'Server')] }
 }

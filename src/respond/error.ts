@@ -1,4 +1,4 @@
-import { ApiError, errorTable } from '../errors.ts'
+import { type ApiError, errorTable } from '../errors.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
 /** The error body. Spec 7. `base` is the server's address; the reference is a page that it serves. */
@@ -14,10 +14,4 @@ export function respondError(error: ApiError, base: string): TextReply {
     },
   }
   return respondJson(errorTable[error.code].status, JSON.stringify(body), error.headers)
-}
-
-/** A failure of ours: nothing of the cause reaches the client, only the id under which the log has it. */
-export function respondFailure(requestId: string, base: string): TextReply {
-  const message = `The server failed. Its log has the details under request id ${requestId}.`
-  return respondError(new ApiError('InternalError', message), base)
 }
