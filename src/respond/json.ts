@@ -1,12 +1,10 @@
-import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
-/** Index of each property's value in a row. */
-type ColumnIndexes = ReadonlyMap<Property, number>
 
 const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
@@ -20,24 +18,19 @@ export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string
   return mayRead ? writeEntity(entity, row) : `{"id":${row[0]}}`
 }
 
-/** Writes what is chosen of rows with these columns as JSON text. */
-export function choiceWriter({ members }: Pick<Choice, 'members'> | Entity, columns: readonly Property[]): Write {
-  return membersWriter(members, new Map(columns.map((property, index) => [property, index])))
+/** Writes what is chosen of rows with these columns as JSON text: `{"a":1,"b":{"c":2}}`. */
+export function choiceWriter({ members }: { readonly members: Members }, columns: readonly Property[]): Write {
+  return objectWriter(
+    members.map((member) => [
+      keyOf(member),
+      isGroup(member) ? groupWriter(member, columns) : valueWriter(member.kind, columns.indexOf(member)),
+    ]),
+  )
 }
 
 /** A value that PostgreSQL has printed, as JSON. */
 export function jsonOf({ readText }: Kind, text: string | null): string {
   return readText === null || text === null ? (text ?? 'null') : JSON.stringify(readText(text))
-}
-
-/** `{"a":1,"b":{"c":2}}` */
-function membersWriter(members: Members, indexes: ColumnIndexes): Write {
-  return objectWriter(
-    members.map((member) => [
-      keyOf(member),
-      isGroup(member) ? groupWriter(member, indexes) : valueWriter(member.kind, indexes.get(member) as number),
-    ]),
-  )
 }
 
 /** Writes objects with these keys, in this order. */
@@ -55,12 +48,12 @@ function valueWriter(kind: Kind, index: number): Write {
 }
 
 /** An object without a value in any part is null. */
-function groupWriter(group: Group, indexes: ColumnIndexes): Write {
-  const parts = group.whole.map((property) => indexes.get(property))
-  const write = membersWriter(group.properties, indexes)
+function groupWriter(group: Group, columns: readonly Property[]): Write {
+  const parts = group.whole.map((property) => columns.indexOf(property))
+  const write = choiceWriter({ members: group.properties }, columns)
   return (row) => {
     // Of a part that the row lacks it is not known that it has no value.
-    for (const index of parts) if (index === undefined || row[index] !== null) return write(row)
+    for (const index of parts) if (index < 0 || row[index] !== null) return write(row)
     return 'null'
   }
 }

@@ -1,8 +1,7 @@
 import type { Cursors } from '../model/cursor.ts'
-import type { Choice } from '../model/entity.ts'
-import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
-import type { ListQuery, Seek } from '../model/query.ts'
-import { order } from '../model/query.ts'
+import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
+import { type ListQuery, order, type Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { choiceWriter, writeEntity } from './json.ts'
 import { JsonWriter } from './jsonWriter.ts'
@@ -56,14 +55,8 @@ function isCoded(rows: Found['rows']): rows is CodedRows {
 }
 
 function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
-  const write = choice === null ? null : choiceWriter(choice, entity.properties)
-  let body = '['
-  for (let index = 0; index < rows.length; index++) {
-    if (index > 0) body += ','
-    const row = rows[index] as Row
-    body += write === null ? writeEntity(entity, row) : write(row)
-  }
-  return Buffer.from(`${body}]`)
+  const write = choice === null ? (row: Row) => writeEntity(entity, row) : choiceWriter(choice, entity.properties)
+  return Buffer.from(`[${rows.map(write).join(',')}]`)
 }
 
 const encoder = new TextEncoder()
@@ -109,14 +102,11 @@ export interface CodedRows {
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-const writers = new WeakMap<Entity, WriteRow>()
+const entityWriter = memoize((entity: Entity) => compile(entity.members, entity))
 
 /** Writes entities, or what is chosen of them, from rows that are coded: the same as of rows as PostgreSQL prints them. */
 export function codedWriter(entity: Entity, choice: Choice | null): WriteRow {
-  if (choice !== null) return compile(choice.members, entity)
-  let write = writers.get(entity)
-  if (!write) writers.set(entity, (write = compile(entity.members, entity)))
-  return write
+  return choice === null ? entityWriter(entity) : compile(choice.members, entity)
 }
 
 /** `{"a":1,"b":{"c":2}}`; an object without a value in any part is null. */

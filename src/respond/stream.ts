@@ -25,10 +25,10 @@ export function streamWriter(
 ): StreamWriter {
   const choice = query.choice ?? entity
   if (form === 'ndjson') return linesWriter(choiceWriter(choice, columns))
-  const cells = choice.properties.map((property) => ({
-    ...{ path: property.path, index: columns.indexOf(property) },
-    write: cellWriter(property.kind, query),
-  }))
+  const cells = choice.properties.map((property): Cell => {
+    const index = columns.indexOf(property)
+    return { path: property.path, text: (row) => row[index] ?? null, write: cellWriter(property.kind, query) }
+  })
   return csvWriter(cells, query)
 }
 
@@ -56,10 +56,10 @@ const QUOTED = { ',': /[",\r\n]|^[ \t]|[ \t]$/, ';': /[";\r\n]|^[ \t]|[ \t]$/ }
 
 const separatorOf = ({ hasDecimalComma }: CsvForm) => (hasDecimalComma ? ';' : ',')
 
-/** A cell of a line: the index of its value in the row, and how that is written. */
+/** A cell of a line: its value in a row as text, and how that is written. */
 interface Cell {
   readonly path: readonly string[]
-  readonly index: number
+  readonly text: (row: Row) => string | null
   readonly write: (text: string) => string
 }
 
@@ -68,18 +68,8 @@ export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
   const names = cells.map(({ path }) => path.join('.'))
   const begin = (form.hasMark ? BYTE_ORDER_MARK : '') + names.join(separator) + END
-  const write = (row: Row) => {
-    let line = ''
-    let isFirst = true
-    for (const { index, write } of cells) {
-      const text = row[index]
-      if (!isFirst) line += separator
-      isFirst = false
-      if (text !== null && text !== undefined) line += write(text)
-    }
-    return line + END
-  }
-  return { begin, write }
+  const cellOf = (text: string | null, write: Cell['write']) => (text === null ? '' : write(text))
+  return { begin, write: (row) => cells.map(({ text, write }) => cellOf(text(row), write)).join(separator) + END }
 }
 
 /** Writes a number that PostgreSQL has printed. */

@@ -22,11 +22,8 @@ export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): Stre
   const members = membersOf(query)
   if (form === 'ndjson') return linesWriter(groupWriter(members))
   const writerOf = (kind: Kind | null) => (kind ? cellWriter(kind, query) : numberWriter(query))
-  const { begin, write } = csvWriter(
-    members.map(({ path, kind }, index) => ({ path, index, write: writerOf(kind) })),
-    query,
-  )
-  return { begin, write: (row) => write(members.map(({ text }) => text(row))) }
+  const cells = members.map(({ path, text, kind }) => ({ path, text, write: writerOf(kind) }))
+  return csvWriter(cells, query)
 }
 
 /** A value in a group's JSON: where it stands, and what of the row it is as text. */
