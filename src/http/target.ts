@@ -26,7 +26,9 @@ export function readTarget({ url, headers }: Request): Target {
     return unreadable('InvalidHost', 'The Host header is not valid.')
   const start = startOf(url)
   if (start === -1) return ROOT
-  if (url.length - start > TARGET_LENGTH_SAFE && isTooLong(url.slice(start)))
+  // By the length that links have of it. The page's number at a link's end is not counted: links must lead somewhere.
+  const isShort = url.length - start <= TARGET_LENGTH_SAFE
+  if (!isShort && encodeRaw(url.slice(start).replace(PAGE_AT_END, '')).length > TARGET_LENGTH_MAX)
     return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
   const mark = url.indexOf('?', start)
   const end = mark === -1 ? url.length : mark
@@ -36,11 +38,6 @@ export function readTarget({ url, headers }: Request): Target {
 /** The path's begin; -1: there is none, since CONNECT may name a host and a port alone. */
 function startOf(url: string): number {
   return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
-}
-
-/** By the length that links have of it. The page's number at a link's end is not counted: links must lead somewhere. */
-function isTooLong(target: string): boolean {
-  return encodeRaw(target.replace(PAGE_AT_END, '')).length > TARGET_LENGTH_MAX
 }
 
 function unreadable(code: 'InvalidHost' | 'UriTooLong', message: string): Target {

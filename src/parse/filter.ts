@@ -19,7 +19,6 @@ export const VALUES_MAX = 100
 
 type Others = readonly string[]
 
-const firstCharacters = new Set(prefixes.map(({ sign }) => sign.charCodeAt(0)))
 const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
@@ -32,7 +31,7 @@ export function parseFilter(entity: Entity, parameter: Parameter, others: Others
   if (!member) throw unknownParameter(entity, name, others)
   if (isGroup(member)) throw objectFault(member)
   if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
-  const operator = operatorOf(text)
+  const operator = longestFirst.find(({ sign }) => text.startsWith(sign))
   const operand = operator ? text.slice(operator.sign.length) : text
   return checkFilter(member, operator ?? equality, operand)
 }
@@ -67,12 +66,6 @@ function parseBracketed(entity: Entity, property: Property, bracket: string, { n
   }
   const filter = checkFilter(property, operator, value)
   return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
-}
-
-/** The operator that a parameter's value begins with. */
-function operatorOf(text: string): Operator | undefined {
-  if (!firstCharacters.has(text.charCodeAt(0))) return undefined
-  return longestFirst.find(({ sign }) => text.startsWith(sign))
 }
 
 function objectFault({ name, properties }: Group): ApiError {
