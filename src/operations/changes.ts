@@ -7,10 +7,8 @@ import type { Row, Statement } from '../model/sql.ts'
 import type { ChangesQuery } from '../parse/changes.ts'
 import type { ChangeLine } from '../respond/changes.ts'
 
-type Column = (typeof CHANGE_COLUMNS)[number]
-const placeOf = Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, index])) as Record<Column, number>
-const cellOf = (row: Row, column: Column) => row[placeOf[column]] as string
-const placeIn = (row: Row): ChangesPlace => ({ position: cellOf(row, 'position'), number: cellOf(row, 'number') })
+type Found = Readonly<Record<(typeof CHANGE_COLUMNS)[number], string>>
+const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, row[index]])) as Found
 
 /** Before all lines, and behind all of them. */
 const START: ChangesPlace = { position: '0', number: '0' }
@@ -53,19 +51,19 @@ export class Changes {
     after: After,
     { pageSize, hasRows }: PageQuery,
   ): Promise<ChangesPage> {
-    const rows = await this.database.read(compile(after === 'now' ? END : (after ?? START)))
-    const [first] = rows as [Row]
+    const rows = (await this.database.read(compile(after === 'now' ? END : (after ?? START)))).map(named)
+    const [first] = rows as [Found]
     if (after !== null && after !== 'now') requireKept(after, first)
-    const run = cellOf(first, 'run')
-    const found = rows.filter((row) => row[placeOf.position] !== null)
+    const found = rows.filter(({ position }) => position !== null)
     const shown = found.slice(0, pageSize)
-    const plain = shown.map((row) => this.lineOf(row, run))
+    const plain = shown.map((row) => ({ ...row, token: writeToken(row), entity: this.byTable.get(row.entity) as Entity }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     // All below what is settled was read, whether it has lines of these entities or not.
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    const end = more ? placeIn(shown.at(-1) as Row) : { position: cellOf(first, 'settled'), number: '0' }
-    return { lines, more, end: { ...end, run } }
+    const { run, settled } = first
+    const { position, number } = more ? (shown.at(-1) as Found) : { position: settled, number: '0' }
+    return { lines, more, end: { run, position, number } }
   }
 
   /** Adds the rows as they are now: not older than the lines, which were read before. */
@@ -78,27 +76,12 @@ export class Changes {
       found.set(`${wanted[Number(index)]?.[0].table} ${values[0]}`, values)
     return lines.map((line) => ({ ...line, row: found.get(`${line.entity.table} ${line.id}`) ?? null }))
   }
-
-  private lineOf(row: Row, run: string): ChangeLine {
-    return {
-      token: writeToken({ run, ...placeIn(row) }),
-      entity: this.byTable.get(cellOf(row, 'entity')) as Entity,
-      id: cellOf(row, 'id'),
-      action: cellOf(row, 'action'),
-      at: cellOf(row, 'at'),
-      key: row[placeOf.key] as string | null,
-      changed: cellOf(row, 'changed'),
-      before: cellOf(row, 'before'),
-      after: cellOf(row, 'after'),
-    }
-  }
 }
 
 /** @throws ApiError TokenExpired, where lines behind the token may be missing */
-function requireKept(token: ChangesToken, row: Row) {
-  const deleted = { position: cellOf(row, 'deletedPosition'), number: cellOf(row, 'deletedNumber') }
-  const isOld = comparePlaces(token, deleted) < 0
-  const isForeign = token.run !== cellOf(row, 'run') || BigInt(token.position) > BigInt(cellOf(row, 'begun'))
+function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
+  const isOld = comparePlaces(token, { position: deletedPosition, number: deletedNumber }) < 0
+  const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
   if (!isForeign && !isOld) return
   const why = isForeign
     ? 'The token is of another run of the changes: the database was restored, or was served without keeping them'
@@ -147,14 +130,11 @@ export class ChangeWaits {
     for (const waiter of this.waiters) if (waiter.key === key) ofKey++
     if (ofKey >= waitersOfKeyMax) return Promise.resolve(false)
     return new Promise((resolve) => {
-      const gone = () => waiter.end(false)
       const end = (isWoken: boolean) => {
         this.waiters.delete(waiter)
-        signal.removeEventListener('abort', gone)
         resolve(isWoken)
       }
       const waiter: Waiter = { ...wait, end }
-      signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
       this.timer ??= setInterval(() => this.tick(), LOOK_MS)
     })
@@ -162,7 +142,8 @@ export class ChangeWaits {
 
   private tick() {
     const nowMs = performance.now()
-    for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
+    for (const waiter of this.waiters)
+      if (nowMs >= waiter.untilMs || waiter.signal.aborted || this.options.isDraining()) waiter.end(false)
     if (this.waiters.size === 0) {
       clearInterval(this.timer ?? undefined)
       this.timer = null
