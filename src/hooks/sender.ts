@@ -1,4 +1,5 @@
 // Sends webhooks: elects one process of all servers, and runs each hook.
+import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import type { AllowedTargets } from '../model/targets.ts'
@@ -35,10 +36,9 @@ export class HookSender {
   private readonly stopping = new AbortController()
   private readonly pauses: typeof PAUSES
   private readonly ended: Promise<void>
-  private wake = () => {}
+  /** Ends the pause, or the next one. */
+  private waking = new AbortController()
   private isFailing = false
-  /** `look` was called since the last pause began. */
-  private isAsked = false
   private readonly runs = new Map<string, { hook: Hook; run: HookRun; ending: AbortController }>()
   private states: HookStates = { active: 0, paused: 0, parked: 0 }
   private taken = 0
@@ -55,14 +55,13 @@ export class HookSender {
 
   /** An operator may have changed the hooks. */
   look(): void {
-    this.isAsked = true
-    this.wake()
+    this.waking.abort()
   }
 
   /** Cuts off what is in flight: it is sent again by the next sender. */
   async stop(): Promise<void> {
     this.stopping.abort()
-    this.wake()
+    this.waking.abort()
     await this.ended
   }
 
@@ -148,14 +147,10 @@ export class HookSender {
     }
   }
 
-  private pause(ms: number): Promise<void> {
-    const isAsked = this.isAsked
-    this.isAsked = false
-    if (this.isStopping || isAsked) return Promise.resolve()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    this.wake = resolve
-    return promise.finally(() => clearTimeout(timer))
+  private async pause(ms: number): Promise<void> {
+    if (this.isStopping) return
+    await setTimeout(ms, undefined, { signal: this.waking.signal }).catch(() => undefined)
+    if (this.waking.signal.aborted) this.waking = new AbortController()
   }
 
   /** Ends the runs of hooks that are gone or were changed, and begins those that are new. `parts` null: it only ends. */
