@@ -9,6 +9,7 @@ import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
 import { createPages } from '../pages/pages.ts'
+import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { JSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { databaseIsAway } from './authentication.ts'
@@ -64,8 +65,8 @@ export function createRouter(parts: EndpointParts): Router {
     add('/Summary', { GET: resource.summary.bind(resource) })
     add('/*', {
       GET: resource.get.bind(resource),
-      PUT: resource.replace.bind(resource),
-      PATCH: resource.patch.bind(resource),
+      PUT: (call) => resource.update(call, parseComplete),
+      PATCH: (call) => resource.update(call, parsePartial),
       DELETE: resource.remove.bind(resource),
     })
     add('/*/Changes', { GET: (call) => changes.history(entity, call) })

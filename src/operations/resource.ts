@@ -1,7 +1,6 @@
 import type { Entity } from '../model/entity.ts'
-import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { parseComplete, parsePartial } from '../parse/assignments.ts'
+import { parseComplete } from '../parse/assignments.ts'
 import { RowsText, readBodies, readBody } from '../parse/body.ts'
 import { formOf, parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/ownParameters.ts'
@@ -70,14 +69,6 @@ export class Resource {
     return this.repeats.answer(once, create, (row) => this.written(201, call, row, `${call.url.replace(/\/$/, '')}/${row[0]}`))
   }
 
-  replace(call: ResourceRequest): Promise<Reply> {
-    return this.update(call, parseComplete)
-  }
-
-  patch(call: ResourceRequest): Promise<Reply> {
-    return this.update(call, parsePartial)
-  }
-
   async remove(call: ResourceRequest): Promise<Reply> {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
@@ -89,7 +80,8 @@ export class Resource {
     )
   }
 
-  private async update(call: ResourceRequest, parse: (entity: Entity, body: Record<string, unknown>) => Assignments) {
+  /** Changes a row by a body of which `parse` takes all properties, or those that are given. */
+  async update(call: ResourceRequest, parse: typeof parseComplete): Promise<Reply> {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
     const values = parse(this.entity, await readBody(call.request))

@@ -1,6 +1,5 @@
 import { compilePiece, streamColumns } from '../compile/stream.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Seek } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { StreamForm } from '../parse/headers.ts'
@@ -30,8 +29,10 @@ export class Streams {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity.plural, form, call.request.headers)
     const columns = streamColumns(this.entity, query)
-    const readPiece = async (position: Seek['position'] | null, size: number): Promise<Piece> => {
+    const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
+    const readBehind = async (last: Row | null, size: number): Promise<Piece> => {
       const startMs = performance.now()
+      const position = last && keys.map((index) => last[index] as string | null)
       const statement = compilePiece(this.entity, query, columns, position, size)
       const rows = await this.parts.listReads.read({ ...statement, batch: null }, call)
       return { rows, size, ms: performance.now() - startMs }
@@ -40,17 +41,14 @@ export class Streams {
       // Before the first row is read, so that all that changes while rows are read lies behind it.
       const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
       if (token) headers['X-Changes-After'] = token
-      const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
-      const first = await readPiece(null, rowsOfPiece(PAID_ROWS, 0))
-      return textsOf(streamWriter(this.entity, query, columns, form), this.pieces(call, keys, readPiece, first))
+      const first = await readBehind(null, rowsOfPiece(PAID_ROWS, 0))
+      return textsOf(streamWriter(this.entity, query, columns, form), this.pieces(call, readBehind, first))
     })
   }
 
-  /** `keys`: the columns of a position. */
   private async *pieces(
     call: ResourceRequest,
-    keys: readonly number[],
-    readPiece: (position: Seek['position'], size: number) => Promise<Piece>,
+    readBehind: (last: Row, size: number) => Promise<Piece>,
     first: Piece,
   ): AsyncGenerator<readonly Row[]> {
     let paidRows = PAID_ROWS
@@ -59,15 +57,13 @@ export class Streams {
       const hasMore = rows.length > size
       yield hasMore ? rows.slice(0, size) : rows
       if (!hasMore) return
-      const last = rows[size - 1] as Row
-      const position = keys.map((index) => last[index] as string | null)
       paidRows -= size
       if (paidRows === 0) {
         const rights = await this.parts.keysInUse?.charge(call.request)
         if (rights) requireRight(rights, this.entity.plural, 'read')
         paidRows = PAID_ROWS
       }
-      piece = await readPiece(position, rowsOfPiece(paidRows, ms))
+      piece = await readBehind(rows[size - 1] as Row, rowsOfPiece(paidRows, ms))
     }
   }
 }

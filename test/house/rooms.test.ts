@@ -35,7 +35,7 @@ test('at most six files stand outside a room', () => {
 describe('imports', () => {
   test('are found at all', () => {
     expect(imports.get('main.ts')?.length).toBeGreaterThan(1)
-    expect(imports.get('operations/resource.ts')).toContain('model/query.ts')
+    expect(imports.get('operations/resource.ts')).toContain('model/sql.ts')
   })
 
   test('lead to rooms on floors below', () => {

@@ -7,6 +7,7 @@ import { Cursors } from '../../src/model/cursor.ts'
 import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
 import { BODIES, Places, STREAMS } from '../../src/operations/places.ts'
 import { Resource } from '../../src/operations/resource.ts'
+import { parsePartial } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import type { Json } from '../support/server.ts'
 
@@ -60,7 +61,7 @@ async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object
   const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers }
   const url = `http://localhost/Units/${id}`
   const call = { request: new Request(url, init), url, query: '', id, mayRead: true, key: 'a', keyName: 'a' }
-  const reply = await units[method](call)
+  const reply = await (method === 'patch' ? units.update(call, parsePartial) : units[method](call))
   return { tag: reply.headers.ETag as string, row: JSON.parse(String(reply.body)) as Json }
 }
 
