@@ -65,16 +65,14 @@ function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>,
 /** Adds the definitions of one `sort` parameter, decoded, to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
 export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
   if (text === '') return
-  for (const definition of text.includes(',') ? text.split(',') : [text]) {
-    const name = SIGNS.has(definition.charCodeAt(0)) ? definition.slice(1) : definition
+  for (const definition of text.split(',')) {
+    // A + that was not percent-encoded has become a space.
+    const name = /^[+ -]/.test(definition) ? definition.slice(1) : definition
     const property = findProperty(entity, name, sorts)
     if (sorts.some((sort) => sort.property === property)) continue // only the first reference counts
     sorts.push({ property, descending: definition.startsWith('-') })
   }
 }
-
-// A + that was not percent-encoded has become a space.
-const SIGNS = new Set(Array.from('+ -', (sign) => sign.charCodeAt(0)))
 
 function findProperty(entity: Entity, name: string, before: readonly Sort[]): Property {
   if (name === '') throw invalid('A sort definition is + or - and the name of a property; one of them is empty.')
