@@ -99,11 +99,6 @@ interface Wait {
   readonly key: string
 }
 
-interface Waiter extends Wait {
-  /** `isWoken`: false where it should be answered as it is. */
-  end(isWoken: boolean): void
-}
-
 /** More are answered at once, and ask again; of one key, so that several can wait, however many one of them asks for. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
 /** Between two looks into the database. */
@@ -111,9 +106,8 @@ const LOOK_MS = 100
 
 /** Requests of this process that wait for changes. While there are any, one statement looks for all of them every 100 ms. */
 export class ChangeWaits {
-  private readonly waiters = new Set<Waiter>()
-  private timer: Timer | null = null
-  private isLooking = false
+  private readonly waiters = new Set<Wait>()
+  private looking: Promise<readonly Row[]> | null = null
 
   constructor(
     private readonly entities: readonly Entity[],
@@ -122,46 +116,32 @@ export class ChangeWaits {
   ) {}
 
   /** True: there is a line behind `after`. False: the time is over, the client is gone, or too many wait. */
-  wait(wait: Wait): Promise<boolean> {
-    const { signal, key } = wait
+  async wait(wait: Wait): Promise<boolean> {
+    const { entities, after, untilMs, signal, key } = wait
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
-    if (this.waiters.size >= waitersMax || isDraining() || signal.aborted) return Promise.resolve(false)
     let ofKey = 0
     for (const waiter of this.waiters) if (waiter.key === key) ofKey++
-    if (ofKey >= waitersOfKeyMax) return Promise.resolve(false)
-    return new Promise((resolve) => {
-      const end = (isWoken: boolean) => {
-        this.waiters.delete(waiter)
-        resolve(isWoken)
-      }
-      const waiter: Waiter = { ...wait, end }
-      this.waiters.add(waiter)
-      this.timer ??= setInterval(() => this.tick(), LOOK_MS)
-    })
-  }
-
-  private tick() {
-    const nowMs = performance.now()
-    for (const waiter of this.waiters)
-      if (nowMs >= waiter.untilMs || waiter.signal.aborted || this.options.isDraining()) waiter.end(false)
-    if (this.waiters.size === 0) {
-      clearInterval(this.timer ?? undefined)
-      this.timer = null
-    } else if (!this.isLooking) this.look()
-  }
-
-  private async look() {
-    this.isLooking = true
+    if (this.waiters.size >= waitersMax || ofKey >= waitersOfKeyMax) return false
+    this.waiters.add(wait)
     try {
-      for (const [table, position, number] of await this.database.read(compileNewest(this.entities))) {
-        const place = { position: position as string, number: number as string }
-        for (const waiter of this.waiters)
-          if (waiter.entities.some((entity) => entity.table === table) && comparePlaces(place, waiter.after) > 0) waiter.end(true)
-      }
-    } catch {
-      // A database that is away has nothing new; those who wait learn of it with their next request.
+      while (performance.now() < untilMs && !signal.aborted && !isDraining())
+        for (const [table, position, number] of await this.look()) {
+          const place = { position: position as string, number: number as string }
+          if (entities.some((entity) => entity.table === table) && comparePlaces(place, after) > 0) return true
+        }
+      return false
     } finally {
-      this.isLooking = false
+      this.waiters.delete(wait)
     }
+  }
+
+  /** The places of the last lines, of which all who wait learn together. */
+  private look(): Promise<readonly Row[]> {
+    this.looking ??= Bun.sleep(LOOK_MS)
+      .then(() => this.database.read(compileNewest(this.entities)))
+      // A database that is away has nothing new; those who wait learn of it with their next request.
+      .catch(() => [])
+      .finally(() => (this.looking = null))
+    return this.looking
   }
 }
