@@ -6,7 +6,7 @@ import { suggest } from '../model/nearest.ts'
 import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { isObject, type JsonObject } from './body.ts'
-import { Names } from './names.ts'
+import { findByName } from './names.ts'
 
 type Member = Property | Group
 type Members = readonly Member[]
@@ -50,11 +50,11 @@ interface Reading {
 
 function parseObject(owner: string, prefix: string, members: Members, object: JsonObject, into: Reading) {
   const { faults } = into
-  const names = namesOf(members)
+  const find = memberFinder(members)
   const seen = new Set<Member>()
   for (const [key, value] of Object.entries(object)) {
     if (faults.length >= FAULTS_MAX) return
-    const member = names.find(key)
+    const member = find(key)
     if (!member) {
       const [name, hint] = [shown(key), suggest(key, members.map(lastName))]
       faults.push({ code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` })
@@ -83,10 +83,10 @@ function parseProperty(property: Property, value: unknown, { assignments, faults
   }
 }
 
-const namesOf = memoize((members: Members) => {
+const memberFinder = memoize((members: Members) => {
   // As documentation writes it, and as answers do.
   const spellings = (member: Member) => [lastName(member), keyOf(member)]
-  return new Names(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
+  return findByName(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
 })
 
 /** `Days` of `Period.Days`: inside its object a part has no dot. */

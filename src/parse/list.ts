@@ -7,7 +7,7 @@ import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './headers.ts'
-import { findMember, Names } from './names.ts'
+import { findByName, findMember } from './names.ts'
 import { parseFields } from './ownParameters.ts'
 import { csvFormOf, LIST_PAGES, PAGE_SIZE_DEFAULT, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
@@ -42,7 +42,7 @@ function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], fields: null, kept: '' }
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
-    const purpose = purposes.find(name)
+    const purpose = findPurpose(name)
     if (readShared(read, purpose, parameter, LIST_PAGES)) continue
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
@@ -52,7 +52,7 @@ function readParameters(entity: Entity, query: string): Parameters {
   return read
 }
 
-const purposes = new Names(RESERVED_PARAMETERS.map((name) => [name, name] as const))
+const findPurpose = findByName(RESERVED_PARAMETERS.map((name) => [name, name] as const))
 
 /** The place that a cursor names in this list. @throws ApiError InvalidCursor */
 function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {

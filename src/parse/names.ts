@@ -3,28 +3,23 @@ import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
 
-/** Things by their names, in any case. */
-export class Names<Named> {
-  private readonly named = new Map<string, Named>()
-
-  /** As spelt here a name is found at once, without a change of case; so a thing may have several frequent spellings. */
-  constructor(entries: readonly (readonly [name: string, named: Named])[]) {
-    for (const [name, named] of entries) this.named.set(name.toLowerCase(), named)
-    for (const [name] of entries) this.named.set(name, this.named.get(name.toLowerCase()) as Named)
-  }
-
-  find(name: string): Named | undefined {
-    return this.named.get(name) ?? this.named.get(name.toLowerCase())
-  }
+/**
+ * Finds things by their names, in any case. As spelt in `entries` a name is found without a change of case, so a thing may have
+ * several frequent spellings.
+ */
+export function findByName<Named>(entries: readonly (readonly [name: string, named: Named])[]) {
+  const found = new Map(entries.map(([name, named]) => [name.toLowerCase(), named]))
+  for (const [name] of entries) found.set(name, found.get(name.toLowerCase()) as Named)
+  return (name: string): Named | undefined => found.get(name) ?? found.get(name.toLowerCase())
 }
 
-const membersOf = memoize(({ members, properties }: Entity) => {
-  return new Names<Property | Group>([...members, ...properties].map((member) => [member.name, member]))
-})
+const memberFinder = memoize(({ members, properties }: Entity) =>
+  findByName<Property | Group>([...members, ...properties].map((member) => [member.name, member])),
+)
 
 /** The property or the object of a parameter's name: `Period.Days`, `period`. */
 export function findMember(entity: Entity, name: string): Property | Group | undefined {
-  return membersOf(entity).find(name)
+  return memberFinder(entity)(name)
 }
 
 /** Message about a name that `parameter` does not take among its names of `known`. */

@@ -18,7 +18,7 @@ import {
 } from '../model/summary.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { Form } from './headers.ts'
-import { faultOfName, findMember, listed, Names } from './names.ts'
+import { faultOfName, findByName, findMember, listed } from './names.ts'
 import { csvFormOf, readShared, refuseForeign, type SharedParameters, SUMMARY_PAGES } from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
@@ -29,7 +29,7 @@ export const MEASURES_MAX = 8
 /** The parameters of a summary that are no filters. */
 const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page', 'bom', 'excel', 'locale'] as const
 
-const purposes = new Names(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
+const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
 /** Words of other APIs for parameters of summaries. */
 const MEANT: Readonly<Record<string, string>> = { avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' }
 /** Members of a group's JSON, which cannot be keys as well. */
@@ -60,7 +60,7 @@ function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], kept: '' }
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
-    const purpose = purposes.find(name)
+    const purpose = findPurpose(name)
     if (readShared(read, purpose, parameter, SUMMARY_PAGES)) continue
     if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
     else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, entity, text)

@@ -121,14 +121,9 @@ function compile(members: readonly (Property | Group)[], entity: Entity): WriteR
     for (const { prefix, place, whole, write } of parts) {
       into.raw(prefix)
       if (write === null) rows.write(index, place, into)
-      else if (hasAny(rows, index, whole)) write(rows, index, into)
+      else if (whole.some((part) => rows.hasValue(index, part))) write(rows, index, into)
       else into.raw(NONE)
     }
     into.raw(END)
   }
-}
-
-function hasAny(rows: CodedRows, index: number, places: readonly number[]): boolean {
-  for (const place of places) if (rows.hasValue(index, place)) return true
-  return false
 }
