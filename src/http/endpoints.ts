@@ -28,7 +28,7 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamPlaces' | 'bod
 
 /** Every path that the server answers: its own pages, /Changes, and four for each entity. @throws Error if two are the same */
 export function createRouter(parts: EndpointParts): Router {
-  const { entities, database, migrationFiles, baseUrl, isDraining, isWaiting } = parts
+  const { entities, database, migrationFiles, limits, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
   const open = (path: string, GET: (call: ResourceRequest) => Promise<Reply> | Reply, options: Partial<Endpoint> = {}) =>
     router.add(path, { GET }, { isOpen: true, ...options })
@@ -48,7 +48,10 @@ export function createRouter(parts: EndpointParts): Router {
   // Made when it is first asked for, since the address that it names is known only once the server listens.
   let described: StoredBody | null = null
   open('openapi.json', ({ request: { headers } }) => {
-    described ??= describe(parts)
+    const facts = { baseUrl: baseUrl(), limits: limits.ofKeys, anonymousLimits: limits.anonymous }
+    // Its ETag saves sending it again, and a client that keeps it asks each time.
+    const stored = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' }
+    described ??= new StoredBody(JSON.stringify(describeApi(entities, facts)), stored)
     return described.reply(headers)
   })
   const changes = new ChangeFeed(parts)
@@ -72,13 +75,6 @@ export function createRouter(parts: EndpointParts): Router {
     add('/*/Changes', { GET: (call) => changes.history(entity, call) })
   }
   return router
-}
-
-/** The OpenAPI description. Its ETag saves sending it again, and a client that keeps it asks each time. */
-function describe({ entities, limits, baseUrl }: EndpointParts): StoredBody {
-  const facts = { baseUrl: baseUrl(), limits: limits.ofKeys, anonymousLimits: limits.anonymous }
-  const text = JSON.stringify(describeApi(entities, facts))
-  return new StoredBody(text, { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' })
 }
 
 /** SQLSTATE of a table that is not there: nothing was ever migrated. */

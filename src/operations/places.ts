@@ -16,10 +16,7 @@ interface Kind {
 }
 
 /** Lists that are answered whole. D55 */
-export const STREAMS: Kind = {
-  ...{ places: 16, ofOne: 4, named: 'streams' },
-  ...{ remedy: ', or ask for pages', isResumable: false },
-}
+export const STREAMS: Kind = { places: 16, ofOne: 4, named: 'streams', remedy: ', or ask for pages', isResumable: false }
 /** Streams of what changes: they stay, so they have places of their own. D62 */
 export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8, isResumable: true }
 /** Bodies of several rows, each of which may be 2 MiB. D59 */

@@ -79,25 +79,20 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
   const parsed: Assignments[] = []
   const faults: Fault[] = []
   for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {
-    parseRow(entity, rows[index] as string, index, { parsed, faults })
+    const target = `[${index}]`
+    const value = parseOrThrow(rows[index] as string, target, target)
+    try {
+      if (isObject(value)) parsed.push(parseComplete(entity, value))
+      else faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      for (const fault of error.details ?? []) faults.push(faultOfRow(index, fault))
+    }
     const others = turn()
     if (others !== null) await others
   }
   if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX) as [Fault, ...Fault[]])
   return parsed
-}
-
-/** Adds the row, or its faults. @throws ApiError where the row is not JSON */
-function parseRow(entity: Entity, text: string, index: number, into: { parsed: Assignments[]; faults: Fault[] }) {
-  const target = `[${index}]`
-  const value = parseOrThrow(text, target, target)
-  if (!isObject(value)) return into.faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
-  try {
-    into.parsed.push(parseComplete(entity, value))
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    for (const fault of error.details ?? []) into.faults.push(faultOfRow(index, fault))
-  }
 }
 
 /** A fault as a body of several rows has it. */
