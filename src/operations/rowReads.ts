@@ -6,7 +6,7 @@ import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../mod
 import { shown } from '../model/shown.ts'
 import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
-import { parseId } from '../parse/ownParameters.ts'
+import { parseId } from '../parse/parameters.ts'
 
 /** A row has the number of its transaction, which is counted from the cluster's beginning, modulo this. */
 const TRANSACTIONS = 2 ** 32

@@ -8,8 +8,7 @@ import { shown } from '../model/shown.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './headers.ts'
 import { findByName, findMember } from './names.ts'
-import { parseFields } from './ownParameters.ts'
-import { csvFormOf, LIST_PAGES, PAGE_SIZE_DEFAULT, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
+import { csvFormOf, LIST_PAGES, parseFields, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
 
 interface Parameters extends SharedParameters {
@@ -25,7 +24,7 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
   const { filters, sorts, pageSize, page, cursor, fields, kept } = read
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
-    ...{ filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, seek, kept },
+    ...{ filters, sorts, pageSize: pageSize ?? LIST_PAGES.normal, page: page ?? 1, seek, kept },
     choice: parseFields(entity, fields),
   }
 }

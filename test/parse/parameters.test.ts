@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
-import { parseFields, parseNoParameters, parseRowFields } from '../../src/parse/ownParameters.ts'
+import { parseFields, parseNoParameters, parseRowFields } from '../../src/parse/parameters.ts'
 
 const codeOf = (parse: () => unknown): unknown => {
   try {
