@@ -19,7 +19,6 @@ export interface RunParts {
   readonly backOff: BackOff
   deliver(hook: Hook, message: Message, signal: AbortSignal): Promise<Outcome>
   nowMs(): number
-  random(): number
 }
 
 const PAGE_LINES = 100
@@ -145,7 +144,7 @@ export class HookRun {
   }
 
   private async noteFailure({ status, isGone }: Outcome) {
-    const { log, backOff, nowMs, random } = this.parts
+    const { log, backOff, nowMs } = this.parts
     const atMs = nowMs()
     this.failingSinceMs ??= atMs
     this.attempts++
@@ -154,7 +153,7 @@ export class HookRun {
       log.error('a hook is parked: its receiver has refused for too long', { ...this.fields(), status })
       return this.park(isGone ? 'its receiver has answered 410: it wants no more' : 'deliveries have failed for 3 days', status)
     }
-    this.nextAttemptMs = atMs + pauseAfter(this.attempts, backOff, random())
+    this.nextAttemptMs = atMs + pauseAfter(this.attempts, backOff, Math.random())
     await this.save(status)
   }
 

@@ -15,7 +15,6 @@ export interface SenderOptions {
   readonly delivery?: Partial<DeliveryOptions>
   readonly pauses?: Partial<typeof PAUSES>
   nowMs?(): number
-  random?(): number
 }
 
 /** Between two looks: whether there are hooks at all, whether another process sends, at what has changed, and after a fault. */
@@ -131,12 +130,12 @@ export class HookSender {
 
   private partsOf(session: Session): RunParts {
     const { entities, options } = this
-    const { log, allowed, backOff = BACK_OFF, nowMs = Date.now, random = Math.random } = options
+    const { log, allowed, backOff = BACK_OFF, nowMs = Date.now } = options
     const waits = new ChangeWaits(entities, session, { isDraining: () => session.lost.aborted })
     const changes = new Changes(entities, session)
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {
-      ...{ entities, changes, waits, session, log, backOff, nowMs, random },
+      ...{ entities, changes, waits, session, log, backOff, nowMs },
       deliver: async (hook, message, signal) => {
         const outcome = await deliver(hook, message, signal, delivery)
         if (outcome.isDelivered) this.taken++
