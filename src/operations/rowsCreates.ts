@@ -132,13 +132,10 @@ function requireDistinct({ properties }: Entity, rows: readonly Assignments[]): 
     const firsts = new Map<string, number>()
     rows.forEach((row, index) => {
       const value = row.get(property) ?? null
-      if (value === null) return
-      const first = firsts.get(value)
-      if (first === undefined) firsts.set(value, index)
-      else {
-        const message = `${property.name} is not free: [${first}] has this value.`
-        faults.push(faultOfRow(index, { code: 'AlreadyExists', target: property.name, message }))
-      }
+      const first = value === null ? index : firsts.getOrInsert(value, index)
+      if (first === index) return
+      const message = `${property.name} is not free: [${first}] has this value.`
+      faults.push(faultOfRow(index, { code: 'AlreadyExists', target: property.name, message }))
     })
   }
   if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX) as [Fault, ...Fault[]])
