@@ -84,26 +84,27 @@ const APPLIED = toStatement(sql`select file from migration`)
 
 const KEPT_MS = 1_000
 
-/** `isReady`, asked at most once a second however often it is called: the address is open and not limited. */
+/**
+ * Returns whether requests can be served: the database answers and has every migration of `files`. It is asked at most once a
+ * second however often that is called: the address is open and not limited. @throws ApiError 503
+ */
 export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
+  const isReady = async () => {
+    const rows = await database.read(APPLIED).catch((error) => {
+      if (error?.code === UNDEFINED_TABLE) return []
+      throw error
+    })
+    const applied = new Set(rows.map(([file]) => file))
+    return files.every((file) => applied.has(file))
+  }
   let answer: Promise<boolean> | null = null
   let askedMs = 0
   return () => {
     const nowMs = performance.now()
     if (answer === null || nowMs - askedMs >= KEPT_MS) {
       askedMs = nowMs
-      answer = isReady(database, files)
+      answer = isReady()
     }
     return answer
   }
-}
-
-/** Returns whether requests can be served: the database answers and has every migration of `files`. @throws ApiError 503 */
-export async function isReady(database: Pick<Database, 'read'>, files: readonly string[]): Promise<boolean> {
-  const rows = await database.read(APPLIED).catch((error) => {
-    if (error?.code === UNDEFINED_TABLE) return []
-    throw error
-  })
-  const applied = new Set(rows.map(([file]) => file))
-  return files.every((file) => applied.has(file))
 }

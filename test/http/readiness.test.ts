@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Database } from '../../src/execute/database.ts'
-import { isReady } from '../../src/http/endpoints.ts'
+import { createReadiness } from '../../src/http/endpoints.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
 
@@ -17,18 +17,18 @@ afterAll(() => database.end(100))
 
 test('ready is a database with every migration, or more by a newer version, and none that lacks one', async () => {
   const asked = [files, files.slice(0, 1), [...files, '9999_future.sql']]
-  expect(await Promise.all(asked.map((own) => isReady(database, own)))).toEqual([true, true, false])
+  expect(await Promise.all(asked.map((own) => createReadiness(database, own)()))).toEqual([true, true, false])
 })
 
 test('D39: one that is away is ServiceUnavailable', async () => {
   const away = open(Object.assign(new URL(url), { port: '9' }).href)
-  await expect(isReady(away, files)).rejects.toMatchObject({ code: 'ServiceUnavailable' })
+  await expect(createReadiness(away, files)()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
   await away.end(100)
 })
 
 test('one that was never migrated is not ready, which is no failure of ours', async () => {
   const empty = open(await createDatabase('empty'))
-  const answer = await isReady(empty, files).catch((error) => error.code)
+  const answer = await createReadiness(empty, files)().catch((error) => error.code)
   expect([false, 'ServiceUnavailable']).toContain(answer)
   await empty.end(100)
 })
