@@ -86,8 +86,7 @@ export class Keyring {
 }
 
 function entryOf(record: KeyRecord): Entry {
-  const { id, name, hash, rights, limits } = record
-  const ownTable = limits === null ? null : ownTableOf(name, limits)
-  const key = { id, isStored: true, name, rights: readRights(rights), ownTable, client: keyClient(name) }
+  const { id, name, hash, rights } = record
+  const key = { id, isStored: true, name, rights: readRights(rights), ownTable: ownTableOf(record), client: keyClient(name) }
   return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }
 }

@@ -11,30 +11,28 @@ import { wordsFor } from './window.ts'
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
-  /** The tables of keys with limits of their own, by `ownTableOf`. */
-  readonly own: ReadonlyMap<string, OwnTable>
+  /** The tables of keys with limits of their own, by `ownTableOf`. `serial`: two can follow each other at one path. */
+  readonly own: ReadonlyMap<string, { readonly path: string; readonly serial: number }>
   /** Changes when a table that all keys or all addresses share was made anew. */
   readonly serial: number
 }
 
-interface OwnTable {
-  readonly path: string
-  readonly limits: string
-  /** Differs for each table that is made: two can follow each other at one path. */
-  readonly serial: number
+/** The tables of keys that have limits of their own, as `ownTableOf` names them. */
+export type OwnLimits = ReadonlySet<string>
+
+/** Name of the table of a key's own limits, which all keys of a name with the same limits share; null: it has none. */
+export function ownTableOf({ name, limits }: KeyRecord): string | null {
+  return limits === null ? null : `${name}\n${limits}`
 }
 
-/** The limits of keys that have their own, by `ownTableOf`. */
-export type OwnLimits = ReadonlyMap<string, { readonly name: string; readonly limits: string }>
-
-/** Name of the table of a key's own limits: all keys of a name with the same limits share it. */
-export function ownTableOf(name: string, limits: string): string {
-  return `${name}\n${limits}`
+/** The rules of the table of that name. */
+export function rulesOf(ownTable: string): readonly Rule[] {
+  return parseRules(ownTable.slice(ownTable.indexOf('\n') + 1))
 }
 
-/** The keys that have limits of their own, by these limits. */
+/** The tables that these keys need for limits of their own. */
 export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
-  return new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])))
+  return new Set(keys.map(ownTableOf).filter((table) => table !== null))
 }
 
 /** The settings that decide the layout of the tables. */
@@ -53,7 +51,7 @@ export function anonymousClients(rules: readonly Rule[]): number {
 export class LimiterFiles {
   private readonly keys: RegionFile
   private readonly anonymous: RegionFile
-  private readonly own = new Map<string, { file: RegionFile; name: string; limits: string; serial: number }>()
+  private readonly own = new Map<string, { file: RegionFile; serial: number }>()
   private made = 0
   private serial = 0
 
@@ -74,26 +72,21 @@ export class LimiterFiles {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
     if (limits !== null) this.dropAllBut(limits)
-    for (const [table, own] of limits ?? this.own) {
+    for (const table of limits ?? this.own.keys()) {
       try {
-        this.ensureOwn(table, own)
+        const known = this.own.get(table)
+        const file = known?.file ?? fileFor(this.pathFor(table), 1, rulesOf(table))
+        if (file.ensure() || !known) this.own.set(table, { file, serial: ++this.made })
       } catch (error) {
-        onNoRoom(error as Error, own.name)
+        onNoRoom(error as Error, table.split('\n')[0] as string)
       }
     }
-    const own = new Map([...this.own].map(([table, { file, ...more }]) => [table, { path: file.path, ...more }]))
+    const own = new Map([...this.own].map(([table, { file, serial }]) => [table, { path: file.path, serial }]))
     return { keys: this.keys.path, anonymous: this.anonymous.path, own, serial: this.serial }
   }
 
   close(): void {
     for (const file of [this.keys, this.anonymous, ...[...this.own.values()].map((entry) => entry.file)]) file.close()
-  }
-
-  private ensureOwn(table: string, { name, limits }: { name: string; limits: string }) {
-    const known = this.own.get(table)
-    const file = known?.file ?? fileFor(this.pathFor(table), 1, parseRules(limits))
-    const isNew = file.ensure()
-    if (isNew || !known) this.own.set(table, { file, name, limits, serial: ++this.made })
   }
 
   private dropAllBut(limited: OwnLimits) {
@@ -102,7 +95,7 @@ export class LimiterFiles {
         file.close()
         this.own.delete(table)
       }
-    const kept = new Set([...limited.keys()].map((table) => this.pathFor(table)))
+    const kept = new Set([...limited].map((table) => this.pathFor(table)))
     const there = readdirSync(this.folder).filter((entry) => entry.startsWith(OWN))
     for (const entry of there) if (!kept.has(join(this.folder, entry))) rmSync(join(this.folder, entry))
   }

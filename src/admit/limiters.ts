@@ -1,10 +1,10 @@
 // The limiters of one process, over tables in shared memory.
-import { parseRules, type Rule } from '../model/limits.ts'
+import type { Rule } from '../model/limits.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
 import { monotonicMs } from '../os/time.ts'
 import type { Key } from './keyring.ts'
 import { Limiter, type SharedStore } from './limiter.ts'
-import { anonymousClients, type LimiterSettings, type LimiterTables } from './limiterFiles.ts'
+import { anonymousClients, type LimiterSettings, type LimiterTables, rulesOf } from './limiterFiles.ts'
 import { SlidingWindows } from './window.ts'
 
 /** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
@@ -35,10 +35,10 @@ export class Limiters {
       this.own.delete(name)
       region.close()
     }
-    for (const [name, { path, limits, serial }] of own) {
+    for (const [name, { path, serial }] of own) {
       if (this.own.has(name)) continue
       const region = openRegion(path)
-      this.own.set(name, { serial, region, limiter: this.create(region, 1, parseRules(limits)) })
+      this.own.set(name, { serial, region, limiter: this.create(region, 1, rulesOf(name)) })
     }
   }
 

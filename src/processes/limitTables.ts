@@ -56,7 +56,7 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     /** A worker has other keys: returns the tables for the limits that these, and those of other workers, have of their own. */
     take(worker: unknown, limits: OwnLimits) {
       limitsByWorker.set(worker, limits)
-      return ensure(new Map([...limitsByWorker.values()].flatMap((own) => [...own])))
+      return ensure(new Set([...limitsByWorker.values()].flatMap((own) => [...own])))
     },
     leave: (worker: unknown) => void limitsByWorker.delete(worker),
     release() {
