@@ -15,10 +15,7 @@ const START_MS_MAX = 30_000
 
 /** Does `work` with the keys of the database that the settings name. @throws CommandError */
 export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
-  return withTable(config, 'api_key_version', async (url) => {
-    const store = new KeyStore(url)
-    return await work(store).finally(() => store.end())
-  })
+  return withTable(config, 'api_key_version', (url) => withConnection(url, (sql) => work(new KeyStore(sql))))
 }
 
 /** Does `work` with its hooks. @throws CommandError */

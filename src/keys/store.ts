@@ -1,9 +1,9 @@
 // Keys in the database: as `roster keys` changes them, and as servers read them.
 import type postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import { connectTo, withConnection } from '../execute/connect.ts'
+import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
-import { QUERY_MS_MAX, STATEMENT_MS_MAX } from '../execute/deadlines.ts'
+import { QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { classify } from '../execute/outcomes.ts'
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
@@ -54,15 +54,9 @@ export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
   readonly expires: string | null
 }
 
-/** The keys in the database, over one connection of its own. */
+/** The keys in the database, for an operator. */
 export class KeyStore {
-  private readonly sql: postgres.Sql
-
-  constructor(url: string) {
-    const connection = { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX }
-    // Never prepared: behind a pooler in transaction mode the next statement may be on another connection.
-    this.sql = connectTo(url, { max: 1, prepare: false, connection })
-  }
+  constructor(private readonly sql: postgres.Sql) {}
 
   /** @throws KeyRefused when the name has a current key already */
   create(key: KeyRecord): Promise<void> {
@@ -108,11 +102,6 @@ export class KeyStore {
             when expires > now() then 'expiring' else 'expired' end as state
         from api_key order by name, api_key.created desc, id`,
     )
-  }
-
-  /** Closes the connection; what still runs fails. */
-  async end(): Promise<void> {
-    await this.sql.end({ timeout: 0 })
   }
 
   /** Makes one change after the other: each sees all of the one before, so a revocation misses no key just made. */

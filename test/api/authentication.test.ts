@@ -102,7 +102,7 @@ describe('5 Keys of the database', () => {
 
   test('D34: a key is accepted as soon as the database has it, and charged to itself', async () => {
     const limited = await startServer({ environment: { RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '2/1h' } })
-    const store = new KeyStore(limited.databaseUrl)
+    const store = new KeyStore(limited.sql)
     const [known, unknown, late] = [makeKey(), makeKey(), makeKey()]
     const remaining = async ({ headers }: TestKey) => {
       const answer = await limited.get('/Companies', headers)
@@ -115,20 +115,19 @@ describe('5 Keys of the database', () => {
     // An address over its limit may try no more keys; those that are known go on.
     await store.create(late.record)
     expect([await remaining(late), await remaining(known)]).toEqual(['429 0', '200 6'])
-    await Promise.all([store.end(), limited.stop()])
+    await limited.stop()
   })
 
   test('D34: a key that was made while requests with it were refused is accepted at once', async () => {
-    const [key, store] = [makeKey(), new KeyStore(server.databaseUrl)]
+    const [key, store] = [makeKey(), new KeyStore(server.sql)]
     expect(await statusOf(key)).toBe(401)
     await store.create(key.record)
     expect(await statusOf(key)).toBe(200)
-    await store.end()
   })
 
   test('D34: a key is 503 while the server cannot confirm it; what needs no confirmation goes on', async () => {
     const stale = await startServer()
-    const [key, store] = [makeKey(), new KeyStore(stale.databaseUrl)]
+    const [key, store] = [makeKey(), new KeyStore(stale.sql)]
     await store.create(key.record)
     expect((await stale.get('/Companies', key.headers)).status).toBe(200)
     await stale.sql`alter table api_key_version rename to gone`
@@ -147,7 +146,7 @@ describe('5 Keys of the database', () => {
     await expectAll(stale, REFUSED, [['GET /Companies', undefined, { authorization: '' }]])
     await stale.sql`alter table gone rename to api_key_version`
     await until(async () => (await stale.get('/Companies', key.headers)).status === 200)
-    await Promise.all([store.end(), stale.stop()])
+    await stale.stop()
   })
 
   test('D34: changed rights hold at once', async () => {

@@ -6,7 +6,6 @@ import { KeyRefused, KeyStore, keySource, touchKeys } from '../../src/keys/store
 import type { KeyRecord, KeySource } from '../../src/model/key.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { until } from '../support/process.ts'
 
 let url: string
 let sql: postgres.Sql
@@ -16,11 +15,11 @@ let source: KeySource
 beforeEach(async () => {
   url = await createDatabase()
   sql = connect(url)
-  store = new KeyStore(url)
+  store = new KeyStore(sql)
   database = new Database({ url, poolSize: 1, prepare: true })
   source = keySource(database)
 })
-afterEach(() => Promise.all([store.end(), database.end(0)]))
+afterEach(() => database.end(0))
 
 const TEXT = generateKey()
 const HOUR_MS = 3_600_000
@@ -54,12 +53,11 @@ describe('create', () => {
   })
 
   test('of many at once with one name, one is made', async () => {
-    const stores = Array.from({ length: 6 }, () => new KeyStore(url))
+    const stores = Array.from({ length: 6 }, () => new KeyStore(connect(url)))
     const results = await Promise.allSettled(stores.map((one) => one.create(recordOf('ci'))))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(KeyRefused)
     expect(await source.current()).toHaveLength(1)
-    await Promise.all(stores.map((one) => one.end()))
   })
 
   test('hostile names are names', async () => {
@@ -106,17 +104,16 @@ describe('rotate', () => {
 
   test('many at once come one after the other, and one key is current in the end', async () => {
     await store.create(recordOf('ci'))
-    const stores = Array.from({ length: 5 }, () => new KeyStore(url))
+    const stores = Array.from({ length: 5 }, () => new KeyStore(connect(url)))
     await Promise.all(stores.map((one) => one.rotate('ci', recordOf('ci'), HOUR_MS)))
     const states = (await statesOf()).map(({ state }) => state)
     // Each replaced one has its own end.
     expect(states.toSorted()).toEqual(['active', ...Array<string>(5).fill('expiring')] as never)
-    await Promise.all(stores.map((one) => one.end()))
   })
 
   test('a revocation at the same time leaves no valid key, or the rotation is refused', async () => {
     for (let round = 0; round < 10; round++) {
-      const other = new KeyStore(url)
+      const other = new KeyStore(connect(url))
       await store.create(recordOf(`ci${round}`))
       const [revoked, rotated] = await Promise.allSettled([
         store.revoke(`ci${round}`),
@@ -125,7 +122,6 @@ describe('rotate', () => {
       expect(revoked.status).toBe('fulfilled')
       if (rotated.status === 'rejected') expect(rotated.reason).toBeInstanceOf(KeyRefused)
       expect(await source.current()).toEqual([])
-      await other.end()
     }
   })
 })
@@ -163,25 +159,5 @@ describe('touch', () => {
       await database.read(touchKeys([busy.id, free.id]))
     })
     expect((await store.list()).map(({ lastUsed }) => lastUsed !== null)).toEqual([false, true])
-  })
-})
-
-describe('the connection', () => {
-  test('is one, and is replaced when the server has ended it', async () => {
-    const pidsOf = async () =>
-      (await sql`select pid from pg_stat_activity where datname = current_database() and application_name = 'roster'`).map(
-        ({ pid }) => pid,
-      )
-    await Promise.all([store.list(), store.list()])
-    const [pid, ...more] = await pidsOf()
-    expect(more).toEqual([])
-    await sql`select pg_terminate_backend(${pid})`
-    await until(() =>
-      store.list().then(
-        () => true,
-        () => false,
-      ),
-    )
-    expect(await pidsOf()).not.toContain(pid)
   })
 })

@@ -12,7 +12,8 @@ const place = usePlace()
 
 test('while the supervisor is frozen workers go on: a revoked key is refused, a new one accepted, lists are true. D34', async () => {
   const { server, url } = await place.start()
-  const [store, sql] = [new KeyStore(place.DATABASE_URL), connect(place.DATABASE_URL)]
+  const sql = connect(place.DATABASE_URL)
+  const store = new KeyStore(sql)
   const [leaving, staying, fresh] = [makeKey(), makeKey(), makeKey()]
   await Promise.all([store.create(leaving.record), store.create(staying.record)])
   const isEverywhere = async (key: string, status: number) => Bun.deepEquals(await statusesOf(url + PATH, key), [status])
@@ -44,6 +45,6 @@ test('while the supervisor is frozen workers go on: a revoked key is refused, a 
   await until(async () => (await total()) === '2')
   expect(await statusesOf(url + PATH, leaving.text)).toEqual([401])
   expect(workersOf(server.pid).sort()).toEqual(workers.sort())
-  await Promise.all([store.end(), sql.end()])
+  await sql.end()
   expect(await server.stop()).toBe(0)
 })

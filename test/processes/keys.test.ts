@@ -94,7 +94,8 @@ test('a key is refused where no new connection is to be had, and pages come from
   const { server: narrow, url: address } = await serve({ ...SETTINGS, DATABASE_URL: own.href, DATABASE_POOL: '2' })
   const admin = new URL(DATABASE_URL)
   admin.pathname = own.pathname
-  const [sql, store] = [connect(admin.href), new KeyStore(admin.href)]
+  const sql = connect(admin.href)
+  const store = new KeyStore(sql)
   const [leaving, staying] = [makeKey(), makeKey()]
   await Promise.all([store.create(leaving.record), store.create(staying.record)])
   await until(() => isEverywhere(leaving.text, 200, address))
@@ -114,7 +115,7 @@ test('a key is refused where no new connection is to be had, and pages come from
   await store.create(fresh.record)
   await until(() => isEverywhere(fresh.text, 200, address))
   await narrow.stop()
-  await Promise.all([store.end(), sql.end()])
+  await sql.end()
 })
 
 test('no key is in the log, in the database, in a command line or in an environment', async () => {

@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { KeyStore } from '../../src/keys/store.ts'
 import { createLog } from '../../src/log.ts'
 import { startWorker } from '../../src/processes/worker.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
 import { makeKey, type TestKey, tablesFor } from '../support/server.ts'
 
 test('says when more keys are in use than its table has room for, and writes down which keys were used', async () => {
@@ -14,7 +14,7 @@ test('says when more keys are in use than its table has room for, and writes dow
   const config = readConfig({ PORT: '0', RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '9/1h', RATE_LIMIT_CLIENTS: '2' })
   const none = { bootstrapKeys: [], migrationFiles: [], cursorSecret: '', certificate: null }
   const databaseUrl = await createDatabase()
-  const store = new KeyStore(databaseUrl)
+  const store = new KeyStore(connect(databaseUrl))
   for (const record of records) await store.create(record)
   const tables = tablesFor(config, records)
   const worker = await startWorker(config, {
@@ -30,5 +30,4 @@ test('says when more keys are in use than its table has room for, and writes dow
   await worker.stop(0)
   expect(warnings).toEqual([expect.stringContaining('more keys are in use than RATE_LIMIT_CLIENTS')])
   expect((await store.list()).filter(({ lastUsed }) => lastUsed !== null)).toHaveLength(keys.length)
-  await store.end()
 })
