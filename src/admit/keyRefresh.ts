@@ -1,6 +1,5 @@
 // Keeps the keys in memory as the database has them.
 import type { KeyRecord, KeySource } from '../model/key.ts'
-import { SingleFlight } from '../os/singleFlight.ts'
 import { monotonicMs } from '../os/time.ts'
 
 /** Age of the last confirmation at which a request has the keys confirmed again, and age from which it waits for that. D34 */
@@ -22,7 +21,9 @@ interface KeyEvents {
 
 /** Keeps the keys as the database has them: asks for changes while requests use keys, and at once for an unknown key. */
 export class KeyRefresh {
-  private readonly looks = new SingleFlight(() => this.look())
+  /** The last look that was asked for, and the one that has not begun, which all who come meanwhile share. */
+  private last: Promise<void> = Promise.resolve()
+  private next: Promise<void> | null = null
   private version: string | null = null
   private loadedMs = Number.NEGATIVE_INFINITY
   /** When the keys were last known to be right, or the database last answered nothing at all. */
@@ -47,7 +48,13 @@ export class KeyRefresh {
 
   /** Resolves when the keys are those that the database had when this was called, or later. Rejects where it does not answer. */
   refresh(): Promise<void> {
-    return this.looks.call()
+    if (this.next !== null) return this.next
+    const begin = () => {
+      this.next = null
+      return this.look()
+    }
+    this.next = this.last = this.last.then(begin, begin)
+    return this.next
   }
 
   /** Returns whether the keys may be used: they were right within the last second, or the database answers nothing at all. */
