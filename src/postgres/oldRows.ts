@@ -89,40 +89,28 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes what is old in slices, as other servers may do too. Where the database does not answer, it looks again later. */
-export class OldRows {
-  private readonly sql: Connection
-  private readonly stopping = new AbortController()
-  private readonly ended: Promise<void>
-
-  constructor(
-    url: string,
-    private readonly kinds: readonly DeleteSlice[],
-    private readonly options: Partial<typeof SLICES> = {},
-  ) {
-    // Closed when idle, so that a server does not hold this connection all the time.
-    this.sql = connectTo(url, {
-      max: 1,
-      prepare: false,
-      idle_timeout: 1,
-      connection: { application_name: 'roster', statement_timeout: 3_000 },
-    })
-    this.ended = this.run()
-  }
-
-  async stop(): Promise<void> {
-    this.stopping.abort()
-    await this.sql.end({ timeout: 0 })
-    await this.ended
-  }
-
-  private async run() {
-    const { sliceRows, slicePauseMs, lookPauseMs } = { ...SLICES, ...this.options }
-    const { signal } = this.stopping
+/**
+ * Deletes what is old in slices, as other servers may do too. Where the database does not answer, it looks again later. Returns
+ * what stops it.
+ */
+export function deleteOldRows(url: string, kinds: readonly DeleteSlice[], options = SLICES): () => Promise<void> {
+  const connection = { application_name: 'roster', statement_timeout: 3_000 }
+  // Closed when idle, so that a server does not hold this connection all the time.
+  const sql = connectTo(url, { max: 1, prepare: false, idle_timeout: 1, connection })
+  const stopping = new AbortController()
+  const { signal } = stopping
+  async function run() {
+    const { sliceRows, slicePauseMs, lookPauseMs } = options
     while (!signal.aborted) {
       let most = 0
-      for (const deleteSlice of this.kinds) most = Math.max(most, await deleteSlice(this.sql, sliceRows).catch(() => 0))
+      for (const deleteSlice of kinds) most = Math.max(most, await deleteSlice(sql, sliceRows).catch(() => 0))
       await setTimeout(most === sliceRows ? slicePauseMs : lookPauseMs, undefined, { signal }).catch(() => undefined)
     }
+  }
+  const ended = run()
+  return async () => {
+    stopping.abort()
+    await sql.end({ timeout: 0 })
+    await ended
   }
 }

@@ -50,9 +50,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   warnOfEnd()
   const timer = setInterval(look, LOOK_MS)
   return {
-    get current() {
-      return current
-    },
+    current: () => current,
     stop: () => clearInterval(timer),
   }
 }

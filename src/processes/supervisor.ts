@@ -9,7 +9,7 @@ import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/targets.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { checkChanges, loadSample, MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
-import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
+import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { watchCertificates } from './certificates.ts'
@@ -39,15 +39,12 @@ const LEAVE_MS = 250
 export class Supervisor {
   private readonly releases: (() => void)[] = []
   private embedded: Promise<EmbeddedPostgres> | null = null
-  /** The embedded PostgreSQL, once it has started. */
-  private running: EmbeddedPostgres | null = null
   private pool: WorkerPool | null = null
   private monitor: Monitor | null = null
   /** Null until the database has been there. */
   private cursorSecret: string | null = null
   private isStopping = false
-  private isWaiting = false
-  private oldRows: OldRows | null = null
+  private stopOldRows: (() => Promise<void>) | null = null
   private hooks: HookSender | null = null
   private certificates: ReturnType<typeof watchCertificates> = null
   private entities: readonly Entity[] = []
@@ -67,18 +64,22 @@ export class Supervisor {
     const { adminHost, adminPort } = config
     this.releases.push(await takePort(config))
     if (adminPort !== null) this.releases.push(await takePort({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
-    const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
+    if (config.databaseUrl === null) this.embedded = startEmbeddedDatabase(config, this.log, this.onFailure)
+    const embedded = await this.embedded?.catch(orStartError('the embedded PostgreSQL cannot be used'))
+    const databaseUrl = config.databaseUrl ?? (embedded as EmbeddedPostgres).url
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
     const tables = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
     this.releases.push(tables.release)
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     if (adminPort !== null)
       this.monitor = new Monitor(config, {
-        ...{ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping },
+        ...{ url: directUrl, migrationFiles, isServing: () => this.cursorSecret !== null && !this.isStopping },
         ...{ workers: () => this.pool, hooks: () => this.hooks?.use ?? null },
       })
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
-    const isThere = await this.openDatabase(directUrl)
+    const reason = await this.openDatabase(directUrl)
+    const isThere = reason === null
+    if (!isThere) this.log.warn('database unreachable: the server waits for it', { reason })
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     this.pool = new WorkerPool({
@@ -92,7 +93,7 @@ export class Supervisor {
         cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
-        certificate: this.certificates?.current ?? null,
+        certificate: this.certificates?.current() ?? null,
         tables: tables.ensure(),
       }),
       sums: this.monitor?.sums ?? null,
@@ -119,22 +120,20 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.isStopping = true
     this.certificates?.stop()
-    await Promise.all([this.oldRows?.stop(), this.hooks?.stop()])
+    await Promise.all([this.stopOldRows?.(), this.hooks?.stop()])
     await this.pool?.stop(LEAVE_MS)
     this.monitor?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
 
+  /** Ends what runs at once; an embedded PostgreSQL that is starting is stopped by the next start. */
   async kill(): Promise<void> {
     this.pool?.kill()
-    this.running?.kill()
-  }
-
-  private async startDatabase(): Promise<string> {
-    this.embedded = startEmbeddedDatabase(this.config, this.log, this.onFailure)
-    this.running = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
-    return this.running.url
+    this.embedded?.then(
+      (embedded) => embedded.kill(),
+      () => undefined,
+    )
   }
 
   /** Passes the settings of changes to the triggers, and warns of tables that lack them. */
@@ -149,14 +148,14 @@ export class Supervisor {
   private startChores(url: string) {
     const { config, entities, log } = this
     const { changesDays, hooksAllow } = config
-    this.oldRows = new OldRows(url, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
+    this.stopOldRows = deleteOldRows(url, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
     // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
     if (changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null))
       this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }
 
-  /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
-  private async openDatabase(url: string): Promise<boolean> {
+  /** Reads what workers need of the database. Null, or why it is away. @throws StartError for what an operator must mend */
+  private async openDatabase(url: string): Promise<string | null> {
     const { config, log } = this
     try {
       for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
@@ -164,30 +163,27 @@ export class Supervisor {
       if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)
-      if (this.oldRows === null) this.startChores(url)
+      if (this.stopOldRows === null) this.startChores(url)
       this.cursorSecret = cursorSecret
-      return true
+      return null
     } catch (error) {
       if (!isAway(error)) throw error
       await requireTls(url, error as Error)
-      if (!this.isWaiting) this.log.warn('database unreachable: the server waits for it', { reason: (error as Error).message })
-      this.isWaiting = true
-      return false
+      return (error as Error).message
     }
   }
 
   /** Retries until the database is reachable; then the workers answer requests. */
   private async awaitDatabase(url: string) {
     try {
-      while (!this.isStopping && !(await this.openDatabase(url))) await Bun.sleep(AGAIN_MS)
+      while (!this.isStopping && (await this.openDatabase(url)) !== null) await Bun.sleep(AGAIN_MS)
     } catch (error) {
       if (this.isStopping) return
       this.log.error('the database cannot be used: the server stops', { reason: (error as Error).message })
       return this.onFailure()
     }
-    if (this.isStopping || this.cursorSecret === null) return
-    this.isWaiting = false
     const { cursorSecret } = this
+    if (this.isStopping || cursorSecret === null) return
     this.pool?.broadcast({ kind: 'begin', cursorSecret })
     this.log.info('database reachable: the server answers requests')
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { checkChanges } from '../../src/postgres/migrate.ts'
-import { OldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRows.ts'
+import { deleteOldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRows.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
@@ -9,7 +9,7 @@ test('answers under a key are deleted after 24 hours, slice by slice, and no oth
   const sql = connect(url)
   await sql`alter table idempotency_key rename to away`
   const options = { sliceRows: 10, slicePauseMs: 1, lookPauseMs: 20 }
-  const servers = [new OldRows(url, [oldAnswers], options), new OldRows(url, [oldAnswers], options)]
+  const servers = [deleteOldRows(url, [oldAnswers], options), deleteOldRows(url, [oldAnswers], options)]
   await sql`
     insert into away (id, request, created)
     select gen_random_uuid(), gen_random_uuid(), now() - make_interval(hours => 23, mins => 2 * n)
@@ -19,7 +19,7 @@ test('answers under a key are deleted after 24 hours, slice by slice, and no oth
   await sql`alter table away rename to idempotency_key`
   await until(async () => (await sql`select from idempotency_key`).count === before.count)
   expect((await sql`select id from idempotency_key where id = any (${before.map(({ id }) => id)})`).count).toBe(before.count)
-  await Promise.all(servers.map((server) => server.stop()))
+  await Promise.all(servers.map((stop) => stop()))
 })
 
 test('lines of changes are deleted after their days, oldest first, and the feed says how far', async () => {
@@ -30,10 +30,10 @@ test('lines of changes are deleted after their days, oldest first, and the feed 
     select n / 3, (array['company', 'employee', 'absence'])[1 + n % 3], n, 'u', now() - make_interval(days => 10, mins => 30 - n), '', '{}'
     from generate_series(1, 60) as n`
   const options = { sliceRows: 7, slicePauseMs: 1, lookPauseMs: 20 }
-  const servers = [new OldRows(url, [oldChanges(10)], options), new OldRows(url, [oldChanges(10)], options)]
+  const servers = [deleteOldRows(url, [oldChanges(10)], options), deleteOldRows(url, [oldChanges(10)], options)]
   // What has been a moment under ten days goes, too, once it is as old.
   await until(async () => (await sql`select from entity_change where id < 30`).count === 0)
-  await Promise.all(servers.map((server) => server.stop()))
+  await Promise.all(servers.map((stop) => stop()))
   const [left] = await sql`select count(*)::int as count, min(id)::int as first from entity_change`
   expect([left?.count, left?.first]).toEqual([61 - left?.first, expect.any(Number)])
   const [feed] = await sql`select deleted_position::int as position, deleted_number::int as number from change_feed`
