@@ -14,17 +14,15 @@ interface Gauged {
 type Pool = (typeof metrics.connectionsMax.labels.pool)[number]
 const DELAY_EVERY_MS = 1_000
 
-/** Measures for scrapes what a worker has in use, and how late its timers are. Returns what ends it. */
-export function keepGauges(gauged: Gauged): () => void {
+/** Measures for scrapes what a worker has in use, and how late its timers are, until its process ends. */
+export function keepGauges(gauged: Gauged): void {
   setGauges(() => writeGauges(gauged))
   let dueMs = performance.now() + DELAY_EVERY_MS
-  const timer = setInterval(() => {
+  setInterval(() => {
     const nowMs = performance.now()
     countDelay(Math.max(0, nowMs - dueMs))
     dueMs = nowMs + DELAY_EVERY_MS
-  }, DELAY_EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  }, DELAY_EVERY_MS).unref()
 }
 
 function writeGauges({ pools, memory, memoryBytesMax, requestsInFlight }: Gauged) {

@@ -1,5 +1,4 @@
 // One server as a worker runs it: connections to the database, app, listener, and their end.
-
 import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
 import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
@@ -131,19 +130,15 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const endKeeping = keepDescriptors(config.databasePool + OWN_FILES, listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
   )
-  const gauged = {
-    pools: {
-      rows: { database, size: connections.others },
-      lists: { database: lists, size: connections.lists },
-      longWrites: { database: longWrites, size: 1 },
-      memory: { database: questions, size: QUESTIONS_POOL },
-    },
-    memory,
-    memoryBytesMax: bytesMax,
-    requestsInFlight: () => app.server?.pendingRequests ?? 0,
+  const requestsInFlight = () => app.server?.pendingRequests ?? 0
+  const pools = {
+    rows: { database, size: connections.others },
+    lists: { database: lists, size: connections.lists },
+    longWrites: { database: longWrites, size: 1 },
+    memory: { database: questions, size: QUESTIONS_POOL },
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.
-  const endGauges = config.adminPort === null ? () => undefined : keepGauges(gauged)
+  if (config.adminPort !== null) keepGauges({ pools, memory, memoryBytesMax: bytesMax, requestsInFlight })
   return {
     url,
     port,
@@ -164,13 +159,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       listener.stopAccepting()
       await Bun.sleep(Math.min(leaveMs, settleMs))
       const deadlineMs = performance.now() + FINISH_MS
-      while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
+      while (requestsInFlight() > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
       await Promise.all([database.end(0), lists.end(0), longWrites.end(), questions.end(0), memory?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
-      endGauges()
     },
   }
 }
