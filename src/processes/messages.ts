@@ -36,7 +36,7 @@ export type ToWorker =
   /** The database is reachable: requests are answered from now on. */
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
-  | { readonly kind: 'ping'; readonly number: number }
+  | { readonly kind: 'ping' }
   /** The worker lets clients leave for `leaveMs`, finishes what runs, and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
@@ -51,7 +51,7 @@ export interface Ready {
 export type FromWorker =
   | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** The answer to the ping of that number, or the last message before the end. `samples`: null, where there are no scrapes. */
-  | { readonly kind: 'pong'; readonly number: number; readonly samples: Samples | null }
+  /** The answer to a ping, in their order, or the last message before the end. `samples`: null, where there are no scrapes. */
+  | { readonly kind: 'pong'; readonly samples: Samples | null }
   /** The worker has read other keys: those with limits of their own need a table each, in a message `tables`. */
   | { readonly kind: 'keys'; readonly limits: OwnLimits }

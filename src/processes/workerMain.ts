@@ -1,5 +1,4 @@
 // A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
-
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { createLog, type Log } from '../log.ts'
 import { readSamples } from '../metrics/counts.ts'
@@ -21,7 +20,7 @@ let takeTables: (tables: LimiterTables) => void = () => undefined
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
-  else if (message.kind === 'ping') answerPing(message.number)
+  else if (message.kind === 'ping') answerPing()
   else if (message.kind === 'tables') takeTables(message.tables)
   else begin(message.cursorSecret)
 })
@@ -74,13 +73,13 @@ async function stop(leaveMs: number, code = 0) {
   isStopping = true
   const running = await worker?.catch(() => null)
   await running?.stop(leaveMs)
-  answerPing(Number.POSITIVE_INFINITY)
+  answerPing()
   await log?.flush()
   process.exit(code)
 }
 
-function answerPing(number: number) {
-  report({ kind: 'pong', number, samples: isScraped ? readSamples() : null })
+function answerPing() {
+  report({ kind: 'pong', samples: isScraped ? readSamples() : null })
 }
 
 function report(message: FromWorker) {

@@ -49,9 +49,8 @@ export class WorkerProcess {
   isLeaving = false
   readonly child: Bun.Subprocess
   private silence = STARTING
-  private pings = 0
-  /** Callbacks that wait for the answer to a ping, by the ping's number. */
-  private readonly waiting = new Map<number, () => void>()
+  /** Callbacks for the answers to pings, which come in the order of the pings. */
+  private readonly waiting: (() => void)[] = []
 
   /** @throws Error when the process cannot be started at all */
   constructor(message: StartMessage, { onKeys, onSamples }: WorkerEvents) {
@@ -60,7 +59,7 @@ export class WorkerProcess {
       if (received.kind === 'pong') {
         this.silence = 0
         if (received.samples !== null) onSamples(received.samples)
-        this.waiting.get(received.number)?.()
+        this.waiting.shift()?.()
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
       else onKeys(received.limits)
@@ -72,10 +71,7 @@ export class WorkerProcess {
       this.kill()
       throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
     })
-    this.ready.then(
-      () => (this.silence = 0),
-      () => undefined,
-    )
+    this.ready.then(() => (this.silence = 0)).catch(() => undefined)
     this.child.exited.then(() => {
       const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
       reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))
@@ -97,18 +93,20 @@ export class WorkerProcess {
   /** Asks for a sign of life. False: it has given none for many pings, and hangs. */
   ping(): boolean {
     if (this.silence++ >= SILENCE_MAX) return false
-    this.send({ kind: 'ping', number: this.pings++ })
+    this.ask(() => undefined)
     return true
   }
 
   /** Resolves when the process has sent what it has counted until now, or after `POLL_MS_MAX`. */
   async poll(): Promise<void> {
-    const number = this.pings++
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.waiting.set(number, resolve)
-    this.send({ kind: 'ping', number })
+    this.ask(resolve)
     await withDeadline(promise, POLL_MS_MAX, () => undefined)
-    this.waiting.delete(number)
+  }
+
+  private ask(onAnswer: () => void) {
+    this.waiting.push(onAnswer)
+    this.send({ kind: 'ping' })
   }
 
   /** Lets clients leave for `leaveMs` and requests finish; resolves when the process has ended. */
