@@ -67,6 +67,9 @@ export function defaultWorkers(isDatabaseElsewhere: boolean, processors = availa
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
+/** A host that only clients on this machine reach. */
+export const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
+
 /** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */
 export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { dependencies, version } from '../../package.json'
 import { anonymousClients } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, LOOPBACK } from '../config/config.ts'
 import { checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
 import { lockPort, memoryFolderOf } from '../os/folder.ts'
 import { takePort } from '../processes/startError.ts'
@@ -16,7 +16,6 @@ const MIB = 2 ** 20
 const DISK_BYTES_MIN = 200 * MIB
 /** Programs that renew certificates of 90 days do so 30 days before. */
 const RENEWAL_DAYS = 14
-const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
 /** Findings about this machine, without the database. */
 export async function examineMachine(config: Config): Promise<Finding[]> {

@@ -1,8 +1,7 @@
 // `roster serve`: signals, the first screen, and the exit code.
-import { writeSync } from 'node:fs'
 import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/apiKey.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, LOOPBACK } from '../config/config.ts'
 import type { NearMiss } from '../config/unknownSettings.ts'
 import { createLog, formatFor, type Log, printable } from '../log.ts'
 import { StartError } from './startError.ts'
@@ -49,7 +48,7 @@ export async function serve(config: Config, launcher: number, misses: readonly N
 
   try {
     const started = await supervisor.start()
-    if (started.developmentKey && !isOwnMachine(config.host))
+    if (started.developmentKey && !LOOPBACK.test(config.host))
       log.warn('every machine that reaches HOST can write with the development key', {
         HOST: config.host,
         key: 'printed, and in DATA_DIR in plain text',
@@ -62,10 +61,6 @@ export async function serve(config: Config, launcher: number, misses: readonly N
     console.error(error instanceof StartError ? printable(error.message).replace(/^/gm, 'roster: ') : error)
     await stop(1)
   }
-}
-
-function isOwnMachine(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }
 
 /**
@@ -90,17 +85,9 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   if (started.isServing) lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
   else lines.push('The database is away: until it comes, requests are answered 503.')
-  if (isJson) printAside(lines.join('\n'))
+  // Not by `console.error`, which paints it red, as faults are. Where it is closed, the server goes on without a reader.
+  if (isJson) process.stderr.on('error', () => undefined).write(`${lines.join('\n')}\n`)
   else console.log(lines.join('\n'))
-}
-
-/** Writes to stderr as it stands: `console.error` paints it red, which is for faults. */
-function printAside(text: string) {
-  try {
-    writeSync(process.stderr.fd, `${text}\n`)
-  } catch {
-    // it is closed: the server goes on without a reader
-  }
 }
 
 /** Stops the server when the launcher has ended, however it did: no other process passes signals on. */
