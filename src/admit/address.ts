@@ -57,13 +57,11 @@ const HOPS_MAX = 32
  * proxy itself: what stands before that, the client may have made up.
  */
 export function addressBehind(trusted: BlockList, peer: string, forwardedFor: string | null): string {
-  if (forwardedFor === null || !isTrusted(trusted, peer)) return peer
   let address = peer
-  for (const hop of forwardedFor.split(',').slice(-HOPS_MAX).reverse()) {
+  for (const hop of (forwardedFor ?? '').split(',').slice(-HOPS_MAX).reverse()) {
     const next = withoutPort(hop.trim())
-    if (isIP(next) === 0) return address
+    if (isIP(next) === 0 || !isTrusted(trusted, address)) return address
     address = next
-    if (!isTrusted(trusted, address)) return address
   }
   return address
 }

@@ -193,12 +193,8 @@ function checkDatabaseUrl(text: string): void {
 export function settingsHelp(): string {
   const blocks = Object.entries<Setting>(settings).map(([name, { default: fallback, meaning }]) => {
     const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`
-    return `${head}\n${wrapped(meaning)}`
+    // In lines of up to 99 characters, indented.
+    return `${head}\n${meaning.replace(/(.{1,93})(?: |$)/g, '      $1\n').trimEnd()}`
   })
   return ['Settings, as environment variables or lines of a .env file:', ...blocks].join('\n')
-}
-
-/** Returns a text in lines of up to 99 characters, indented. */
-function wrapped(text: string): string {
-  return text.replace(/(.{1,93})(?: |$)/g, '      $1\n').trimEnd()
 }

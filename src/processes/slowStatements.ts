@@ -12,12 +12,9 @@ export function slowStatements(log: Log, msMin: number): (text: string, ms: numb
   return (text, ms) => {
     if (msMin === 0 || ms < msMin) return
     const nowMs = performance.now()
-    let leftOut = 0
-    if (nowMs - sinceMs >= MINUTE_MS) {
-      leftOut = Math.max(0, lines - LINES_MAX)
-      sinceMs = nowMs
-      lines = 0
-    }
+    const isNext = nowMs - sinceMs >= MINUTE_MS
+    const leftOut = isNext ? lines - LINES_MAX : 0
+    if (isNext) [sinceMs, lines] = [nowMs, 0]
     if (++lines > LINES_MAX) return
     log.warn('a slow statement', {
       ms: Math.round(ms),
