@@ -8,9 +8,9 @@ import { ownTableOf } from './limiterFiles.ts'
 
 /** A valid key. The same object for as long as the key stays as it is. */
 export interface Key {
-  /** A key of the settings has `bootstrap-1`, `bootstrap-2` and so on, which no other key can have. */
+  /** The key of the settings has `bootstrap-1`, which no other key can have. */
   readonly id: string
-  /** False: it is one of the settings, which are never revoked. */
+  /** False: it is that of the settings, which is never revoked. */
   readonly isStored: boolean
   readonly name: string
   readonly rights: Rights
@@ -28,47 +28,39 @@ interface Entry {
 }
 
 /** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
-const UNKNOWN_KEY: readonly Entry[] = [entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })]
+const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })
 
 /** The keys that are valid, in memory, by their id. Holds hashes only. */
 export class Keyring {
-  private readonly bootstrap: readonly (Entry & { readonly bootstrapId: string })[]
-  private entries = new Map<string, readonly Entry[]>()
+  private readonly bootstrap: Entry | null
+  private entries = new Map<string, Entry>()
   private used: Entry[] = []
   private readonly presented = Buffer.alloc(32)
 
-  constructor(keys: readonly KeyRecord[], bootstrapKeys: readonly string[]) {
-    this.bootstrap = bootstrapKeys.map((text, index) => {
-      const [id, hash] = [`bootstrap-${index + 1}`, hashKey(text).toString('hex')]
-      const entry = entryOf({ id, name: 'bootstrap', hash, rights: '*:read,*:write', limits: null })
-      // By a name that no key in the database can have.
-      const client = keyClient(`\n${index + 1}`)
-      return { ...entry, key: { ...entry.key, isStored: false, client }, bootstrapId: idOf(text) }
-    })
-    this.replace(keys)
+  constructor(bootstrapKey: string | null) {
+    this.bootstrap = bootstrapKey === null ? null : bootstrapEntry(bootstrapKey)
   }
 
   get hasKeys(): boolean {
-    return this.entries.size > 0
+    return this.bootstrap !== null || this.entries.size > 0
   }
 
   replace(keys: readonly KeyRecord[]): void {
-    const entries = new Map<string, readonly Entry[]>()
-    for (const record of keys) {
-      const known = this.entries.get(record.id)?.find((entry) => Bun.deepEquals(entry.record, record))
-      entries.set(record.id, [known ?? entryOf(record)])
-    }
-    for (const entry of this.bootstrap) entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
-    this.entries = entries
+    const entries = keys.map((record): [string, Entry] => {
+      const known = this.entries.get(record.id)
+      return [record.id, known && Bun.deepEquals(known.record, record) ? known : entryOf(record)]
+    })
+    this.entries = new Map(entries)
   }
 
   find(text: string | undefined): Key | null {
     if (text === undefined) return null
-    const candidates = this.entries.get(idOf(text)) ?? UNKNOWN_KEY
     hashKey(text, this.presented)
-    let found: Entry | null = null
-    for (const entry of candidates) if (timingSafeEqual(this.presented, entry.hash)) found = entry
-    if (found === null || candidates === UNKNOWN_KEY) return null
+    let found = this.bootstrap
+    if (found === null || !timingSafeEqual(this.presented, found.hash)) {
+      found = this.entries.get(idOf(text)) ?? UNKNOWN_KEY
+      if (!timingSafeEqual(this.presented, found.hash) || found === UNKNOWN_KEY) return null
+    }
     if (!found.isUsed) {
       found.isUsed = true
       this.used.push(found)
@@ -89,4 +81,11 @@ function entryOf(record: KeyRecord): Entry {
   const { id, name, hash, rights } = record
   const key = { id, isStored: true, name, rights: readRights(rights), ownTable: ownTableOf(record), client: keyClient(name) }
   return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }
+}
+
+function bootstrapEntry(text: string): Entry {
+  const hash = hashKey(text).toString('hex')
+  const entry = entryOf({ id: 'bootstrap-1', name: 'bootstrap', hash, rights: '*:read,*:write', limits: null })
+  // By a name that no key in the database can have.
+  return { ...entry, key: { ...entry.key, isStored: false, client: keyClient('\n1') } }
 }

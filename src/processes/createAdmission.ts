@@ -16,9 +16,9 @@ const USED_EVERY_MS = 10_000
 const OVERFLOWED = cellOf('overflowed')
 
 /** A worker's admission, and what keeps its keys those of the database. */
-export function createAdmission(config: Config, { bootstrapKeys, tables, tablesFor, log }: Surroundings, database: Database) {
+export function createAdmission(config: Config, { bootstrapKey, tables, tablesFor, log }: Surroundings, database: Database) {
   const { rateLimitStore, trustedProxies } = config
-  const keyring = new Keyring([], bootstrapKeys)
+  const keyring = new Keyring(bootstrapKey)
   // All workers lose the store at once; the first one logs it.
   function onOutage(error: Error | null) {
     if (!limiters.noteStore(error !== null)) return

@@ -14,8 +14,8 @@ export interface StartMessage {
   readonly directUrl: string
   /** Secret with which every worker on the database signs cursors; null: the database is away, and `begin` follows. */
   readonly cursorSecret: string | null
-  /** Keys with all rights that no database has. */
-  readonly bootstrapKeys: readonly string[]
+  /** A key with all rights that no database has. */
+  readonly bootstrapKey: string | null
   readonly migrationFiles: readonly string[]
   readonly tables: LimiterTables
   /** Null: HTTP in clear text. */

@@ -81,7 +81,6 @@ export class Supervisor {
     const isThere = reason === null
     if (!isThere) this.log.warn('database unreachable: the server waits for it', { reason })
     if (this.isStopping) throw new StartError('the server was stopped while it started')
-    const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     this.pool = new WorkerPool({
       count: config.workers,
       log: this.log,
@@ -91,7 +90,7 @@ export class Supervisor {
         databaseUrl,
         directUrl,
         cursorSecret: this.cursorSecret,
-        bootstrapKeys,
+        bootstrapKey: config.bootstrapApiKey ?? developmentKey,
         migrationFiles,
         certificate: this.certificates?.current() ?? null,
         tables: tables.ensure(),

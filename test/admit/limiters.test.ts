@@ -19,7 +19,7 @@ function limiterOf(...keys: TestKey[]) {
   folders.push(folder)
   const files = new LimiterFiles(folder.path, SETTINGS)
   const memoryOf = (now: readonly TestKey[]) => files.ensure(ownLimitsOf(now.map(({ record }) => record)), () => undefined)
-  const keyring = new Keyring([], [])
+  const keyring = new Keyring(null)
   const memory = memoryOf(keys)
   const limiters = new Limiters(SETTINGS, memory, null)
   const update = (now: readonly TestKey[], own = memoryOf(now).own) => {

@@ -34,7 +34,7 @@ function partsOf() {
     cors: null,
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
-    admission: new Admission(new Keyring([], [KEY]), new Limiters(config, tablesFor(config, []), null), null, {} as never),
+    admission: new Admission(new Keyring(KEY), new Limiters(config, tablesFor(config, []), null), null, {} as never),
     log: createLog('error', 'json'),
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,

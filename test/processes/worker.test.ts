@@ -12,7 +12,7 @@ test('says when more keys are in use than its table has room for, and writes dow
   const log = { ...createLog('error', 'pretty'), warn: (message: string) => void warnings.push(message) }
   const records = keys.map(({ record }) => record)
   const config = readConfig({ PORT: '0', RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '9/1h', RATE_LIMIT_CLIENTS: '2' })
-  const none = { bootstrapKeys: [], migrationFiles: [], cursorSecret: '', certificate: null }
+  const none = { bootstrapKey: null, migrationFiles: [], cursorSecret: '', certificate: null }
   const databaseUrl = await createDatabase()
   const store = new KeyStore(connect(databaseUrl))
   for (const record of records) await store.create(record)

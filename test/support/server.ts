@@ -117,7 +117,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const sql = connect(databaseUrl)
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits)
-  const surroundings = { cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, tablesFor, log }
+  const surroundings = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
   const { entitiesDir = config.entitiesDir } = options
   const worker = await startWorker(
     { ...config, entitiesDir },
