@@ -117,6 +117,7 @@ export class TableDifference {
   }
 }
 
+/** Aspects of a column, of which the catalog has null for none: identity, or the expression of a default, or a generated one. */
 const ASPECTS = {
   type: 'the type',
   collation: 'the collation',
@@ -140,17 +141,7 @@ export function alterText(table: string, action: string): string {
   return `alter table ${table} ${action};`
 }
 
-/** A column in the catalog; null: it has nothing of the kind. */
-interface FoundColumn {
-  readonly name: string
-  readonly type: string
-  readonly collation: string | null
-  readonly required: boolean
-  /** `identity`, or the expression behind `default`, or that behind `generated`. */
-  readonly identity: boolean
-  readonly fallback: string | null
-  readonly made: string | null
-}
+type FoundColumn = Readonly<Record<keyof typeof ASPECTS, string | boolean | null>>
 
 /** A table as the catalog has it: by names, what differs where tables differ. */
 export interface FoundTable {
@@ -176,7 +167,7 @@ export async function readTables(sql: postgres.ISql, tables: readonly string[]):
 }
 
 async function readParts(sql: postgres.ISql, oid: string): Promise<Omit<FoundTable, 'isRecorded'>> {
-  const columns = await sql<(FoundColumn & postgres.Row)[]>`
+  const columns = await sql<(FoundColumn & { name: string })[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, c.collname as collation,
       a.attnotnull as required, a.attidentity <> '' as identity,
       case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end as fallback,
