@@ -54,7 +54,6 @@ const AS_NOBODY = [
   ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
 ]
 
-const MEMORY_DISK = '/dev/shm'
 /** Room for the rate limit tables and for the shared memory of parallel queries. */
 const MEMORY_BYTES_MIN = 128 * 1024 * 1024
 
@@ -64,14 +63,8 @@ const MEMORY_BYTES_MIN = 128 * 1024 * 1024
  */
 export function sharedMemorySettings(): string[] {
   if (process.platform !== 'linux') return []
-  let bytes = 0
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY_DISK)
-    bytes = bavail * bsize
-  } catch {
-    // There is no /dev/shm.
-  }
-  return bytes < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
+  const { bavail, bsize } = existsSync('/dev/shm') ? statfsSync('/dev/shm') : { bavail: 0, bsize: 0 }
+  return bavail * bsize < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
 }
 
 /** @throws Error when there is no PostgreSQL for this platform */
@@ -87,11 +80,10 @@ export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   return runnerOf(native, cluster, dataDir, [...keeping, ...NAMESPACE])
 }
 
-const LOG_FILE = 'postgres.log'
 const LOG_BYTES_MAX = 1024 * 1024
 
 function runnerOf(native: string, cluster: string, dataDir: string, prefix: readonly string[], user: SpawnOptions = {}): Runner {
-  const path = join(dataDir, LOG_FILE)
+  const path = join(dataDir, 'postgres.log')
   return {
     native,
     cluster,
@@ -173,13 +165,10 @@ function own(cluster: string, user: number) {
   chownSync(cluster, user, user)
 }
 
-/** Returns whether every user may read the folder, and enter it and each one above it. */
-function isReachable(folder: string): boolean {
-  if ((statSync(folder).mode & 0o005) !== 0o005) return false
-  for (let above = dirname(folder); ; above = dirname(above)) {
-    if ((statSync(above).mode & 0o001) === 0) return false
-    if (above === dirname(above)) return true
-  }
+/** Returns whether every user has these rights on the folder, or else may read and enter it, and may enter each one above it. */
+function isReachable(folder: string, rights = 0o005): boolean {
+  if ((statSync(folder).mode & rights) !== rights) return false
+  return folder === dirname(folder) || isReachable(dirname(folder), 0o001)
 }
 
 /** Copies under another name first: a folder under its own name is whole. */
