@@ -1,16 +1,5 @@
 // Shared memory: files that several processes map.
-import {
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import { exclusively } from './libc.ts'
@@ -56,10 +45,9 @@ export class RegionFile {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
     rmSync(this.part, { force: true }) // left by a start that was killed
-    this.descriptor = this.openGood()
-    if (this.descriptor !== null) return false
-    this.descriptor = this.create()
-    return true
+    const there = this.openGood()
+    this.descriptor = there ?? this.create()
+    return there === null
   }
 
   /** For `openRegion` in other processes, while this one lives. */
@@ -111,7 +99,6 @@ export class RegionFile {
       renameSync(this.part, this.file)
       return descriptor
     } catch (error) {
-      ftruncateSync(descriptor, 0)
       closeSync(descriptor)
       rmSync(this.part, { force: true })
       throw noRoom(this.file, this.words * 4, error as NodeJS.ErrnoException)
