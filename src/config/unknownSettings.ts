@@ -5,12 +5,6 @@ import type { EnvironmentFile } from './environmentFiles.ts'
 import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
-/** A variable, and the setting that it probably should be. */
-export interface NearMiss {
-  readonly name: string
-  readonly meant: string
-}
-
 const ONE_MEMORY = 'has ended: set MEMORY_MB, one bound for all that a worker keeps of lists'
 const NO_SWITCH = 'has ended: MEMORY_MB=0 reads every list from the database'
 const NO_STANDBYS = 'has ended: lists come from memory or from DATABASE_URL; delete the line'
@@ -52,7 +46,7 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
  * Variables of the environment that are a setting but for one letter, or but for underscores and case: with the setting
  * that is probably meant. The environment has variables of other programs too, so what is further away is not ours.
  */
-export function nearMisses(environment: Record<string, string | undefined>): NearMiss[] {
+export function nearMisses(environment: Record<string, string | undefined>) {
   return Object.keys(environment)
     .filter((name) => environment[name] && !NAMES.includes(name))
     .flatMap((name) =>

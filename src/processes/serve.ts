@@ -2,7 +2,7 @@
 import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/apiKey.ts'
 import { type Config, LOOPBACK } from '../config/config.ts'
-import type { NearMiss } from '../config/unknownSettings.ts'
+import type { nearMisses } from '../config/unknownSettings.ts'
 import { createLog, formatFor, type Log, printable } from '../log.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
@@ -12,7 +12,7 @@ const SAME_SIGNAL_MS = 1_000
 const LAUNCHER_MS = 1_000
 
 /** `launcher`: the process that passes signals on, or not a number. `misses`: probably misspelt settings. */
-export async function serve(config: Config, launcher: number, misses: readonly NearMiss[] = []): Promise<void> {
+export async function serve(config: Config, launcher: number, misses: ReturnType<typeof nearMisses>): Promise<void> {
   const startMs = Date.now()
   const log = createLog(config.logLevel, config.logFormat)
   for (const { name, meant } of misses) log.warn('a variable of the environment is nearly a setting', { name, meant })
@@ -68,7 +68,8 @@ export async function serve(config: Config, launcher: number, misses: readonly N
  * JSON is asked for. A key shows on a terminal alone: what is printed elsewhere is kept by others.
  */
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
-  const { url, adminUrl, workers, developmentKey, hasKeys } = started
+  const { url, adminUrl, developmentKey, hasKeys } = started
+  const { workers } = config
   const isJson = (config.logFormat ?? formatFor(process.stdout)) === 'json'
   if (isJson) log.info('listening', { url, ...(adminUrl && { admin: adminUrl }), version, workers, pid: process.pid, ms: tookMs })
   if (config.logFormat === 'json') return

@@ -23,7 +23,6 @@ import { WorkerFailed } from './workerProcess.ts'
 export interface Started {
   readonly url: string
   readonly adminUrl: string | null
-  readonly workers: number
   /** To be shown to a developer; null where the operator makes the keys. */
   readonly developmentKey: string | null
   readonly hasKeys: boolean
@@ -108,7 +107,7 @@ export class Supervisor {
     })
     const adminUrl = this.monitor?.start() ?? null
     if (!isThere) this.awaitDatabase(directUrl)
-    return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
+    return { url, adminUrl, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
 
   /** Replaces the workers one after the other, with the code and the keys of now; no request fails. */

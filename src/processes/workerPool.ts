@@ -117,10 +117,11 @@ export class WorkerPool {
 
   private launch(): WorkerProcess {
     const { startMessage, sums, onKeys, onEnd } = this.options
-    const worker: WorkerProcess = new WorkerProcess(startMessage(this.port), {
-      onKeys: (limits) => worker.send({ kind: 'tables', tables: onKeys(worker, limits) }),
-      onSamples: (samples) => sums?.note(worker, samples),
-    })
+    const worker: WorkerProcess = new WorkerProcess(
+      startMessage(this.port),
+      (limits) => worker.send({ kind: 'tables', tables: onKeys(worker, limits) }),
+      (samples) => sums?.note(worker, samples),
+    )
     this.workers.add(worker)
     sums?.enter(worker)
     let hasBegun = false

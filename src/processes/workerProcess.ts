@@ -35,11 +35,6 @@ const STARTING = Number.NEGATIVE_INFINITY
 /** How long a scrape waits for the counts of a worker that is busy; then it has those of its last answer. */
 const POLL_MS_MAX = 500
 
-interface WorkerEvents {
-  onKeys(limits: OwnLimits): void
-  onSamples(samples: Samples): void
-}
-
 /** One worker process, from its start to its end. */
 export class WorkerProcess {
   readonly startedMs = performance.now()
@@ -53,7 +48,7 @@ export class WorkerProcess {
   private readonly waiting: (() => void)[] = []
 
   /** @throws Error when the process cannot be started at all */
-  constructor(message: StartMessage, { onKeys, onSamples }: WorkerEvents) {
+  constructor(message: StartMessage, onKeys: (limits: OwnLimits) => void, onSamples: (samples: Samples) => void) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
