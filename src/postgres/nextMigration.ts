@@ -2,7 +2,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
-import { alterText, constraintText, indexTexts, readTables, TableDifference } from './tableDifference.ts'
+import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
 /** The difference between a database and the declarations of entities. */
 export interface NextMigration {
@@ -30,7 +30,7 @@ export async function nextMigration(
   const made = declared.filter(({ table }) => !found.has(table))
   const differences = declared.flatMap((table) => {
     const [there, should] = [found.get(table.table), wanted.get(table.table)]
-    return there && should ? [new TableDifference(table, there, should, quote)] : []
+    return there && should ? [compareTable(table, there, should, quote)] : []
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)

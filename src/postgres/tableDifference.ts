@@ -2,118 +2,101 @@
 import type postgres from 'postgres'
 import type { ColumnPart, DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
 
-/** The difference between a table of the database and its declaration: SQL that adds what is missing, and remarks on the rest. */
-export class TableDifference {
-  /** Differences for which no SQL is written, each with what the developer has to do. */
-  readonly remarks: string[] = []
-  readonly table: string
-  /** Adds what other tables may refer to. */
-  readonly first: readonly string[]
-  /** Adds the rest, once the other tables have what this one refers to. */
-  readonly last: readonly string[]
-  private readonly name: string
-  private readonly lacking: readonly DeclaredColumn[]
-  private readonly constraints: readonly ColumnPart[]
+/**
+ * Compares a table with its declaration. Returns SQL that adds what other tables may refer to (`first`), and the rest, once these
+ * have what this one refers to (`last`); and remarks: differences without SQL, each with what the developer has to do. `wanted`:
+ * what the catalog says of the table where it is as declared.
+ */
+export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {
+  const { table } = declared
+  const target = quote(table)
+  const remarks: string[] = []
+  const lacking = declared.columns.filter(({ name }) => !found.columns.has(name))
   /** Columns of another type or rule than declared: nothing is built on them. */
-  private readonly changed: readonly string[]
+  const changed = declared.columns.map(({ name }) => name).filter(compareColumn)
+  const constraints = [...declared.constraints, ...declared.foreignKeys].filter(lacksConstraint)
+  nameUndeclared()
+  const first = [...columns('plain', 'made'), ...added(false)]
+  return { table, remarks, first, last: [...columns('key', 'made of key'), ...added(true), ...indexes()] }
 
-  /** `wanted`: what the catalog says of the table where it is as declared. */
-  constructor(
-    private readonly declared: DeclaredTable,
-    private readonly found: FoundTable,
-    private readonly wanted: FoundTable,
-    private readonly quote: Quote,
-  ) {
-    this.table = declared.table
-    this.name = quote(declared.table)
-    this.lacking = declared.columns.filter(({ name }) => !found.columns.has(name))
-    this.changed = declared.columns.map(({ name }) => name).filter((name) => this.compareColumn(name))
-    this.constraints = [...declared.constraints, ...declared.foreignKeys].filter((part) => this.lacksConstraint(part))
-    this.nameUndeclared()
-    this.first = [...this.columns('plain', 'made'), ...this.added(false)]
-    this.last = [...this.columns('key', 'made of key'), ...this.added(true), ...this.indexes()]
+  function indexes(): string[] {
+    const there = new Set(found.indexes.values())
+    const isLacking = (part: ColumnPart) => !there.has(wanted.indexes.get(part.name) as string) && !isOnChanged(part)
+    return indexTexts(table, declared.indexes.filter(isLacking), quote)
   }
 
-  private indexes(): string[] {
-    const there = new Set(this.found.indexes.values())
-    const isLacking = (part: ColumnPart) => !there.has(this.wanted.indexes.get(part.name) as string) && !this.isOnChanged(part)
-    return indexTexts(this.table, this.declared.indexes.filter(isLacking), this.quote)
+  function columns(...steps: Step[]): string[] {
+    return steps.flatMap((step) => lacking.filter((column) => column.step === step).flatMap((column) => addedColumn(column)))
   }
 
-  private columns(...steps: Step[]): string[] {
-    return steps.flatMap((step) =>
-      this.lacking.filter((column) => column.step === step).flatMap((column) => this.addedColumn(column)),
-    )
-  }
-
-  private addedColumn({ name, text, filledBy }: DeclaredColumn): string[] {
+  function addedColumn({ name, text, filledBy }: DeclaredColumn): string[] {
     if (text.endsWith(' not null'))
-      this.remarks.push(
-        `${this.table}.${name} is required: if the table has rows, change the file, so that it adds the column without "not null", sets its values, and then sets "not null".`,
+      remarks.push(
+        `${table}.${name} is required: if the table has rows, change the file, so that it adds the column without "not null", sets its values, and then sets "not null".`,
       )
-    const add = alterText(this.name, `add column ${this.quote(name)} ${text}`)
-    if (!filledBy || !this.found.columns.has(filledBy.reference)) return [add]
-    const { reference, table, column } = filledBy
-    const other = `${table}_${reference}`
+    const add = alterText(target, `add column ${quote(name)} ${text}`)
+    if (!filledBy || !found.columns.has(filledBy.reference)) return [add]
+    const { reference, table: source, column } = filledBy
+    const other = `${source}_${reference}`
     return [
       add,
-      `update ${this.name} set ${name} = ${other}.${column} from ${this.quote(table)} as ${other}\n  where ${other}.id = ${this.name}.${this.quote(reference)};`,
+      `update ${target} set ${name} = ${other}.${column} from ${quote(source)} as ${other}\n  where ${other}.id = ${target}.${quote(reference)};`,
     ]
   }
 
   /** `isLate`: those that need another table, or a column that does. */
-  private added(isLate: boolean): string[] {
-    const late = this.lacking.filter(({ step }) => step === 'key' || step === 'made of key')
-    return this.constraints
+  function added(isLate: boolean): string[] {
+    const late = lacking.filter(({ step }) => step === 'key' || step === 'made of key')
+    return constraints
       .filter((part) => isLate === ('table' in part || late.some(({ name }) => part.columns.includes(name))))
-      .map((part) => alterText(this.name, `add ${constraintText(part)}`))
+      .map((part) => alterText(target, `add ${constraintText(part)}`))
   }
 
-  private isOnChanged({ columns }: ColumnPart): boolean {
-    return columns.some((column) => this.changed.includes(column))
+  function isOnChanged({ columns }: ColumnPart): boolean {
+    return columns.some((column) => changed.includes(column))
   }
 
   /** Names in what a column differs. Returns whether it does. */
-  private compareColumn(name: string): boolean {
-    const [is, should] = [this.found.columns.get(name), this.wanted.columns.get(name)]
+  function compareColumn(name: string): boolean {
+    const [is, should] = [found.columns.get(name), wanted.columns.get(name)]
     if (!is || !should) return false
     const aspects = (Object.keys(ASPECTS) as (keyof typeof ASPECTS)[]).filter((aspect) => is[aspect] !== should[aspect])
     for (const aspect of aspects)
-      this.remarks.push(
-        `${this.table}.${name}: ${ASPECTS[aspect]} is ${is[aspect] ?? 'none'} in the database and ${should[aspect] ?? 'none'} in the entity; change the column by hand.`,
+      remarks.push(
+        `${table}.${name}: ${ASPECTS[aspect]} is ${is[aspect] ?? 'none'} in the database and ${should[aspect] ?? 'none'} in the entity; change the column by hand.`,
       )
     return aspects.length > 0
   }
 
   /** A constraint with the same rule by another name is not added a second time. */
-  private lacksConstraint(part: ColumnPart): boolean {
-    const [is, should] = [this.found.constraints.get(part.name), this.wanted.constraints.get(part.name)]
-    if (is === should || this.isOnChanged(part)) return false
-    if (is === undefined) return ![...this.found.constraints.values()].includes(should as string)
-    this.byHand(`the constraint ${part.name} is not as declared`, `drop constraint ${part.name}, add ${constraintText(part)}`)
+  function lacksConstraint(part: ColumnPart): boolean {
+    const [is, should] = [found.constraints.get(part.name), wanted.constraints.get(part.name)]
+    if (is === should || isOnChanged(part)) return false
+    if (is === undefined) return ![...found.constraints.values()].includes(should as string)
+    byHand(`the constraint ${part.name} is not as declared`, `drop constraint ${part.name}, add ${constraintText(part)}`)
     return false
   }
 
-  private nameUndeclared() {
-    for (const name of this.found.columns.keys())
-      if (!this.wanted.columns.has(name))
-        this.remarks.push(
-          `${this.table}.${name}: no property has this column. By hand: if a property was renamed, rename the column; if new rows cannot have a value, drop its "not null".`,
+  function nameUndeclared() {
+    for (const name of found.columns.keys())
+      if (!wanted.columns.has(name))
+        remarks.push(
+          `${table}.${name}: no property has this column. By hand: if a property was renamed, rename the column; if new rows cannot have a value, drop its "not null".`,
         )
-    const lacking = [...this.wanted.constraints].filter(([name]) => !this.found.constraints.has(name))
-    for (const [name, definition] of this.found.constraints) {
-      if (this.wanted.constraints.has(name)) continue
-      const same = lacking.find(([, text]) => text === definition)?.[0]
-      const action = same ? `rename constraint ${this.quote(name)} to ${same}` : `drop constraint ${this.quote(name)}`
-      this.byHand(`no entity declares the constraint ${name}`, action)
+    const absent = [...wanted.constraints].filter(([name]) => !found.constraints.has(name))
+    for (const [name, definition] of found.constraints) {
+      if (wanted.constraints.has(name)) continue
+      const same = absent.find(([, text]) => text === definition)?.[0]
+      const action = same ? `rename constraint ${quote(name)} to ${same}` : `drop constraint ${quote(name)}`
+      byHand(`no entity declares the constraint ${name}`, action)
     }
-    const wanted = new Set(this.wanted.indexes.values())
-    for (const [name, definition] of this.found.indexes)
-      if (!wanted.has(definition)) this.remarks.push(`${this.table}: no list needs the index ${name}.`)
+    const needed = new Set(wanted.indexes.values())
+    for (const [name, definition] of found.indexes)
+      if (!needed.has(definition)) remarks.push(`${table}: no list needs the index ${name}.`)
   }
 
-  private byHand(what: string, action: string) {
-    this.remarks.push(`${this.table}: ${what}. By hand: ${alterText(this.name, action)}`)
+  function byHand(what: string, action: string) {
+    remarks.push(`${table}: ${what}. By hand: ${alterText(target, action)}`)
   }
 }
 
