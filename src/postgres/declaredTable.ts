@@ -39,108 +39,93 @@ export type Quote = (name: string) => string
 
 /** The tables of entities, each behind those that it refers to, where that can be. `prefix`: of names but those of columns. */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
-  return referredFirst(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
+  return referredFirst(entities).map((entity) => declaredTable(entity, entities, quote, prefix))
 }
 
 const IDENTITY = 'bigint generated always as identity (maxvalue 9007199254740991)'
 
-class Declaration {
-  private readonly id: string
-  private readonly name: string
-
-  constructor(
-    private readonly entity: Entity,
-    private readonly entities: readonly Entity[],
-    private readonly quote: Quote,
-    private readonly prefix: string,
-  ) {
-    this.id = entity.id.column
-    this.name = prefix + entity.table
+function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote, prefix: string): DeclaredTable {
+  const { properties, rules } = entity
+  const id = entity.id.column
+  const table = prefix + entity.table
+  const sources = copiedProperties(entity, entities)
+  return {
+    table,
+    columns: [
+      ...properties.map(column),
+      ...properties.flatMap(({ column, reference }) => (reference?.copy ? [keyColumn(column, reference)] : [])),
+      ...sources.map(sourceColumn),
+    ],
+    constraints: [
+      part(`${table}_pk`, `primary key (${id})`, id),
+      ...sources.map(({ column }) => {
+        const copy = keyColumnOf(column)
+        return part(`${table}_${column}_copied`, `unique (${id}, ${quote(copy)})`, copy)
+      }),
+      ...properties.flatMap(({ column, unique }) =>
+        unique === null ? [] : [part(prefix + unique, `unique (${quote(column)})`, column)],
+      ),
+      ...rules.map(({ constraint, later, earlier }) => {
+        const rule = `check (${quote(later.column)} >= ${quote(earlier.column)})`
+        return part(prefix + constraint, rule, later.column, earlier.column)
+      }),
+      ...properties.flatMap(checks),
+    ],
+    foreignKeys: properties.flatMap(({ column, reference }) => (reference ? [foreignKey(column, reference)] : [])),
+    indexes: properties
+      .filter((property) => property.indexed && property !== entity.id)
+      .map(({ column }) => part(`${table}_${column}_sorted`, `(${quote(column)}, ${id})`, column)),
   }
 
-  table(): DeclaredTable {
-    const { prefix, name: table } = this
-    const { properties, rules } = this.entity
-    const sources = copiedProperties(this.entity, this.entities)
-    return {
-      table,
-      columns: [
-        ...properties.map((property) => this.column(property)),
-        ...properties.flatMap(({ column, reference }) => (reference?.copy ? [keyColumn(column, reference)] : [])),
-        ...sources.map((property) => this.sourceColumn(property)),
-      ],
-      constraints: [
-        part(`${table}_pk`, `primary key (${this.id})`, this.id),
-        ...sources.map(({ column }) => {
-          const copy = keyColumnOf(column)
-          return part(`${table}_${column}_copied`, `unique (${this.id}, ${this.quote(copy)})`, copy)
-        }),
-        ...properties.flatMap(({ column, unique }) =>
-          unique === null ? [] : [part(prefix + unique, `unique (${this.quote(column)})`, column)],
-        ),
-        ...rules.map(({ constraint, later, earlier }) => {
-          const rule = `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`
-          return part(prefix + constraint, rule, later.column, earlier.column)
-        }),
-        ...properties.flatMap((property) => this.checks(property)),
-      ],
-      foreignKeys: properties.flatMap(({ column, reference }) => (reference ? [this.foreignKey(column, reference)] : [])),
-      indexes: properties
-        .filter((property) => property.indexed && property !== this.entity.id)
-        .map(({ column }) => part(`${table}_${column}_sorted`, `(${this.quote(column)}, ${this.id})`, column)),
-    }
-  }
-
-  private column(property: Property): DeclaredColumn {
+  function column(property: Property): DeclaredColumn {
     const { column, kind, required, writable } = property
-    if (property === this.entity.id) return { name: column, text: IDENTITY, step: 'plain' }
+    if (property === entity.id) return { name: column, text: IDENTITY, step: 'plain' }
     const type = typeOf(property)
     if (writable) {
       const fallback = kind.default === null ? '' : ` default ${kind.default}`
       return { name: column, text: `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`, step: 'plain' }
     }
-    return this.made(column, type, this.value(property), property)
+    return made(column, type, value(property), property)
   }
 
   /** Column that other rows copy from this one: a text that is never null, because foreign keys do not compare nulls. */
-  private sourceColumn(property: Property): DeclaredColumn {
-    return this.made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${this.value(property)}, '')`, property)
+  function sourceColumn(property: Property): DeclaredColumn {
+    return made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${value(property)}, '')`, property)
   }
 
-  private made(name: string, type: string, value: string, property: Property): DeclaredColumn {
-    const step = this.isCopied(property) ? 'made of key' : 'made'
+  function made(name: string, type: string, value: string, property: Property): DeclaredColumn {
+    const step = isCopied(property) ? 'made of key' : 'made'
     return { name, text: `${type} generated always as (${value}) stored`, step }
   }
 
   /** Returns whether it is a copy, or made of one. */
-  private isCopied(property: Property): boolean {
+  function isCopied(property: Property): boolean {
     const { writable, computedFrom } = property
-    if (writable || property === this.entity.id) return false
+    if (writable || property === entity.id) return false
     if (computedFrom.length === 0) return true
-    return this.entity.properties.some((other) => computedFrom.includes(other.column) && this.isCopied(other))
+    return properties.some((other) => computedFrom.includes(other.column) && isCopied(other))
   }
 
   /** The property's value in expressions, which may not name a column that is itself made by one. */
-  private value(property: Property): string {
+  function value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
-    if (writable || property === this.entity.id) return this.quote(column)
+    if (writable || property === entity.id) return quote(column)
     if (computedFrom.length === 0) return `substr(nullif(${keyColumnOf(column)}, ''), 2)`
-    return computedBy ?? this.joined(computedFrom)
+    return computedBy ?? joined(computedFrom)
   }
 
   /** The values of the columns that have one, with a space between. */
-  private joined(columns: readonly string[]): string {
+  function joined(columns: readonly string[]): string {
     const parts = columns.map((column) => {
-      const of = this.entity.properties.find((property) => property.column === column)
-      const value = !of || of.writable ? this.quote(column) : `(${this.value(of)})`
-      return `coalesce(' ' || nullif(${value}${of?.kind.columnType === 'text' ? '' : '::text'}, ''), '')`
+      const of = properties.find((property) => property.column === column)
+      const one = !of || of.writable ? quote(column) : `(${value(of)})`
+      return `coalesce(' ' || nullif(${one}${of?.kind.columnType === 'text' ? '' : '::text'}, ''), '')`
     })
     return `nullif(substr(${parts.join(' || ')}, 2), '')`
   }
 
-  private checks({ column, kind, reference }: Property): ColumnPart[] {
-    const { name: table } = this
-    const own = this.quote(column)
+  function checks({ column, kind, reference }: Property): ColumnPart[] {
+    const own = quote(column)
     if (reference?.copy) {
       const { keyColumn } = reference.copy
       return [part(`${table}_${column}_found`, `check ((${own} is null) = (${keyColumn} is null))`, column, keyColumn)]
@@ -154,16 +139,16 @@ class Declaration {
     return [part(`${table}_${column}_range`, `check (${own} between ${min} and ${max})`, column)]
   }
 
-  private foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
-    const own = this.quote(column)
-    const table = this.prefix + named
+  function foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
+    const own = quote(column)
+    const other = prefix + named
     if (!copy) {
-      const text = `foreign key (${own}) references ${this.quote(table)} (id)`
-      return { ...part(`${this.name}_${column}_found`, text, column), table }
+      const text = `foreign key (${own}) references ${quote(other)} (id)`
+      return { ...part(`${table}_${column}_found`, text, column), table: other }
     }
     const { keyColumn, sourceColumn } = copy
-    const text = `foreign key (${own}, ${keyColumn})\n    references ${this.quote(table)} (id, ${sourceColumn}) on update cascade`
-    return { ...part(`${this.name}_${column}_current`, text, column, keyColumn), table }
+    const text = `foreign key (${own}, ${keyColumn})\n    references ${quote(other)} (id, ${sourceColumn}) on update cascade`
+    return { ...part(`${table}_${column}_current`, text, column, keyColumn), table: other }
   }
 }
 
