@@ -84,7 +84,9 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   writeFileSync(lockFile(dataDir), '')
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
-  const password = readPassword(passwordFile(runner.cluster))
+  const passwordAt = passwordFile(runner.cluster)
+  if (!existsSync(passwordAt)) writeFileSync(passwordAt, randomBytes(24).toString('hex'), { mode: 0o600 })
+  const password = readFileSync(passwordAt, 'utf8')
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner)
   const { access = 'tables' } = options
   await secure(runner, password, access)
@@ -132,11 +134,6 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   }
 }
 
-function readPassword(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
-  return readFileSync(file, 'utf8')
-}
-
 const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -182,9 +179,6 @@ function freePort(): number {
   return probe.port
 }
 
-const LOCALE = ['--encoding=UTF8', '--locale=C']
-const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-
 /** Makes the cluster, under another name first: a folder under its own name is whole. @throws Error */
 async function initialize(runner: Runner) {
   const part = `${runner.cluster}.part`
@@ -193,7 +187,8 @@ async function initialize(runner: Runner) {
   runner.give(part)
   const catalog = readFileSync(join(runner.native, 'share/postgresql/postgres.bki'), 'utf8')
   const version = Number(/PostgreSQL (\d+)/.exec(catalog)?.[1])
-  const locale = version >= 17 ? LOCALE_BUILTIN : LOCALE
+  const builtin = version >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
+  const locale = ['--encoding=UTF8', '--locale=C', ...builtin]
   // No role gets in before there is a role to serve.
   const memory = version >= 16 ? sharedMemorySettings() : []
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale, ...memory]

@@ -134,15 +134,6 @@ export class Supervisor {
     )
   }
 
-  /** Passes the settings of changes to the triggers, and warns of tables that lack them. */
-  private async startChanges(url: string) {
-    const { changesDays, changesValues: hasValues } = this.config
-    const all = this.entities.map(({ table }) => table)
-    const tables = await checkChanges(url, { isKept: changesDays > 0, hasValues }, all)
-    if (changesDays > 0 && tables.length > 0)
-      this.log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: tables.join(' ') })
-  }
-
   private startChores(url: string) {
     const { config, entities, log } = this
     const { changesDays, hooksAllow } = config
@@ -157,7 +148,10 @@ export class Supervisor {
     const { config, log } = this
     try {
       for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
-      await this.startChanges(url).catch(orDatabaseError)
+      const [isKept, tables] = [config.changesDays > 0, this.entities.map(({ table }) => table)]
+      const silent = await checkChanges(url, { isKept, hasValues: config.changesValues }, tables).catch(orDatabaseError)
+      if (isKept && silent.length > 0)
+        log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: silent.join(' ') })
       if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)
