@@ -24,59 +24,52 @@ interface Supervised {
   isServing(): boolean
 }
 
-/** Metrics and readiness of a server, on a port of their own. */
-export class Monitor {
-  readonly sums = new MetricSums()
-  private server: ReturnType<typeof serveAdmin> | null = null
-  private readonly startedSeconds = Date.now() / 1_000
-  private readonly descriptorsMax = descriptorsMax()
+/** Metrics and readiness of a server, on a port of their own, which `start` opens. */
+export function createMonitor(config: Config, { workers, hooks, url, migrationFiles, isServing }: Supervised) {
+  const sums = new MetricSums()
+  const startedSeconds = Date.now() / 1_000
+  const openMax = descriptorsMax()
+  let server: ReturnType<typeof serveAdmin> | null = null
 
-  constructor(
-    private readonly config: Config,
-    private readonly supervised: Supervised,
-  ) {}
-
-  /** Begins to answer. Returns where. @throws StartError */
-  start(): string {
-    const { url, migrationFiles, isServing, workers } = this.supervised
-    const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
-    const isReady = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
-    const isLive = () => (workers()?.workers.size ?? 0) > 0
-    const at = { host: this.config.adminHost, port: this.config.adminPort as number }
-    const isUp = async () => isLive() && isServing() && isReady()
-    this.server = serveAdmin(at, { isLive, isReady: isUp, metrics: () => this.text() })
-    return this.server.url
-  }
-
-  stop(): void {
-    this.server?.stop()
-  }
-
-  private async text(): Promise<string> {
-    await this.supervised.workers()?.poll()
-    const own = this.ownSamples()
-    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : this.sums.samples(name)))
-  }
-
-  private ownSamples(): Partial<Record<MetricName, Sample[]>> {
-    const pool = this.supervised.workers()
-    const workers = [...(pool?.workers ?? [])]
+  function ownSamples(): Partial<Record<MetricName, Sample[]>> {
+    const pool = workers()
+    const running = [...(pool?.workers ?? [])]
     const uses = [
       ...processUse('supervisor', 'self'),
-      ...workers.flatMap((worker) => processUse(`worker-${this.sums.numberOf(worker)}`, worker.child.pid)),
+      ...running.flatMap((worker) => processUse(`worker-${sums.numberOf(worker)}`, worker.child.pid)),
     ]
-    const hooks = this.supervised.hooks()
+    const use = hooks()
     return {
-      workers: one(workers.length),
-      workersWanted: one(this.config.workers),
+      workers: one(running.length),
+      workersWanted: one(config.workers),
       replacements: one(pool?.replacements ?? 0),
-      ...(hooks !== null && samplesOfHooks(hooks)),
+      ...(use !== null && samplesOfHooks(use)),
       memory: uses.map(({ labels, bytes }) => ({ labels, values: [bytes] })),
       descriptors: uses.map(({ labels, open }) => ({ labels, values: [open] })),
-      descriptorsMax: Number.isFinite(this.descriptorsMax) ? one(this.descriptorsMax) : [],
-      started: one(this.startedSeconds),
+      descriptorsMax: Number.isFinite(openMax) ? one(openMax) : [],
+      started: one(startedSeconds),
       build: [{ labels: { version, bun: Bun.version }, values: [1] }],
     }
+  }
+
+  async function text(): Promise<string> {
+    await workers()?.poll()
+    const own = ownSamples()
+    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : sums.samples(name)))
+  }
+
+  return {
+    sums,
+    /** Begins to answer. Returns where. @throws StartError */
+    start(): string {
+      const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
+      const isApplied = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
+      const isLive = () => (workers()?.workers.size ?? 0) > 0
+      const isReady = async () => isLive() && isServing() && isApplied()
+      server = serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })
+      return server.url
+    },
+    stop: () => server?.stop(),
   }
 }
 

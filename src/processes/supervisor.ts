@@ -15,7 +15,7 @@ import { loadEntities } from '../registry.ts'
 import { watchCertificates } from './certificates.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
-import { Monitor } from './monitor.ts'
+import { createMonitor } from './monitor.ts'
 import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
@@ -39,7 +39,7 @@ export class Supervisor {
   private readonly releases: (() => void)[] = []
   private embedded: Promise<EmbeddedPostgres> | null = null
   private pool: WorkerPool | null = null
-  private monitor: Monitor | null = null
+  private monitor: ReturnType<typeof createMonitor> | null = null
   /** Null until the database has been there. */
   private cursorSecret: string | null = null
   private isStopping = false
@@ -71,7 +71,7 @@ export class Supervisor {
     this.releases.push(tables.release)
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     if (adminPort !== null)
-      this.monitor = new Monitor(config, {
+      this.monitor = createMonitor(config, {
         ...{ url: directUrl, migrationFiles, isServing: () => this.cursorSecret !== null && !this.isStopping },
         ...{ workers: () => this.pool, hooks: () => this.hooks?.use ?? null },
       })
