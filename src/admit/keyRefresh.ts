@@ -5,8 +5,6 @@ import { monotonicMs } from '../os/time.ts'
 /** Age of the last confirmation at which a request has the keys confirmed again, and age from which it waits for that. D34 */
 const ASK_MS = 500
 const WAIT_MS = 1_000
-/** Interval of refreshes without requests: a change of keys also tells the supervisor of other webhooks. */
-const EVERY_MS = 4_000
 /** All keys are read this often whatever the version says: an operator may have changed the table by hand. */
 const RELOAD_MS = 60_000
 /** Keys that cannot be read, and were last confirmed longer ago, let no request in. */
@@ -30,21 +28,11 @@ export class KeyRefresh {
   private trustedMs = Number.NEGATIVE_INFINITY
   private hasFailed = false
   private confirming: Promise<boolean> | null = null
-  private timer: Timer | undefined
 
   constructor(
     private readonly source: KeySource,
     private readonly events: KeyEvents,
   ) {}
-
-  start(): void {
-    this.timer = setInterval(() => this.refresh().catch(() => undefined), EVERY_MS)
-    this.timer.unref()
-  }
-
-  stop(): void {
-    clearInterval(this.timer)
-  }
 
   /** Resolves when the keys are those that the database had when this was called, or later. Rejects where it does not answer. */
   refresh(): Promise<void> {

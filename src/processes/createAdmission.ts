@@ -12,6 +12,8 @@ import { cellOf, count, gauge } from '../metrics/counts.ts'
 import { parseNetworks } from '../model/targets.ts'
 import type { Surroundings } from './messages.ts'
 
+/** Interval of refreshes without requests: a change of keys also tells the supervisor of other webhooks. */
+const REFRESH_EVERY_MS = 4_000
 const USED_EVERY_MS = 10_000
 const OVERFLOWED = cellOf('overflowed')
 
@@ -39,9 +41,8 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     },
     onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
   })
-  keys.start()
   noteLimits()
-  const timer = setInterval(noteUse, USED_EVERY_MS)
+  const timers = [setInterval(() => keys.refresh().catch(() => undefined), REFRESH_EVERY_MS), setInterval(noteUse, USED_EVERY_MS)]
 
   function update(own: LimiterTables) {
     try {
@@ -76,8 +77,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     ready: store?.greeted.then((isHere) => isHere && onOutage(null)),
     /** While the database can still be asked. */
     async close() {
-      keys.stop()
-      clearInterval(timer)
+      timers.forEach(clearInterval)
       await noteUse()
       store?.close()
     },
