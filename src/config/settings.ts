@@ -160,11 +160,7 @@ export const settings = {
     default: '1000',
     meaning: 'Statements that take longer, in ms, are logged without their values. 0 turns this off.',
   },
-  LOG_LEVEL: {
-    ...oneOf(...LOG_LEVELS),
-    default: 'info',
-    meaning: 'Lowest level to log. info logs each request.',
-  },
+  LOG_LEVEL: { ...oneOf(...LOG_LEVELS), default: 'info', meaning: 'Lowest level to log. info logs each request.' },
   LOG_FORMAT: {
     ...oneOf(...LOG_FORMATS),
     default: null,

@@ -34,129 +34,122 @@ const AGAIN_MS = 250
 /** Answers within this time ask clients to close their connections, so that none is cut. */
 const LEAVE_MS = 250
 
-/** Brings up all that a server consists of, in order, watches over it, and ends it in the reverse order. */
-export class Supervisor {
-  private readonly releases: (() => void)[] = []
-  private embedded: Promise<EmbeddedPostgres> | null = null
-  private pool: WorkerPool | null = null
-  private monitor: ReturnType<typeof createMonitor> | null = null
+/**
+ * Brings up all that a server consists of, in order, watches over it, and ends it in the reverse order. `onFailure`: called when
+ * the server cannot go on, and only its end is left.
+ */
+export function createSupervisor(config: Config, log: Log, onFailure: () => void) {
+  const releases: (() => void)[] = []
+  let embedded: Promise<EmbeddedPostgres> | null = null
+  let pool: WorkerPool | null = null
+  let monitor: ReturnType<typeof createMonitor> | null = null
   /** Null until the database has been there. */
-  private cursorSecret: string | null = null
-  private isStopping = false
-  private stopOldRows: (() => Promise<void>) | null = null
-  private hooks: HookSender | null = null
-  private certificates: ReturnType<typeof watchCertificates> = null
-  private entities: readonly Entity[] = []
-
-  /** `onFailure`: called when the server cannot go on, and only its end is left. */
-  constructor(
-    private readonly config: Config,
-    private readonly log: Log,
-    private readonly onFailure: () => void,
-  ) {}
+  let cursorSecret: string | null = null
+  let isStopping = false
+  let stopOldRows: (() => Promise<void>) | null = null
+  let hooks: HookSender | null = null
+  let certificates: ReturnType<typeof watchCertificates> = null
+  let entities: readonly Entity[] = []
 
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
-  async start(): Promise<Started> {
-    const { config } = this
-    this.certificates = watchCertificates(config, this.log, () => this.restartWorkers())
+  async function start(): Promise<Started> {
+    certificates = watchCertificates(config, log, restartWorkers)
     const migrationFiles = readForStart(() => migrationNames(config))
     const { adminHost, adminPort } = config
-    this.releases.push(await takePort(config))
-    if (adminPort !== null) this.releases.push(await takePort({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
-    if (config.databaseUrl === null) this.embedded = startEmbeddedDatabase(config, this.log, this.onFailure)
-    const embedded = await this.embedded?.catch(orStartError('the embedded PostgreSQL cannot be used'))
-    const databaseUrl = config.databaseUrl ?? (embedded as EmbeddedPostgres).url
-    this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
-    const tables = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
-    this.releases.push(tables.release)
+    releases.push(await takePort(config))
+    if (adminPort !== null) releases.push(await takePort({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
+    if (config.databaseUrl === null) embedded = startEmbeddedDatabase(config, log, onFailure)
+    const started = await embedded?.catch(orStartError('the embedded PostgreSQL cannot be used'))
+    const databaseUrl = config.databaseUrl ?? (started as EmbeddedPostgres).url
+    entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
+    const tables = readForStart(() => openTables(config, log, restartWorkers))
+    releases.push(tables.release)
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     if (adminPort !== null)
-      this.monitor = createMonitor(config, {
-        ...{ url: directUrl, migrationFiles, isServing: () => this.cursorSecret !== null && !this.isStopping },
-        ...{ workers: () => this.pool, hooks: () => this.hooks?.use ?? null },
+      monitor = createMonitor(config, {
+        ...{ url: directUrl, migrationFiles, isServing: () => cursorSecret !== null && !isStopping },
+        ...{ workers: () => pool, hooks: () => hooks?.use ?? null },
       })
-    const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
-    const reason = await this.openDatabase(directUrl)
+    const developmentKey = embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
+    const reason = await openDatabase(directUrl)
     const isThere = reason === null
-    if (!isThere) this.log.warn('database unreachable: the server waits for it', { reason })
-    if (this.isStopping) throw new StartError('the server was stopped while it started')
-    this.pool = new WorkerPool({
+    if (!isThere) log.warn('database unreachable: the server waits for it', { reason })
+    if (isStopping) throw new StartError('the server was stopped while it started')
+    pool = new WorkerPool({
       count: config.workers,
-      log: this.log,
+      log,
       startMessage: (port) => ({
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
         directUrl,
-        cursorSecret: this.cursorSecret,
+        cursorSecret,
         bootstrapKey: config.bootstrapApiKey ?? developmentKey,
         migrationFiles,
-        certificate: this.certificates?.current() ?? null,
+        certificate: certificates?.current() ?? null,
         tables: tables.ensure(),
       }),
-      sums: this.monitor?.sums ?? null,
+      sums: monitor?.sums ?? null,
       onEnd: (worker) => tables.leave(worker),
       onKeys: (worker, limits) => {
-        this.hooks?.look() // an operator may have changed them
+        hooks?.look() // an operator may have changed them
         return tables.take(worker, limits)
       },
     })
-    const { url, hasKeys: isOpen } = await this.pool.start().catch((error) => {
+    const { url, hasKeys: isOpen } = await pool.start().catch((error) => {
       if (!(error instanceof WorkerFailed)) throw error
       throw error.code === 'EADDRINUSE' ? portTaken(config) : new StartError(error.message, { cause: error })
     })
-    const adminUrl = this.monitor?.start() ?? null
-    if (!isThere) this.awaitDatabase(directUrl)
+    const adminUrl = monitor?.start() ?? null
+    if (!isThere) awaitDatabase(directUrl)
     return { url, adminUrl, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
 
   /** Replaces the workers one after the other, with the code and the keys of now; no request fails. */
-  restartWorkers(): void {
-    this.pool?.restart()
+  function restartWorkers(): void {
+    pool?.restart()
   }
 
-  async stop(): Promise<void> {
-    this.isStopping = true
-    this.certificates?.stop()
-    await Promise.all([this.stopOldRows?.(), this.hooks?.stop()])
-    await this.pool?.stop(LEAVE_MS)
-    this.monitor?.stop()
-    await (await this.embedded?.catch(() => null))?.stop()
-    for (const release of this.releases.splice(0)) release()
+  async function stop(): Promise<void> {
+    isStopping = true
+    certificates?.stop()
+    await Promise.all([stopOldRows?.(), hooks?.stop()])
+    await pool?.stop(LEAVE_MS)
+    monitor?.stop()
+    await (await embedded?.catch(() => null))?.stop()
+    for (const release of releases.splice(0)) release()
   }
 
   /** Ends what runs at once; an embedded PostgreSQL that is starting is stopped by the next start. */
-  async kill(): Promise<void> {
-    this.pool?.kill()
-    this.embedded?.then(
-      (embedded) => embedded.kill(),
+  async function kill(): Promise<void> {
+    pool?.kill()
+    embedded?.then(
+      (started) => started.kill(),
       () => undefined,
     )
   }
 
-  private startChores(url: string) {
-    const { config, entities, log } = this
+  function startChores(url: string) {
     const { changesDays, hooksAllow } = config
-    this.stopOldRows = deleteOldRows(url, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
+    stopOldRows = deleteOldRows(url, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
     // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
     if (changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null))
-      this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
+      hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }
 
   /** Reads what workers need of the database. Null, or why it is away. @throws StartError for what an operator must mend */
-  private async openDatabase(url: string): Promise<string | null> {
-    const { config, log } = this
+  async function openDatabase(url: string): Promise<string | null> {
     try {
       for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
-      const [isKept, tables] = [config.changesDays > 0, this.entities.map(({ table }) => table)]
+      const [isKept, tables] = [config.changesDays > 0, entities.map(({ table }) => table)]
       const silent = await checkChanges(url, { isKept, hasValues: config.changesValues }, tables).catch(orDatabaseError)
       if (isKept && silent.length > 0)
         log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: silent.join(' ') })
-      if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
+      if (embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
-      const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)
-      if (this.stopOldRows === null) this.startChores(url)
-      this.cursorSecret = cursorSecret
+      const secret = await readCursorSecret(url).catch(orDatabaseError)
+      if (stopOldRows === null) startChores(url)
+      cursorSecret = secret
       return null
     } catch (error) {
       if (!isAway(error)) throw error
@@ -166,17 +159,18 @@ export class Supervisor {
   }
 
   /** Retries until the database is reachable; then the workers answer requests. */
-  private async awaitDatabase(url: string) {
+  async function awaitDatabase(url: string) {
     try {
-      while (!this.isStopping && (await this.openDatabase(url)) !== null) await Bun.sleep(AGAIN_MS)
+      while (!isStopping && (await openDatabase(url)) !== null) await Bun.sleep(AGAIN_MS)
     } catch (error) {
-      if (this.isStopping) return
-      this.log.error('the database cannot be used: the server stops', { reason: (error as Error).message })
-      return this.onFailure()
+      if (isStopping) return
+      log.error('the database cannot be used: the server stops', { reason: (error as Error).message })
+      return onFailure()
     }
-    const { cursorSecret } = this
-    if (this.isStopping || cursorSecret === null) return
-    this.pool?.broadcast({ kind: 'begin', cursorSecret })
-    this.log.info('database reachable: the server answers requests')
+    if (isStopping || cursorSecret === null) return
+    pool?.broadcast({ kind: 'begin', cursorSecret })
+    log.info('database reachable: the server answers requests')
   }
+
+  return { start, restartWorkers, stop, kill }
 }
