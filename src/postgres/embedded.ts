@@ -166,11 +166,10 @@ async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   const ended = endOf(child)
   child.kill(signal)
   // Harder each time; the next start recovers what an immediate end leaves undone.
-  const quit = setTimeout(() => child.kill('SIGQUIT'), QUIT_AFTER_MS)
-  const kill = setTimeout(() => child.kill('SIGKILL'), 2 * QUIT_AFTER_MS)
+  const harder = ['SIGQUIT', 'SIGKILL'] as const
+  const timers = harder.map((next, index) => setTimeout(() => child.kill(next), (index + 1) * QUIT_AFTER_MS))
   await ended
-  clearTimeout(quit)
-  clearTimeout(kill)
+  timers.forEach(clearTimeout)
 }
 
 function freePort(): number {

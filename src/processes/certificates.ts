@@ -49,8 +49,5 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
 
   warnOfEnd()
   const timer = setInterval(look, LOOK_MS)
-  return {
-    current: () => current,
-    stop: () => clearInterval(timer),
-  }
+  return { current: () => current, stop: () => clearInterval(timer) }
 }
