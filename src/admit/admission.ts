@@ -59,10 +59,8 @@ export class Admission {
   private async admitUnknown(text: string, address: string): Promise<Admitted> {
     const rateLimit = await this.charge(null, address)
     if (!rateLimit.admitted) return { key: null, isConfirmed: true, rateLimit }
-    const isConfirmed = await this.refresh.refresh().then(
-      () => true,
-      () => false,
-    )
+    const asked = this.refresh.refresh()
+    const isConfirmed = await asked.then(() => true).catch(() => false)
     const key = this.keyring.find(text)
     return { key, isConfirmed, rateLimit: key === null ? rateLimit : await this.charge(key, address) }
   }

@@ -24,7 +24,6 @@ interface Entry {
   readonly key: Key
   readonly hash: Buffer
   readonly record: KeyRecord
-  isUsed: boolean
 }
 
 /** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
@@ -34,7 +33,7 @@ const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'
 export class Keyring {
   private readonly bootstrap: Entry | null
   private entries = new Map<string, Entry>()
-  private used: Entry[] = []
+  private readonly used = new Set<Key>()
   private readonly presented = Buffer.alloc(32)
 
   constructor(bootstrapKey: string | null) {
@@ -61,26 +60,22 @@ export class Keyring {
       found = this.entries.get(idOf(text)) ?? UNKNOWN_KEY
       if (!timingSafeEqual(this.presented, found.hash) || found === UNKNOWN_KEY) return null
     }
-    if (!found.isUsed) {
-      found.isUsed = true
-      this.used.push(found)
-    }
+    this.used.add(found.key)
     return found.key
   }
 
   /** The ids of the database's keys that `find` has found since the last call. */
   takeUsed(): string[] {
-    const taken = this.used
-    this.used = []
-    for (const entry of taken) entry.isUsed = false
-    return taken.filter(({ key }) => key.isStored).map(({ key }) => key.id)
+    const taken = [...this.used]
+    this.used.clear()
+    return taken.filter(({ isStored }) => isStored).map(({ id }) => id)
   }
 }
 
 function entryOf(record: KeyRecord): Entry {
   const { id, name, hash, rights } = record
   const key = { id, isStored: true, name, rights: readRights(rights), ownTable: ownTableOf(record), client: keyClient(name) }
-  return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }
+  return { key, hash: Buffer.from(hash, 'hex'), record }
 }
 
 function bootstrapEntry(text: string): Entry {

@@ -123,10 +123,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
   /** Ends what runs at once; an embedded PostgreSQL that is starting is stopped by the next start. */
   async function kill(): Promise<void> {
     pool?.kill()
-    embedded?.then(
-      (started) => started.kill(),
-      () => undefined,
-    )
+    embedded?.then((started) => started.kill()).catch(() => undefined)
   }
 
   function startChores(url: string) {
