@@ -57,8 +57,9 @@ const HOPS_MAX = 32
  * proxy itself: what stands before that, the client may have made up.
  */
 export function addressBehind(trusted: BlockList, peer: string, forwardedFor: string | null): string {
+  if (forwardedFor === null) return peer
   let address = peer
-  for (const hop of (forwardedFor ?? '').split(',').slice(-HOPS_MAX).reverse()) {
+  for (const hop of forwardedFor.split(',').slice(-HOPS_MAX).reverse()) {
     const next = withoutPort(hop.trim())
     if (isIP(next) === 0 || !isTrusted(trusted, address)) return address
     address = next
