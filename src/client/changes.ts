@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 import { unexpected } from './error.ts'
-import type { RosterCall } from './query.ts'
+import { queryString, type RosterCall } from './query.ts'
 
 /** A row that was created, changed or deleted. */
 export interface RosterChanged<Entity extends string = string> {
@@ -84,12 +84,10 @@ export async function changesPage<Page extends { changes: unknown[] }>(
   path: string,
   { after, entity, pageSize, wait, rows, signal }: RosterChangesQuery<string>,
 ): Promise<Page> {
-  const all = { after, entity: entity === undefined ? undefined : [entity].flat().join(), PageSize: pageSize, wait, rows }
-  const pairs = Object.entries(all).filter(([, value]) => value !== undefined)
-  const query = pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')
-  const waitMs = 1_000 * (wait ?? 0)
-  const request = { method: 'GET', path: query === '' ? path : `${path}?${query}`, waitMs, signal } as const
-  const answer = await connection.send(request)
+  // Without any entity there would be more changes, not fewer: an empty list is sent, too.
+  const others = { after, entity: entity === undefined ? undefined : [entity].flat().join(), wait, rows }
+  const target = path + queryString({ pageSize }, others)
+  const answer = await connection.send({ method: 'GET', path: target, waitMs: 1_000 * (wait ?? 0), signal })
   const page = answer.body as Page | null
   if (!Array.isArray(page?.changes)) throw unexpected(answer, 'was answered without changes')
   return page

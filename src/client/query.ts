@@ -88,24 +88,22 @@ export interface RosterQuery<Filter, Sort, Field> extends RosterRows<Filter, Sor
   readonly page?: number | undefined
 }
 
-/** The query string, with its question mark. @throws TypeError for a filter that cannot be written */
-export function queryString(query: RosterQuery<unknown, unknown, unknown>): string {
-  const { filter, sort, fields, pageSize, page } = query
-  const sorts: unknown[] = sort === undefined ? [] : [sort].flat()
+/** The query string, with its question mark and any other parameters. @throws TypeError for a filter that cannot be written */
+export function queryString(
+  { filter, sort, fields, pageSize, page }: RosterQuery<unknown, unknown, unknown>,
+  others: Readonly<Record<string, unknown>> = {},
+): string {
+  // Without a name there would be more properties, not fewer.
+  if (fields?.length === 0) throw new TypeError('fields has no name in it: leave it out for all properties')
+  const parameters = Object.entries({ ...others, sort, fields, PageSize: pageSize, page })
   const all = [
     ...Object.entries(filter ?? {}).flatMap(([name, test]) => filtersOf(name, test)),
-    ...(sorts.length === 0 ? [] : [`sort=${sorts.map((name) => encoded('sort', String(name))).join(',')}`]),
-    ...(fields === undefined ? [] : [`fields=${fieldNames(fields)}`]),
-    ...(pageSize === undefined ? [] : [`PageSize=${pageSize}`]),
-    ...(page === undefined ? [] : [`page=${page}`]),
+    ...parameters.flatMap(([name, value]) => {
+      const values: unknown[] = value === undefined ? [] : [value].flat()
+      return values.length === 0 ? [] : [`${name}=${values.map((one) => encoded(name, String(one))).join()}`]
+    }),
   ]
   return all.length === 0 ? '' : `?${all.join('&')}`
-}
-
-function fieldNames(fields: readonly unknown[]): string {
-  // Without a name there would be more properties, not fewer.
-  if (fields.length === 0) throw new TypeError('fields has no name in it: leave it out for all properties')
-  return fields.map((name) => encoded('fields', String(name))).join(',')
 }
 
 function filtersOf(name: string, test: unknown): string[] {
@@ -117,19 +115,14 @@ function filtersOf(name: string, test: unknown): string[] {
       const known = Object.keys(clientOperators).join(' ')
       throw new TypeError(`the filter ${name} has an operator "${operator}"; there are ${known}`)
     }
-    if (sign.startsWith('[')) return bracketed(name, operator, sign, operand)
-    return Array.isArray(operand) && operator === '!='
-      ? operand.flatMap((value) => parameters(name, operator, value))
-      : parameters(name, operator, operand)
+    const values: unknown[] = Array.isArray(operand) && (operator === 'any' || operator === '!=') ? operand : [operand]
+    // Without the filter there would be more rows, not fewer.
+    if (values.length === 0 && operator === 'any')
+      throw new TypeError(`the filter ${name} has no value in any: leave it out for all rows`)
+    if (!sign.startsWith('[')) return values.flatMap((value) => parameters(name, operator, value))
+    // `status: { any: ['Approved', null] }` is `status[]=Approved&status[]=`.
+    return values.map((value) => `${encoded(name, name + sign)}=${encoded(name, textOf(name, value))}`)
   })
-}
-
-/** `status: { any: ['Approved', null] }` as `status[]=Approved&status[]=`. */
-function bracketed(name: string, operator: string, sign: string, operand: unknown): string[] {
-  const values: unknown[] = operator === 'any' && Array.isArray(operand) ? operand : [operand]
-  // Without the filter there would be more rows, not fewer.
-  if (values.length === 0) throw new TypeError(`the filter ${name} has no value in any: leave it out for all rows`)
-  return values.map((value) => `${encoded(name, name + sign)}=${encoded(name, textOf(name, value))}`)
 }
 
 function parameters(name: string, operator: string, value: unknown): string[] {

@@ -71,11 +71,7 @@ export async function summaryOf<Group>(
   query: RosterSummaryQuery<unknown, string, string, string, string, string>,
 ): Promise<RosterGroups<Group>> {
   const { filter, sort, pageSize, page, signal, ...lists } = query
-  const asked = Object.entries(lists).flatMap(([name, values]) =>
-    values === undefined ? [] : [`${name}=${values.map(encodeURIComponent).join(',')}`],
-  )
-  const rest = queryString({ filter, sort, pageSize, page }).slice(1)
-  const target = `${path}/Summary?${[...asked, rest].filter(Boolean).join('&')}`
+  const target = `${path}/Summary${queryString({ filter, sort, pageSize, page }, lists)}`
   const [groups, total] = rowsAndTotal<Group>(await connection.send({ method: 'GET', path: target, signal }), 'groups')
   return { groups, total }
 }
