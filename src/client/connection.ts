@@ -63,13 +63,12 @@ export function connect(options: RosterOptions): Connection {
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
 
   /** One try; `read` makes of its answer what the call is for, within the time, and ends the exchange when it is done with it. */
-  async function attempt(request: ApiRequest, own: Record<string, string>, read: Reading): Promise<Answer> {
+  async function attempt(request: ApiRequest, headers: Record<string, string>, read: Reading): Promise<Answer> {
     const { method, path, body, waitMs = 0, signal } = request
     const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
-    const exchange = beginExchange(named, signal)
-    const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY), ...own }
+    const exchange = beginExchange(named, timeoutMs + waitMs, signal)
     try {
-      return await exchange.step(timeoutMs + waitMs, 'had no answer', async () => {
+      return await exchange.step('had no answer', async () => {
         // A redirect would take the key along.
         const init = { method, headers, body: body ?? null, redirect: 'manual', signal: exchange.signal } as const
         const response = await call(url + path, init)
@@ -83,10 +82,12 @@ export function connect(options: RosterOptions): Connection {
     }
   }
 
-  async function send(request: ApiRequest, read: Reading, headers?: Record<string, string>): Promise<Answer> {
-    const { ifMatch } = request
-    const own: Record<string, string> = {
-      ...headers,
+  async function send(request: ApiRequest, read: Reading, own?: Record<string, string>): Promise<Answer> {
+    const { body, ifMatch } = request
+    const headers: Record<string, string> = {
+      Authorization: authorization,
+      ...own,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
       // However often it is sent, the server does it once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
@@ -95,7 +96,7 @@ export function connect(options: RosterOptions): Connection {
     let isUncertain = false
     for (let tries = 1; ; tries++) {
       try {
-        return await attempt(request, own, read)
+        return await attempt(request, headers, read)
       } catch (error) {
         if (!(error instanceof RosterError)) throw error
         // An earlier try, whose answer did not say so, has deleted it.
@@ -109,17 +110,15 @@ export function connect(options: RosterOptions): Connection {
     }
   }
 
-  const open: Reading = (...args) => openBody(...args, timeoutMs)
   return {
     url,
     send: async (request) => send(request, readWhole),
-    open: async (request) => (await send(request, open, { Accept: NDJSON })).body as Opened,
+    open: async (request) => (await send(request, openBody, { Accept: NDJSON })).body as Opened,
   }
 }
 
 /** The form of streams. */
 const NDJSON = 'application/x-ndjson'
-const JSON_BODY = { 'Content-Type': 'application/json' }
 const GONE: Answer = { named: '', status: 204, headers: new Headers(), body: null }
 
 /**
@@ -152,23 +151,22 @@ type Reading = (response: Response, answered: Answered, exchange: Exchange) => P
 
 async function readWhole(response: Response, answered: Answered, exchange: Exchange): Promise<unknown> {
   const text = await response.text()
+  exchange.close()
   try {
-    const body = response.status === 204 ? null : JSON.parse(text)
-    exchange.leave()
-    return body
+    return response.status === 204 ? null : JSON.parse(text)
   } catch {
     throw unexpected(answered, 'was answered with something else than JSON')
   }
 }
 
 /** With the first piece, so that where none comes the request is sent again like any other that reads. */
-async function openBody(response: Response, answered: Answered, exchange: Exchange, timeoutMs: number): Promise<Opened> {
+async function openBody(response: Response, answered: Answered, exchange: Exchange): Promise<Opened> {
   if (!answered.headers.get('Content-Type')?.startsWith(NDJSON))
     throw unexpected(answered, 'was answered with something else than a stream of rows')
   const reader = response.body?.getReader()
   const read = async () => (await reader?.read())?.value ?? null
   const first = await read()
-  const next = () => exchange.step(timeoutMs, 'broke off: no more came', read)
+  const next = () => exchange.step('broke off: no more came', read)
   return { ...answered, first, next, close: exchange.close }
 }
 

@@ -6,45 +6,36 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 export interface Exchange {
   /** For the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
   readonly signal: AbortSignal
-  /** Runs one step of it within a timeout. @throws RosterError, or the reason of the caller's signal */
-  step<Got>(timeoutMs: number, lack: string, take: () => Promise<Got>): Promise<Got>
-  /** Leaves it as it is: it has ended. */
-  leave(): void
+  /** Runs one step of it within the timeout. @throws RosterError, or the reason of the caller's signal */
+  step<Got>(lack: string, take: () => Promise<Got>): Promise<Got>
   /** Ends the request where it has not ended. */
   close(): void
 }
 
 /** A request that errors call `named`. @throws the signal's reason, where it was aborted before */
-export function beginExchange(named: string, signal: AbortSignal | undefined): Exchange {
+export function beginExchange(named: string, timeoutMs: number, signal: AbortSignal | undefined): Exchange {
   signal?.throwIfAborted()
   const ending = new AbortController()
-  const end = () => ending.abort()
-  const leave = () => signal?.removeEventListener('abort', end)
-  signal?.addEventListener('abort', end)
+  const close = () => ending.abort()
+  // Listens until the exchange has ended.
+  signal?.addEventListener('abort', close, { signal: ending.signal })
   return {
     signal: ending.signal,
-    async step(timeoutMs, lack, take) {
-      let isLate = false
-      const expire = () => {
-        isLate = true
-        end()
-      }
+    close,
+    async step(lack, take) {
+      const message = `${named} ${lack} within ${timeoutMs} ms`
+      const expire = () => ending.abort(new RosterError({ code: 'Timeout', target: 'Api', message }))
       const timer = setTimeout(expire, Math.min(timeoutMs, TIMER_MS_MAX))
       try {
         return await take()
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof RosterError) throw error
-        if (!isLate) throw networkFailure(`${named} ${lack}`, error)
-        throw new RosterError({ code: 'Timeout', target: 'Api', message: `${named} ${lack} within ${timeoutMs} ms` })
+        if (ending.signal.reason instanceof RosterError) throw ending.signal.reason
+        throw networkFailure(`${named} ${lack}`, error)
       } finally {
         clearTimeout(timer)
       }
-    },
-    leave,
-    close() {
-      leave()
-      end()
     },
   }
 }
