@@ -8,6 +8,8 @@ import { clientOperators } from '../model/operators.ts'
 import { takesAggregate, takesPeriods } from '../parse/summary.ts'
 
 type Member = Property | Group
+/** A row as it is read, or values that are written; filters take what is written. */
+type Mode = 'read' | 'write'
 
 /** Files of the runtime, in the order in which one needs the other. */
 const RUNTIME = ['error', 'query', 'exchange', 'connection', 'changes', 'stream', 'sync', 'summary', 'collection']
@@ -71,17 +73,18 @@ function collectionName({ plural }: Entity): string {
 
 function entityText(entity: Entity, name: string): string {
   const { members, properties, plural } = entity
-  const comment = (member: Member) => commentOf(member, entity)
+  const objectOf = (mode: Mode) => objectText(members, mode, (member) => commentOf(member, entity))
   const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
   const groups = members.filter(isGroup).map(({ key }) => `  | '${key}'\n`)
   return `/** A row of ${plural} as the server answers it. */
-export interface ${name} ${objectText(members, comment, readText)}
+export interface ${name} ${objectOf('read')}
 
 /** Values that are written of a row of ${plural}. */
-export interface ${name}Write ${objectText(members.filter(isWritable), comment, writeText)}
+export interface ${name}Write ${objectOf('write')}
 
 /** Filters of lists of ${plural}. */
-export interface ${name}Filter ${objectText(properties, () => null, filterText)}
+export interface ${name}Filter {
+${properties.map(filterText).join('')}}
 
 /** Properties by which lists of ${plural} are sorted. */
 export type ${name}Sort = RosterSorted<
@@ -107,21 +110,24 @@ function isWritable(member: Member): boolean {
   return isGroup(member) ? member.properties.some(isWritable) : member.writable
 }
 
-function objectText<Of extends Member>(
-  members: readonly Of[],
-  comment: (member: Of) => string | null,
-  typed: (member: Of, indent: string) => string,
-  indent = '',
-): string {
-  const lines = members.map((member) => {
-    const text = comment(member)
-    const above = text === null ? '' : `${indent}  /** ${text.replaceAll('*/', '*\\/')} */\n`
-    return `${above}${indent}  ${typed(member, `${indent}  `)}\n`
-  })
+/** Members as they are read, or those that are written. */
+function objectText<Of extends Member>(members: readonly Of[], mode: Mode, comment: (member: Of) => string, indent = ''): string {
+  const lines = members
+    .filter((member) => mode === 'read' || isWritable(member))
+    .map((member) => {
+      const above = `${indent}  /** ${comment(member).replaceAll('*/', '*\\/')} */\n`
+      return `${above}${indent}  ${memberText(member, mode, `${indent}  `)}\n`
+    })
   return `{\n${lines.join('')}${indent}}`
 }
 
-const READ: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
+function memberText(member: Member, mode: Mode, indent: string): string {
+  const key = quoted(keyOf(member)) + (mode === 'read' ? '' : '?')
+  if (isGroup(member)) return `${key}: ${objectText(member.properties, mode, partComment, indent)} | null`
+  return `${key}: ${typeText(member.kind, mode)}${member.kind.nullable ? ' | null' : ''}`
+}
+
+const TYPES: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
   text: 'string',
   boolean: 'boolean',
   integer: 'number',
@@ -129,32 +135,17 @@ const READ: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
   instant: 'string',
   decimal: 'number',
 }
-const TAKEN = { ...READ, instant: 'string | Date' }
 
 /** Type of a value; if the kind has a list of values, a union of them. */
-function typeText({ name, values = [] }: Kind, types: typeof READ): string {
-  return name === 'oneOf' ? values.map((value) => `'${value}'`).join(' | ') : types[name]
-}
-
-const orNull = (text: string, { nullable }: Kind) => (nullable ? `${text} | null` : text)
-
-function readText(member: Member, indent: string): string {
-  const key = quoted(keyOf(member))
-  if (!isGroup(member)) return `${key}: ${orNull(typeText(member.kind, READ), member.kind)}`
-  return `${key}: ${objectText(member.properties, partComment, readText, indent)} | null`
-}
-
-function writeText(member: Member, indent: string): string {
-  const key = quoted(keyOf(member))
-  if (!isGroup(member)) return `${key}?: ${orNull(typeText(member.kind, TAKEN), member.kind)}`
-  const parts = member.properties.filter(isWritable)
-  return `${key}?: ${objectText(parts, partComment, writeText, indent)} | null`
+function typeText({ name, values = [] }: Kind, mode: Mode): string {
+  if (name === 'oneOf') return values.map((value) => `'${value}'`).join(' | ')
+  return name === 'instant' && mode === 'write' ? 'string | Date' : TYPES[name]
 }
 
 function filterText({ path, kind }: Property): string {
-  if (kind.name === 'text') return `${quoted(path.join('.'))}?: RosterText`
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
-  return `${quoted(path.join('.'))}?: ${test}<${typeText(kind, TAKEN)}>`
+  const type = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}>`
+  return `  ${quoted(path.join('.'))}?: ${type}\n`
 }
 
 function quoted(key: string): string {
