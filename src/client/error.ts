@@ -44,10 +44,10 @@ export function errorOf(answer: Answered, text: string): RosterError {
   const { status, headers } = answer
   const body = readError(text)
   if (!body) return unexpected(answer, `was answered with status ${status}, but not by Roster`)
-  const details = body.Details?.map(({ Code, Target, Message }) => ({ code: Code, target: Target, message: Message }))
-  const { Code: code, Target: target, Message: message } = body
-  return new RosterError({ code, target, message, details: details ?? null, status, headers })
+  return new RosterError({ ...faultOf(body), details: body.Details?.map(faultOf) ?? null, status, headers })
 }
+
+const faultOf = ({ Code, Target, Message }: Omit<ErrorBody, 'Details'>) => ({ code: Code, target: Target, message: Message })
 
 /** An answer as far as its errors say where it is from; `named`: its request. */
 export interface Answered {

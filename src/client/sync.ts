@@ -72,14 +72,12 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
       isReset = false
       return step
     }
-    let rows: Row[] = []
+    const rows: Row[] = []
     try {
       for await (const row of rowsOf<Row & { id: number }>(opened)) {
         rows.push(row)
         last = row.id
-        if (rows.length < STEP_ROWS) continue
-        yield stepOf(rows, { path, after, last })
-        rows = []
+        if (rows.length === STEP_ROWS) yield stepOf(rows.splice(0), { path, after, last })
       }
       yield stepOf(rows, { path, after })
       return
