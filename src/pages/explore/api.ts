@@ -3,10 +3,7 @@ import { forgetKey, keyStore } from './key.ts'
 import type { Row } from './resources.ts'
 
 /** The server's root, from which this page comes, whatever name it has for itself. */
-export const ROOT = new URL(document.querySelector<HTMLElement>('#explore')?.dataset.root ?? './', location.href).href.replace(
-  /[#?].*$/,
-  '',
-)
+export const ROOT = new URL(document.querySelector<HTMLElement>('#explore')?.dataset.root ?? './', location.href).href
 
 /** An answer that is no success, with the API's own words. */
 export class Problem extends Error {

@@ -1,14 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { formatShort } from './format.ts'
+import { formatCount, formatShort } from './format.ts'
+import { formatMeasured } from './groups.ts'
 import type { Chart } from './pivot.ts'
 
+export const STYLES = ['stacked', 'grouped', 'line'] as const
+export type Style = (typeof STYLES)[number]
+
 interface Props extends Chart {
-  readonly style: 'stacked' | 'grouped' | 'line'
-  /** Bars that lie down have names at their left. */
-  readonly isLying: boolean
-  /** Words for readers who do not see it. */
-  readonly title: string
-  format(value: number): string
+  readonly style: Style
 }
 
 const HEIGHT = 330
@@ -19,7 +18,11 @@ export function ChartView(whole: Props) {
   // A line is of dates alone.
   const end = whole.style === 'line' && whole.endsWithNone ? -1 : undefined
   const props = { ...whole, bars: whole.bars.slice(0, end), values: whole.values.slice(0, end) }
-  const { bars, series, otherSeries, isLying, title } = props
+  const { question, count, total, bars, series, otherSeries } = props
+  const { measure, by, and } = question
+  // Bars that lie down have names at their left.
+  const isLying = by.unit === null
+  const title = `${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
   useEffect(() => {
@@ -31,23 +34,30 @@ export function ChartView(whole: Props) {
   const drawn = { ...props, colours, width }
   const height = isLying ? lyingHeight(props) : HEIGHT
   return (
-    <div class="chart">
-      {series.length > 1 && (
-        <div class="legend">
-          {series.map((name, place) => (
-            <span key={name}>
-              <i style={{ background: colours[place] }} />
-              <bdi>{name}</bdi>
-            </span>
-          ))}
+    <>
+      <div class="chart">
+        {series.length > 1 && (
+          <div class="legend">
+            {series.map((name, place) => (
+              <span key={name}>
+                <i style={{ background: colours[place] }} />
+                <bdi>{name}</bdi>
+              </span>
+            ))}
+          </div>
+        )}
+        <div ref={frame}>
+          <svg {...{ width, height }} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}; ${bars.length} bars`}>
+            {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
+          </svg>
         </div>
-      )}
-      <div ref={frame}>
-        <svg {...{ width, height }} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}; ${bars.length} bars`}>
-          {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
-        </svg>
       </div>
-    </div>
+      {count < total && (and || by.unit) && (
+        <p class="count">
+          The chart has {formatCount(count)} of {formatCount(total)} groups. A filter leads to fewer.
+        </p>
+      )}
+    </>
   )
 }
 
@@ -58,13 +68,8 @@ interface Drawn extends Props {
 
 /** Lowest and highest value of an axis, and its lines: 1, 2 or 5 times a power of ten apart. */
 function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'otherBar'>) {
-  const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0)
   // What is left may be far more than any name has: it would make their bars too small to see.
-  const ends = values.flatMap((row, bar) => {
-    if (bar === otherBar) return []
-    const numbers = row.map((value) => value ?? 0)
-    return style === 'stacked' ? [sum(numbers.filter((one) => one > 0)), sum(numbers.filter((one) => one < 0))] : numbers
-  })
+  const ends = values.flatMap((row, bar) => (bar === otherBar ? [] : spansOf(row, style === 'stacked').flat()))
   const [low, high] = ends.reduce(([least, most], end) => [Math.min(least, end), Math.max(most, end)], [0, 0])
   const rough = (high - low || 1) / 4
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -75,13 +80,12 @@ function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'o
 
 /** Begin and end of each value on the axis: on top of each other, or side by side from zero. */
 function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
-  let [up, down] = [0, 0]
+  const ends = { up: 0, down: 0 }
   return row.map((value) => {
-    if (!isStacked) return [0, value ?? 0]
-    const start = (value ?? 0) < 0 ? down : up
-    if ((value ?? 0) < 0) down += value ?? 0
-    else up += value ?? 0
-    return [start, start + (value ?? 0)]
+    const way = (value ?? 0) < 0 ? 'down' : 'up'
+    const start = isStacked ? ends[way] : 0
+    ends[way] = start + (value ?? 0)
+    return [start, ends[way]]
   })
 }
 
@@ -154,10 +158,12 @@ function Standing(props: Drawn) {
 }
 
 /** The name and the values of a bar. */
-function titleOf({ bars, series, values, format }: Props, bar: number): string {
+function titleOf({ question, bars, series, values }: Props, bar: number): string {
   const isOne = series.length === 1
   const parts = (values[bar] ?? []).flatMap((value, place) =>
-    value === null || (value === 0 && !isOne) ? [] : `${isOne ? '' : `${series[place]}: `}${format(value)}`,
+    value === null || (value === 0 && !isOne)
+      ? []
+      : `${isOne ? '' : `${series[place]}: `}${formatMeasured(question.measure, value)}`,
   )
   return [bars[bar], ...(parts.length > 0 ? parts : ['–'])].join('\n')
 }
@@ -167,7 +173,7 @@ const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
 const lyingHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
 
 function Lying(props: Drawn) {
-  const { bars, series, values, style, colours, width, otherBar, format } = props
+  const { question, bars, series, values, style, colours, width, otherBar } = props
   const { from, to } = axisOf(props)
   const left = Math.min(220, Math.round(width * 0.32))
   const band = thicknessOf(props)
@@ -200,7 +206,7 @@ function Lying(props: Drawn) {
             ))}
             {isStacked && (
               <text x={x(end) + 8} y={place * band + band / 2 + 4}>
-                {format(total)}
+                {formatMeasured(question.measure, total)}
               </text>
             )}
             <rect class="hover" x={0} width={width} y={place * band} height={band}>

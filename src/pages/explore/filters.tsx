@@ -2,28 +2,25 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Select } from './controls.tsx'
 import { findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
-import { changed, type Filter, go, printPath, type View } from './view.ts'
-import { choiceOf, choicesOf, inWords } from './words.ts'
-
-interface Props {
-  readonly resource: Resource
-  readonly view: View
-  readonly problem: Problem | null
-}
+import { change, type Filter, printPath, type Shown } from './view.ts'
+import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 
 /** Returns whether the API's words are about this filter. */
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 
 /** The filters as chips, and a form to add or change one. */
-export function Filters({ resource, view, problem }: Props) {
+export function Filters({ resource, view, problem }: Shown & { readonly problem: Problem | null }) {
   const [edited, edit] = useState<number | null>(null)
   const adds = useRef<HTMLButtonElement>(null)
   const { filters } = view
-  const apply = (place: number, filter: Filter | null) => {
+  const close = () => {
     edit(null)
-    go(changed(view, { filters: filters.toSpliced(place, 1, ...(filter ? [filter] : [])) }))
     adds.current?.focus()
+  }
+  const replace = (place: number, ...by: Filter[]) => {
+    change(view, { filters: filters.toSpliced(place, 1, ...by) })
+    close()
   }
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -45,7 +42,7 @@ export function Filters({ resource, view, problem }: Props) {
               <button type="button" onClick={() => edit(place)}>
                 {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
               </button>
-              <Button class="" label="×" aria-label={`Remove ${name} ${operator} ${value}`} onClick={() => apply(place, null)} />
+              <Button class="" label="×" aria-label={`Remove ${name} ${operator} ${value}`} onClick={() => replace(place)} />
             </span>
             {place === lastRefused && <Hint text={problem?.message} />}
           </span>
@@ -56,13 +53,9 @@ export function Filters({ resource, view, problem }: Props) {
         {edited !== null && (
           <FilterForm
             key={edited}
-            resource={resource}
+            {...{ resource, close }}
             filter={filters[edited] ?? null}
-            apply={(filter) => apply(edited, filter)}
-            close={() => {
-              edit(null)
-              adds.current?.focus()
-            }}
+            apply={(filter) => replace(edited, filter)}
           />
         )}
       </span>
@@ -83,9 +76,7 @@ interface FormProps {
 function FilterForm({ resource, filter, apply, close }: FormProps) {
   const first = resource.properties.find(({ kind }) => kind === 'text' || kind === 'oneOf') ?? resource.properties[0]
   const [property, choose] = useState((filter && findProperty(resource, filter.name)) ?? (first as Property))
-  const [operator, setOperator] = useState(
-    filter ? choiceOf(property, filter) : (choicesOf(property)[0] as ReturnType<typeof choiceOf>),
-  )
+  const [operator, setOperator] = useState(filter ? choiceOf(property, filter) : (choicesOf(property)[0] as Choice))
   const choices = choicesOf(property)
   const isAny = operator.sign === '[]'
   const [picked, pick] = useState<readonly string[]>(filter && isAny ? filter.values : [])
@@ -95,7 +86,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const take = (name: string) => {
     const next = findProperty(resource, name) as Property
     choose(next)
-    setOperator(choicesOf(next).find(({ words }) => words === operator.words) ?? (choicesOf(next)[0] as typeof operator))
+    setOperator(choicesOf(next).find(({ words }) => words === operator.words) ?? (choicesOf(next)[0] as Choice))
     pick([])
     setText(next.kind === 'boolean' ? 'true' : '')
   }
@@ -132,7 +123,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
         const remove = () => pick(picked.filter((one) => one !== value))
         return <Button key={value} class="" label={`${value} ×`} aria-label={`Remove ${value}`} onClick={remove} />
       })}
-      {operator.operand && <ValueField resource={resource} property={property} value={text} setValue={setText} />}
+      {operator.operand && <ValueField {...{ resource, property }} value={text} take={setText} />}
       {isAny && <Button type="submit" class="adds" label="Add" />}
       <Button type="submit" class="button primary" label="Apply" />
       <Button label="Cancel" onClick={close} />
@@ -144,7 +135,7 @@ interface FieldProps {
   readonly resource: Resource
   readonly property: Property
   readonly value: string
-  setValue(value: string): void
+  take(value: string): void
 }
 
 const YES_OR_NO = [
@@ -153,15 +144,15 @@ const YES_OR_NO = [
 ]
 
 /** A field for a value by its kind: yes or no, a day and a time in UTC, or a text with frequent values. */
-function ValueField({ resource, property, value, setValue }: FieldProps) {
+function ValueField({ resource, property, value, take }: FieldProps) {
   const { kind } = property
   const inputMode = kind === 'text' || kind === 'oneOf' ? 'text' : 'decimal'
-  const shared = { class: 'value', label: 'Value', value, take: setValue }
+  const shared = { class: 'value', label: 'Value', value, take }
   if (kind === 'boolean') return <Select {...shared} options={YES_OR_NO} />
   if (kind === 'date') return <Field {...shared} type="date" />
   if (kind === 'instant') {
     const [day = '', time = ''] = value.replace('Z', '').split('T')
-    const join = (newDay: string, newTime: string) => setValue(newDay && `${newDay}T${(newTime || '00:00:00').padEnd(8, ':00')}Z`)
+    const join = (newDay: string, newTime: string) => take(newDay && `${newDay}T${(newTime || '00:00:00').padEnd(8, ':00')}Z`)
     return (
       <>
         <Field type="date" class="value" label="Day" value={day} take={(newDay) => join(newDay, time)} />
@@ -178,7 +169,7 @@ function ValueField({ resource, property, value, setValue }: FieldProps) {
 }
 
 /** Suggests the values that most rows have, by the counts of a summary, and those that the document names. */
-function Frequent({ resource, property }: { readonly resource: Resource; readonly property: Property }) {
+function Frequent({ resource, property }: Pick<FieldProps, 'resource' | 'property'>) {
   const isAsked = resource.hasSummary && property.kind === 'text'
   const path = printPath(`${resource.plural}/Summary`, [], { groupBy: property.name, sort: '-count', PageSize: '20' })
   const { answer } = useAnswer<Row[]>(isAsked ? path : null, readJson)

@@ -1,4 +1,3 @@
-import { readPage, send } from './api.ts'
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
 import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
@@ -101,8 +100,7 @@ export function filtersOf(group: Row, dimensions: readonly (Dimension | null)[])
     const { property, unit } = dimension
     const { name, kind } = property
     const value = valueIn(group, property)
-    if (value === null) return [{ name, sign: '=', values: [''] }]
-    if (unit === null) return [{ name, sign: '=', values: [String(value)] }]
+    if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
     const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
     const start = new Date(String(value))
     return [
@@ -118,29 +116,4 @@ export function nextUnit(start: Date, unit: Unit): Date {
   if (unit === 'day' || unit === 'week') next.setUTCDate(next.getUTCDate() + (unit === 'day' ? 1 : 7))
   else next.setUTCMonth(next.getUTCMonth() + { year: 12, quarter: 3, month: 1 }[unit])
   return next
-}
-
-const GROUPS_MAX = 5_000
-
-/** Groups for a chart, as many as it may have, and the value of all rows, where some groups are left out. */
-export interface Groups {
-  readonly question: Question
-  readonly groups: readonly Row[]
-  readonly total: number
-  readonly all: number | null
-}
-
-/** Reads all pages up to `GROUPS_MAX` groups. `pathOf`: the path of a page; `allPath`: of one group of all rows. */
-export function readGroups(question: Question, pathOf: (page: number) => string, allPath: string) {
-  const { measure } = question
-  return async (response: Response): Promise<Groups> => {
-    let { rows: groups, links, total } = await readPage(response)
-    for (let page = 2; links.next && groups.length < GROUPS_MAX; page++) {
-      const next = await readPage(await send(pathOf(page)))
-      links = next.links
-      groups = [...groups, ...next.rows]
-    }
-    const [all] = links.next && isAdditive(measure) ? (await readPage(await send(allPath))).rows : []
-    return { question, groups, total, all: all ? Number(measured(all, measure)) : null }
-  }
 }

@@ -1,13 +1,13 @@
 import type { Page } from './api.ts'
 import { Select } from './controls.tsx'
 import { formatCount } from './format.ts'
-import { changed, go, printView, type View } from './view.ts'
+import { change, changed, go, printView, type View } from './view.ts'
 
-const SIZES = ['20', '50']
+/** A page, and the view that it was asked for: another one may be shown by now. */
+export type ViewPage = Page & { readonly view: View }
 
 interface Props {
-  /** The page that is shown, and the view that it was asked for. */
-  readonly page: Page & { readonly view: View }
+  readonly page: ViewPage
   readonly view: View
   readonly isSummary: boolean
 }
@@ -21,6 +21,7 @@ export function Pager({ page, view, isSummary }: Props) {
   const at = (to: { page: string; cursor: string }) =>
     isSummary ? changed(view, { groupPage: to.page }) : changed(view, { page: to.page, cursor: to.cursor, row: '' })
   const first = (number - 1) * size + 1
+  const sizes = [...new Set(['20', '50', String(size)])]
   const link = (relation: string, label: string) => {
     const to = links[relation]
     if (!to) return <span class="button off">{label}</span>
@@ -40,14 +41,7 @@ export function Pager({ page, view, isSummary }: Props) {
       <span class="grow" />
       {!isSummary && (
         <label for="rows">
-          Rows{' '}
-          <Select
-            id="rows"
-            label="Rows"
-            value={String(size)}
-            options={[...new Set([...SIZES, String(size)])]}
-            take={(value) => go(changed(view, { size: value }))}
-          />
+          Rows <Select id="rows" label="Rows" value={`${size}`} options={sizes} take={(value) => change(view, { size: value })} />
         </label>
       )}
       {link('previous', '‹ Previous')}

@@ -1,8 +1,13 @@
-import { type Groups, isAdditive, measured, nextUnit, placeOf, type Question } from './groups.ts'
+import { readPage, send } from './api.ts'
+import { isAdditive, measured, nextUnit, placeOf, type Question } from './groups.ts'
 import { type Row, valueIn } from './resources.ts'
 
 /** Values by bar and series. */
 export interface Chart {
+  readonly question: Question
+  /** How many groups it has, and how many there are. */
+  readonly count: number
+  readonly total: number
   readonly bars: readonly string[]
   readonly series: readonly string[]
   /** By bar, then by series; null: none. */
@@ -14,14 +19,33 @@ export interface Chart {
   readonly endsWithNone: boolean
 }
 
+const GROUPS_MAX = 5_000
 const NAMES_MAX = 30
 const SERIES_MAX = 8
 /** Empty dates between others are bars, unless they are more: one odd date would make a chart of nothing. */
 const GAPS_MAX = 400
 const OTHERS = 'others'
 
-/** Puts groups into bars and series: dates in order, of names the largest, the rest as "others" where values add up. */
-export function pivot({ groups, all, question: { measure, by, and } }: Groups): Chart {
+/** Reads all pages up to `GROUPS_MAX` groups. `pathOf`: the path of a page; `allPath`: of one group of all rows. */
+export function readChart(question: Question, pathOf: (page: number) => string, allPath: string) {
+  const { measure } = question
+  return async (response: Response): Promise<Chart> => {
+    let { rows: groups, links, total } = await readPage(response)
+    for (let page = 2; links.next && groups.length < GROUPS_MAX; page++) {
+      const next = await readPage(await send(pathOf(page)))
+      links = next.links
+      groups = [...groups, ...next.rows]
+    }
+    const [all] = links.next && isAdditive(measure) ? (await readPage(await send(allPath))).rows : []
+    return { question, count: groups.length, total, ...pivot(groups, all ? Number(measured(all, measure)) : null, question) }
+  }
+}
+
+/**
+ * Puts groups into bars and series: dates in order, of names the largest, the rest as "others" where values add up. `all`: the
+ * value of all rows, where some groups are left out.
+ */
+function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
   const numberOf = (group: Row) => {
     const value = measured(group, measure)

@@ -4,20 +4,14 @@ import { CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
 import { Pager } from './pager.tsx'
-import type { Resource } from './resources.ts'
 import { RowPanel } from './row.tsx'
 import { allGroupsPath, groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
 import { Columns, curl, Download, keptColumns } from './tools.tsx'
-import { changed, go, type Parameters, printPath, type View } from './view.ts'
-
-interface Props {
-  readonly resource: Resource
-  readonly view: View
-}
+import { change, changed, go, type Parameters, printPath, type Shown, type View } from './view.ts'
 
 /** A list or its summary: filters, tools, the table or the chart, pages, and the row that is open. */
-export function ResourceView({ resource, view }: Props) {
+export function ResourceView({ resource, view }: Shown) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary
   const { filters } = view
@@ -33,12 +27,12 @@ export function ResourceView({ resource, view }: Props) {
   const isRefusedNow = asked.problem?.status === 400
   const found = isRefusedNow ? null : isSummary ? matching : (asked.answer?.total ?? null)
   const closeRow = () => {
-    go(changed(view, { row: '' }))
+    change(view, { row: '' })
     document.querySelector<HTMLElement>('tr[aria-current=true]')?.focus()
   }
   useRowKeys(view, asked, closeRow)
   const tab = (name: string, label: string) => (
-    <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => go(changed(view, { tab: name }))}>
+    <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => change(view, { tab: name })}>
       {label}
     </button>
   )

@@ -1,5 +1,5 @@
-import { type Asked, type Page, useAnswer } from './api.ts'
-import { ChartView } from './chart.tsx'
+import { type Asked, useAnswer } from './api.ts'
+import { ChartView, STYLES, type Style } from './chart.tsx'
 import { type Named, Select, Trouble } from './controls.tsx'
 import { formatCount } from './format.ts'
 import {
@@ -7,29 +7,19 @@ import {
   dimensionsOf,
   filtersOf,
   formatMeasured,
-  type Groups,
   isAdditive,
   measured,
   measuresOf,
   placeOf,
   type Question,
   questionOf,
-  readGroups,
   summaryPath,
 } from './groups.ts'
-import { type Chart, pivot } from './pivot.ts'
+import type { ViewPage } from './pager.tsx'
+import { readChart } from './pivot.ts'
 import type { Resource } from './resources.ts'
 import { Header } from './table.tsx'
-import { changed, emptyView, go, type Parameters, printView, type View } from './view.ts'
-
-/** A page of groups, and the view that it was asked for: another one may be shown by now. */
-type GroupsPage = Page & { readonly view: View }
-
-interface Props {
-  readonly resource: Resource
-  readonly view: View
-  readonly asked: Asked<GroupsPage>
-}
+import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
 /** More dates than these are a line. */
 const BARS_MAX = 48
@@ -45,30 +35,26 @@ export function groupsPath(resource: Resource, view: View): string {
 }
 
 /** A chart of groups, and a table with the same numbers. */
-export function Summary({ resource, view, asked }: Props) {
+export function Summary({ resource, view, asked }: Shown & { readonly asked: Asked<ViewPage> }) {
   const question = questionOf(resource, view)
   const { measure, by } = question
   const sort = by.unit ? undefined : isAdditive(measure) ? `-${measure.name}` : '-count'
   const pathOf = (page: number) => summaryPath(resource, view, question, { sort, PageSize: '1000', page: String(page) })
   const allPath = summaryPath(resource, view, { measure })
-  const { answer: groups, problem, retry } = useAnswer(pathOf(1), readGroups(question, pathOf, allPath))
-  const chart = groups && groups.groups.length > 0 ? pivot(groups) : null
+  const { answer: chart, problem, retry } = useAnswer(pathOf(1), readChart(question, pathOf, allPath))
   const fitting = by.unit && chart && chart.bars.length > BARS_MAX ? 'line' : isAdditive(measure) ? 'stacked' : 'grouped'
   const style = STYLES.find((one) => one === view.as) ?? fitting
   return (
     <>
       <Choices {...{ resource, view, question, style }} />
       {problem && !asked.problem && <Trouble key={problem} problem={problem} retry={retry} />}
-      {groups && chart && <GroupsChart {...{ groups, chart, style }} />}
+      {chart && chart.count > 0 && <ChartView {...chart} style={style} />}
       {asked.answer && <GroupsTable {...{ resource, view }} page={asked.answer} />}
     </>
   )
 }
 
-const STYLES = ['stacked', 'grouped', 'line'] as const
-type Style = (typeof STYLES)[number]
-
-interface ChoicesProps extends Omit<Props, 'asked'> {
+interface ChoicesProps extends Shown {
   readonly question: Question
   readonly style: Style
 }
@@ -81,7 +67,7 @@ function Choices({ resource, view, question: { measure, by, and }, style }: Choi
   const choice = (label: string, name: 'show' | 'by' | 'and' | 'as', value: string, options: readonly Named[]) => (
     <label for={name}>
       {label}{' '}
-      <Select id={name} {...{ label, value, options }} take={(chosen) => go(changed(view, { groupSort: '', [name]: chosen }))} />
+      <Select id={name} {...{ label, value, options }} take={(chosen) => change(view, { groupSort: '', [name]: chosen })} />
     </label>
   )
   return (
@@ -94,56 +80,25 @@ function Choices({ resource, view, question: { measure, by, and }, style }: Choi
   )
 }
 
-interface ChartProps {
-  readonly groups: Groups
-  readonly chart: Chart
-  readonly style: Style
-}
-
-function GroupsChart({ groups: { groups, total, question }, chart, style }: ChartProps) {
-  const { measure, by, and } = question
-  return (
-    <>
-      <ChartView
-        {...chart}
-        style={style}
-        isLying={by.unit === null}
-        title={`${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`}
-        format={(value) => formatMeasured(measure, value)}
-      />
-      {groups.length < total && (and || by.unit) && (
-        <p class="count">
-          The chart has {formatCount(groups.length)} of {formatCount(total)} groups. A filter leads to fewer.
-        </p>
-      )}
-    </>
-  )
-}
-
-function GroupsTable({ resource, view, page }: Omit<Props, 'asked'> & { readonly page: GroupsPage }) {
+function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage }) {
   const { measure, by, and } = questionOf(resource, page.view)
   const dimensions = [by, and].filter((one): one is Dimension => one !== null)
   const sort = view.groupSort.split(',').filter(Boolean)
-  const header = { sort, setSort: (next: string[]) => go(changed(view, { groupSort: next.join(',') })) }
-  const labelOf = ({ property, unit }: Dimension) => `${property.label}${unit ? `, ${unit}` : ''}`
+  const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
+  const { name, property, calculation } = measure
+  const columns = [
+    ...dimensions.map((one) => ({ name: one.name, label: [one.property.label, one.unit ?? []].flat().join(', ') })),
+    { name: 'count', label: 'Count', isNumber: true },
+    ...(property ? [{ name, label: `${property.label}, ${calculation}`, isNumber: true, isSorted: isAdditive(measure) }] : []),
+  ]
   return (
     <div class="scroll low">
       <table>
         <thead>
           <tr>
-            {dimensions.map((one) => (
-              <Header key={one.name} {...header} name={one.name} label={labelOf(one)} isNumber={false} />
+            {columns.map((column) => (
+              <Header key={column.name} {...column} {...{ sort, setSort }} />
             ))}
-            <Header {...header} name="count" label="Count" isNumber={true} />
-            {measure.property && (
-              <Header
-                {...header}
-                setSort={isAdditive(measure) ? header.setSort : null}
-                name={measure.name}
-                label={`${measure.property.label}, ${measure.calculation}`}
-                isNumber={true}
-              />
-            )}
           </tr>
         </thead>
         <tbody>
@@ -159,7 +114,7 @@ function GroupsTable({ resource, view, page }: Omit<Props, 'asked'> & { readonly
                   return <td key={one.name}>{column === 0 ? <a {...link}>{words}</a> : words}</td>
                 })}
                 <td class="n">{formatCount(group.count as number)}</td>
-                {measure.property && <td class="n">{value === null ? '–' : formatMeasured(measure, value)}</td>}
+                {property && <td class="n">{value === null ? '–' : formatMeasured(measure, value)}</td>}
               </tr>
             )
           })}

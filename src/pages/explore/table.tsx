@@ -1,36 +1,33 @@
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
 import { isQuantity, type Property, type Resource, type Row, resourcesStore, valueIn } from './resources.ts'
-import { changed, emptyView, go, printView, type View } from './view.ts'
-
-/** Sorts after a click on a header: ascending, descending, none. `isMore`: the others stay. */
-function nextSort(sort: readonly string[], name: string, isMore: boolean): string[] {
-  const place = sort.findIndex((part) => part.replace('-', '') === name)
-  const now = sort[place]
-  const next = now === undefined ? [name] : now.startsWith('-') ? [] : [`-${name}`]
-  if (!isMore) return next
-  return place < 0 ? [...sort, ...next] : sort.toSpliced(place, 1, ...next)
-}
+import { change, changed, emptyView, go, printView, type Shown, type View } from './view.ts'
 
 interface HeaderProps {
   readonly name: string
   readonly label: string
   /** Left out: the name. */
   readonly title?: string
-  readonly isNumber: boolean
+  readonly isNumber?: boolean
+  /** False: the API does not sort by this column. */
+  readonly isSorted?: boolean
   readonly sort: readonly string[]
-  /** Null: the API does not sort by this column. */
-  readonly setSort: ((sort: string[]) => void) | null
+  setSort(sort: string[]): void
 }
 
 /** The header of a column, which sorts. */
-export function Header({ name, label, title = name, isNumber, sort, setSort }: HeaderProps) {
+export function Header({ name, label, title = name, isNumber = false, isSorted = true, sort, setSort }: HeaderProps) {
   const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
   const isDescending = sort[place]?.startsWith('-')
-  if (setSort === null) return <th class={isNumber ? 'n' : ''}>{label}</th>
+  if (!isSorted) return <th class={isNumber ? 'n' : ''}>{label}</th>
+  /** Ascending, descending, none; with Shift the others stay. */
+  const sortNext = ({ shiftKey }: MouseEvent) => {
+    const next = place < 0 ? [name] : isDescending ? [] : [`-${name}`]
+    setSort(shiftKey ? sort.toSpliced(place < 0 ? sort.length : place, 1, ...next) : next)
+  }
   return (
     <th class={isNumber ? 'n' : ''} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
-      <button type="button" title={title} onClick={({ shiftKey }) => setSort(nextSort(sort, name, shiftKey))}>
+      <button type="button" title={title} onClick={sortNext}>
         {label}
         {place >= 0 && (isDescending ? ' ↓' : ' ↑')}
         {sort.length > 1 && place >= 0 && <small> {place + 1}</small>}
@@ -39,11 +36,9 @@ export function Header({ name, label, title = name, isNumber, sort, setSort }: H
   )
 }
 
-interface TableProps {
-  readonly resource: Resource
+interface TableProps extends Shown {
   readonly columns: readonly Property[]
   readonly rows: readonly Row[]
-  readonly view: View
 }
 
 /** A page of rows. Arrows go up and down, Enter opens. */
@@ -71,7 +66,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
               title={`${property.name}${property.kind === 'instant' ? ', in UTC' : ''}`}
               isNumber={isQuantity(property)}
               sort={view.sort}
-              setSort={(sort) => go(changed(view, { sort }))}
+              setSort={(sort) => change(view, { sort })}
             />
           ))}
         </tr>

@@ -1,3 +1,4 @@
+import type { Resource } from './resources.ts'
 import { Store } from './store.ts'
 
 /** A filter as the API takes it. */
@@ -27,6 +28,12 @@ export interface View extends Readonly<Record<Plain, string>> {
   readonly filters: readonly Filter[]
   /** Names in order, a descending one with a minus sign. */
   readonly sort: readonly string[]
+}
+
+/** A resource, and what is shown of it. */
+export interface Shown {
+  readonly resource: Resource
+  readonly view: View
 }
 
 export function emptyView(resource: string): View {
@@ -101,6 +108,9 @@ export function changed(view: View, parts: Partial<View>): View {
   const isOtherSummary = isOther || ['show', 'by', 'and', 'groupSort'].some((name) => name in parts)
   return { ...view, ...(isOther ? { page: '1', cursor: '' } : {}), ...(isOtherSummary ? { groupPage: '1' } : {}), ...parts }
 }
+
+/** Shows the view with other parts. */
+export const change = (view: View, parts: Partial<View>) => go(changed(view, parts))
 
 /** Shows another view. `isStep`: Back leads to the one before. */
 export function go(view: View, isStep = true): void {
