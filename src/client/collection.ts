@@ -109,12 +109,12 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     call: RosterChange = {},
     values?: Write,
   ): Promise<Read> {
-    const body = values === undefined ? {} : { body: bodyText(values) }
+    const body = values === undefined ? undefined : bodyText(values)
     const { ifMatch, signal } = call
     // Without it the write would be carried out whatever others have changed.
     if ('ifMatch' in call && !/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
       throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
-    const answer = await connection.send({ method, path: at, ifMatch, signal, ...body })
+    const answer = await connection.send({ method, path: at, body, ifMatch, signal })
     // A proxy that compresses makes a weak tag of it, which no server would match.
     const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
     if (tag !== undefined && typeof answer.body === 'object' && answer.body !== null) versions.set(answer.body, tag)

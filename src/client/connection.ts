@@ -21,7 +21,7 @@ export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With the query string. */
   readonly path: string
-  readonly body?: string
+  readonly body?: string | undefined
   /** The version that the row must have. */
   readonly ifMatch?: string | undefined
   /** How much longer than others the server may take. */

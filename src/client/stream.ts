@@ -9,25 +9,21 @@ const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
  * @throws RosterError where it ended early: by its last line, or without its end
  */
 export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
-  try {
-    for await (const line of linesOf(opened)) yield rowOf<Row>(opened, line)
-  } finally {
-    opened.close()
-  }
-}
-
-/** Lines without their line feeds; pieces may end anywhere, also inside of a character. */
-async function* linesOf(opened: Opened): AsyncGenerator<string, void, undefined> {
+  // Pieces may end anywhere, also inside of a character.
   const decoder = new TextDecoder()
   let begun = ''
-  for (let piece = opened.first; piece !== null; piece = await opened.next()) {
-    const [rest = '', ...lines] = decoder.decode(piece, { stream: true }).split('\n')
-    begun += rest
-    for (const line of lines) {
-      yield begun
-      begun = line
+  try {
+    for (let piece = opened.first; piece !== null; piece = await opened.next()) {
+      const [rest = '', ...lines] = decoder.decode(piece, { stream: true }).split('\n')
+      begun += rest
+      for (const line of lines) {
+        yield rowOf<Row>(opened, begun)
+        begun = line
+      }
+      if (begun.length > LINE_CHARACTERS_MAX) throw unexpected(opened, 'was answered with a line that does not end')
     }
-    if (begun.length > LINE_CHARACTERS_MAX) throw unexpected(opened, 'was answered with a line that does not end')
+  } finally {
+    opened.close()
   }
   if (begun + decoder.decode() === '') return
   const message = `${opened.named} broke off in the middle of a row`

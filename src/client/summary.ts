@@ -46,17 +46,16 @@ export interface RosterGroups<Group> {
 /** A group: its keys, its count, and what was asked for. */
 export type RosterGroup<Row, Key, Sum, Average, Minimum, Maximum> = RosterOptional<RosterPicked<Row, RosterKeyed<Key>>> & {
   readonly count: number
-} & RosterNumbers<'sum', Row, Sum> &
-  RosterNumbers<'average', Row, Average> &
-  RosterAggregate<'minimum', RosterPicked<Row, Minimum>, Minimum> &
-  RosterAggregate<'maximum', RosterPicked<Row, Maximum>, Maximum>
+} & RosterAggregate<'sum', Row, Sum> &
+  RosterAggregate<'average', Row, Average> &
+  RosterAggregate<'minimum', Row, Minimum> &
+  RosterAggregate<'maximum', Row, Maximum>
 
 /** `start` of `month(start)`. */
 type RosterKeyed<Key> = Key extends `${RosterPeriod}(${infer Name})` ? Name : Key
-type RosterAggregate<Name extends string, Values, Asked> = [Asked] extends [never]
+type RosterAggregate<Name extends string, Row, Asked> = [Asked] extends [never]
   ? unknown
-  : { readonly [Key in Name]: RosterOptional<Values> }
-type RosterNumbers<Name extends string, Row, Asked> = RosterAggregate<Name, RosterPicked<Row, Asked>, Asked>
+  : { readonly [Key in Name]: RosterOptional<RosterPicked<Row, Asked>> }
 /** Objects are there, and their parts null where there is no value. */
 type RosterOptional<Values> = {
   readonly [Key in keyof Values]: NonNullable<Values[Key]> extends object
