@@ -1,9 +1,9 @@
-import type { ButtonHTMLAttributes, InputHTMLAttributes } from 'preact'
+import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'
 
 /** A button that submits nothing, unless its `type` says so. */
-export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: string }) {
+export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: ComponentChildren }) {
   return (
     <button type="button" class="button" {...rest}>
       {label}
@@ -58,11 +58,7 @@ export function CopyButton({ label, look = 'button', text }: { readonly label: s
     say(true)
     setTimeout(() => say(false), 1_500)
   }
-  return (
-    <button type="button" class={look} onClick={copy}>
-      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
-    </button>
-  )
+  return <Button class={look} label={<span aria-live="polite">{isCopied ? 'Copied' : label}</span>} onClick={copy} />
 }
 
 /** Browsers have a clipboard over HTTPS and for this machine; elsewhere a field is copied. */

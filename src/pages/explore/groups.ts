@@ -94,10 +94,8 @@ export function placeOf(group: Row, { property, unit }: Dimension): string {
 }
 
 /** Filters that the rows of a group meet. */
-export function filtersOf(group: Row, dimensions: readonly (Dimension | null)[]): Filter[] {
-  return dimensions.flatMap((dimension) => {
-    if (!dimension) return []
-    const { property, unit } = dimension
+export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
+  return dimensions.flatMap(({ property, unit }) => {
     const { name, kind } = property
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]

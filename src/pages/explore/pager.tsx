@@ -18,8 +18,7 @@ export function Pager({ page, view, isSummary }: Props) {
   const size = isSummary ? 100 : Math.min(50, Math.max(5, Number(shown.size) || 50))
   const number = Number(isSummary ? shown.groupPage : shown.page) || 1
   const pages = Math.max(1, Math.ceil(total / size))
-  const at = (to: { page: string; cursor: string }) =>
-    isSummary ? changed(view, { groupPage: to.page }) : changed(view, { page: to.page, cursor: to.cursor, row: '' })
+  const at = (to: { page: string; cursor: string }) => changed(view, isSummary ? { groupPage: to.page } : { ...to, row: '' })
   const first = (number - 1) * size + 1
   const sizes = [...new Set(['20', '50', String(size)])]
   const link = (relation: string, label: string) => {

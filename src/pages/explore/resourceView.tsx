@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './api.ts'
-import { CopyButton, Trouble } from './controls.tsx'
+import { Button, CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
 import { Pager } from './pager.tsx'
@@ -24,17 +24,21 @@ export function ResourceView({ resource, view }: Shown) {
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(isSummary && asks ? listPath() : null, readTotal, path, 'HEAD')
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
-  const isRefusedNow = asked.problem?.status === 400
-  const found = isRefusedNow ? null : isSummary ? matching : (asked.answer?.total ?? null)
+  // What was shown before stays but for a refusal.
+  const page = asked.problem?.status === 400 ? null : asked.answer
+  const found = page && (isSummary ? matching : page.total)
   const closeRow = () => {
     change(view, { row: '' })
     document.querySelector<HTMLElement>('tr[aria-current=true]')?.focus()
   }
   useRowKeys(view, asked, closeRow)
   const tab = (name: string, label: string) => (
-    <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => change(view, { tab: name })}>
-      {label}
-    </button>
+    <Button
+      class=""
+      {...{ label }}
+      aria-pressed={isSummary === (name === 'summary')}
+      onClick={() => change(view, { tab: name })}
+    />
   )
   return (
     <>
@@ -66,20 +70,14 @@ export function ResourceView({ resource, view }: Shown) {
       )}
       <div class="sides">
         <div class={`content${asked.lateness > 0 ? ' late' : ''}`} aria-busy={asked.lateness > 0}>
-          {isSummary ? (
-            <Summary {...{ resource, view, asked }} />
-          ) : (
-            asked.answer &&
-            !isRefusedNow && (
-              <div class="scroll">
-                <Table {...{ resource, columns, view }} rows={asked.answer.rows} />
-                {asked.answer.rows.length === 0 && (
-                  <p class="empty">No rows{filters.length > 0 ? ' match these filters' : ''}.</p>
-                )}
-              </div>
-            )
+          {isSummary && <Summary {...{ resource, view, asked }} />}
+          {page && !isSummary && (
+            <div class="scroll">
+              <Table {...{ resource, columns, view }} rows={page.rows} />
+              {page.rows.length === 0 && <p class="empty">No rows{filters.length > 0 ? ' match these filters' : ''}.</p>}
+            </div>
           )}
-          {asked.answer && !isRefusedNow && <Pager page={asked.answer} view={view} isSummary={isSummary} />}
+          {page && <Pager {...{ page, view, isSummary }} />}
         </div>
         {view.row !== '' && <RowPanel key="row" resource={resource} id={view.row} close={closeRow} />}
       </div>

@@ -61,8 +61,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
           {columns.map((property) => (
             <Header
               key={property.name}
-              name={property.name}
-              label={property.label}
+              {...property}
               title={`${property.name}${property.kind === 'instant' ? ', in UTC' : ''}`}
               isNumber={isQuantity(property)}
               sort={view.sort}

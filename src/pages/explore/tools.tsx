@@ -25,13 +25,10 @@ export function Download({ path, name }: { readonly path: string; readonly name:
     }
     setState(null)
   }
+  const label = state ? `${formatCount(state.rows)} rows – Stop` : 'Download CSV'
   return (
     <>
-      {state ? (
-        <Button label={`${formatCount(state.rows)} rows – Stop`} onClick={() => state.stop.abort()} />
-      ) : (
-        <Button label="Download CSV" onClick={start} />
-      )}
+      <Button {...{ label }} onClick={() => (state ? state.stop.abort() : start())} />
       {fault && <Hint text={fault} />}
     </>
   )
