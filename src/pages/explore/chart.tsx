@@ -6,9 +6,7 @@ import type { Chart } from './pivot.ts'
 export const STYLES = ['stacked', 'grouped', 'line'] as const
 export type Style = (typeof STYLES)[number]
 
-interface Props extends Chart {
-  readonly style: Style
-}
+type Props = Chart & { readonly style: Style }
 
 const HEIGHT = 330
 const [TOP, BOTTOM] = [16, 34]
@@ -61,10 +59,7 @@ export function ChartView(whole: Props) {
   )
 }
 
-interface Drawn extends Props {
-  readonly colours: readonly string[]
-  readonly width: number
-}
+type Drawn = Props & { readonly colours: readonly string[]; readonly width: number }
 
 /** Lowest and highest value of an axis, and its lines: 1, 2 or 5 times a power of ten apart. */
 function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'otherBar'>) {
@@ -100,8 +95,9 @@ function Standing(props: Drawn) {
   // What has no date comes last, and is named.
   const isNamed = (place: number) =>
     endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
-  const whole = style === 'grouped' ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
-  const thick = style === 'grouped' ? whole / series.length : whole
+  const isGrouped = style === 'grouped'
+  const whole = isGrouped ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
+  const thick = isGrouped ? whole / series.length : whole
   return (
     <>
       {lines.map((line) => (
@@ -112,33 +108,31 @@ function Standing(props: Drawn) {
           </text>
         </g>
       ))}
-      {style === 'line'
-        ? series.map((name, one) => (
-            <polyline
-              key={name}
-              class="line"
-              stroke={colours[one]}
-              points={values.flatMap((row, bar) => (row[one] == null ? [] : `${middle(bar)},${y(row[one])}`)).join(' ')}
-            />
-          ))
-        : values.map((row, bar) =>
-            spansOf(row, style === 'stacked').map(
-              ([start, end], one) =>
-                start !== end && (
-                  <rect
-                    key={`${bar} ${one}`}
-                    fill={colours[one]}
-                    x={middle(bar) - whole / 2 + (style === 'grouped' ? one * thick : 0)}
-                    width={Math.max(1, thick - (style === 'grouped' ? 1 : 0))}
-                    y={Math.min(y(start), y(end)) + 0.5}
-                    height={Math.max(0.5, Math.abs(y(start) - y(end)) - 1)}
-                    rx={1.5}
-                  />
-                ),
-            ),
-          )}
+      {style === 'line' &&
+        series.map((name, one) => (
+          <polyline
+            key={name}
+            class="line"
+            stroke={colours[one]}
+            points={values.flatMap((row, bar) => (row[one] == null ? [] : `${middle(bar)},${y(row[one])}`)).join(' ')}
+          />
+        ))}
       {bars.map((bar, place) => (
         <g key={bar}>
+          {(style === 'line' ? [] : spansOf(values[place] ?? [], !isGrouped)).map(
+            ([start, end], one) =>
+              start !== end && (
+                <rect
+                  key={series[one]}
+                  fill={colours[one]}
+                  x={middle(place) - whole / 2 + (isGrouped ? one * thick : 0)}
+                  width={Math.max(1, thick - (isGrouped ? 1 : 0))}
+                  y={Math.min(y(start), y(end)) + 0.5}
+                  height={Math.max(0.5, Math.abs(y(start) - y(end)) - 1)}
+                  rx={1.5}
+                />
+              ),
+          )}
           {isNamed(place) && (
             <text
               x={Math.min(width - 3.6 * bar.length, Math.max(3.6 * bar.length, middle(place)))}
@@ -158,12 +152,10 @@ function Standing(props: Drawn) {
 }
 
 /** The name and the values of a bar. */
-function titleOf({ question, bars, series, values }: Props, bar: number): string {
+function titleOf({ question: { measure }, bars, series, values }: Props, bar: number): string {
   const isOne = series.length === 1
   const parts = (values[bar] ?? []).flatMap((value, place) =>
-    value === null || (value === 0 && !isOne)
-      ? []
-      : `${isOne ? '' : `${series[place]}: `}${formatMeasured(question.measure, value)}`,
+    value === null || (value === 0 && !isOne) ? [] : `${isOne ? '' : `${series[place]}: `}${formatMeasured(measure, value)}`,
   )
   return [bars[bar], ...(parts.length > 0 ? parts : ['–'])].join('\n')
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './api.ts'
-import { Button, CopyButton, Trouble } from './controls.tsx'
+import { CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
 import { Pager } from './pager.tsx'
 import { RowPanel } from './row.tsx'
-import { allGroupsPath, groupsPath, Summary } from './summary.tsx'
+import { groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
 import { Columns, curl, Download, keptColumns } from './tools.tsx'
 import { change, changed, go, type Parameters, printPath, type Shown, type View } from './view.ts'
@@ -15,16 +15,17 @@ export function ResourceView({ resource, view }: Shown) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary
   const { filters } = view
-  const listPath = (parameters?: Parameters) => printPath(resource.plural, filters, parameters)
   const sort = view.sort.join(',') || undefined
-  const paged = { sort, PageSize: view.size, page: view.page, cursor: view.cursor || undefined }
-  const path = isSummary ? groupsPath(resource, view) : listPath(paged)
-  const allPath = isSummary ? allGroupsPath(resource, view) : listPath({ sort })
+  const listPath = (parts?: Parameters) => printPath(resource.plural, filters, { sort, ...parts })
+  const path = isSummary
+    ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
+    : listPath({ PageSize: view.size, page: view.page, cursor: view.cursor || undefined })
+  const allPath = isSummary ? groupsPath(resource, view) : listPath()
   const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }))
   const asks = asked.problem === null && asked.answer !== null
-  const { answer: matching } = useAnswer(isSummary && asks ? listPath() : null, readTotal, path, 'HEAD')
+  const { answer: matching } = useAnswer(isSummary && asks ? printPath(resource.plural, filters) : null, readTotal, path, 'HEAD')
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
-  // What was shown before stays but for a refusal.
+  // A refusal leaves nothing of what was shown before; any other problem leaves it.
   const page = asked.problem?.status === 400 ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
   const closeRow = () => {
@@ -33,12 +34,9 @@ export function ResourceView({ resource, view }: Shown) {
   }
   useRowKeys(view, asked, closeRow)
   const tab = (name: string, label: string) => (
-    <Button
-      class=""
-      {...{ label }}
-      aria-pressed={isSummary === (name === 'summary')}
-      onClick={() => change(view, { tab: name })}
-    />
+    <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => change(view, { tab: name })}>
+      {label}
+    </button>
   )
   return (
     <>

@@ -57,9 +57,7 @@ export function RowPanel({ resource, id, close }: Props) {
               )
             })}
             {referring.map(({ other, name }) => (
-              <li key={other.plural + name}>
-                <Referring {...{ name, other, id }} one={resource.entity} />
-              </li>
+              <Referring key={other.plural + name} {...{ name, other, id }} one={resource.entity} />
             ))}
           </ul>
           <Changes path={`${path}/Changes`} />
@@ -85,13 +83,13 @@ function Referring({ name, other, one, id }: ReferringProps) {
   const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')
   const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
   return (
-    <>
+    <li>
       <a href={printView({ ...emptyView(other.plural), filters })}>
         {other.plural} of this {wordsOf(one).toLowerCase()}
         {!isPlain && `, as ${roleOf(name)}`}
       </a>{' '}
       {total !== null && <span class="count">{formatCount(total)}</span>}
-    </>
+    </li>
   )
 }
 

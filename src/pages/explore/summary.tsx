@@ -24,14 +24,9 @@ import { change, emptyView, type Parameters, printView, type Shown, type View } 
 /** More dates than these are a line. */
 const BARS_MAX = 48
 
-/** Path of all groups, as a file has them. */
-export function allGroupsPath(resource: Resource, view: View, parts: Parameters = {}): string {
+/** Path of all groups, as a file has them. `parts` are added: size and number of a page. */
+export function groupsPath(resource: Resource, view: View, parts: Parameters = {}): string {
   return summaryPath(resource, view, questionOf(resource, view), { sort: view.groupSort || undefined, ...parts })
-}
-
-/** Path of the page of groups that the table shows. */
-export function groupsPath(resource: Resource, view: View): string {
-  return allGroupsPath(resource, view, { PageSize: '100', page: view.groupPage })
 }
 
 /** A chart of groups, and a table with the same numbers. */
@@ -54,10 +49,7 @@ export function Summary({ resource, view, asked }: Shown & { readonly asked: Ask
   )
 }
 
-interface ChoicesProps extends Shown {
-  readonly question: Question
-  readonly style: Style
-}
+type ChoicesProps = Shown & { readonly question: Question; readonly style: Style }
 
 function Choices({ resource, view, question: { measure, by, and }, style }: ChoicesProps) {
   const dimensions = dimensionsOf(resource)

@@ -36,10 +36,7 @@ export function Header({ name, label, title = name, isNumber = false, isSorted =
   )
 }
 
-interface TableProps extends Shown {
-  readonly columns: readonly Property[]
-  readonly rows: readonly Row[]
-}
+type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows: readonly Row[] }
 
 /** A page of rows. Arrows go up and down, Enter opens. */
 export function Table({ resource, columns, rows, view }: TableProps) {
