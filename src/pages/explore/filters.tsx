@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Select } from './controls.tsx'
-import { findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 
@@ -75,7 +75,7 @@ interface FormProps {
 
 function FilterForm({ resource, filter, apply, close }: FormProps) {
   const first = resource.properties.find(({ kind }) => kind === 'text' || kind === 'oneOf') ?? resource.properties[0]
-  const [property, choose] = useState((filter && findProperty(resource, filter.name)) ?? (first as Property))
+  const [property, choose] = useState((filter && findNamed(resource.properties, filter.name)) ?? (first as Property))
   const [operator, setOperator] = useState(filter ? choiceOf(property, filter) : (choicesOf(property)[0] as Choice))
   const choices = choicesOf(property)
   const isAny = operator.sign === '[]'
@@ -84,7 +84,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current?.querySelector<HTMLElement>(filter ? '.value' : 'select')?.focus(), [])
   const take = (name: string) => {
-    const next = findProperty(resource, name) as Property
+    const next = findNamed(resource.properties, name) as Property
     choose(next)
     setOperator(choicesOf(next).find(({ words }) => words === operator.words) ?? (choicesOf(next)[0] as Choice))
     pick([])

@@ -1,5 +1,5 @@
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
-import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { findNamed, isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
@@ -31,6 +31,8 @@ export function dimensionsOf({ properties }: Resource): Dimension[] {
   })
 }
 
+const COUNT: Measure = { name: 'count', words: 'count', calculation: 'count', property: null }
+
 export function measuresOf({ properties }: Resource): Measure[] {
   const calculations = ['sum', 'average', 'minimum', 'maximum'] as const
   const computed = calculations.flatMap((calculation) =>
@@ -39,7 +41,7 @@ export function measuresOf({ properties }: Resource): Measure[] {
       return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }
     }),
   )
-  return [{ name: 'count', words: 'count', calculation: 'count', property: null }, ...computed]
+  return [COUNT, ...computed]
 }
 
 /** Question of a view to the summary; parts that the address does not name have a default. */
@@ -51,16 +53,11 @@ export interface Question {
 
 export function questionOf(resource: Resource, view: View): Question {
   const dimensions = dimensionsOf(resource)
-  const named = (name: string) => dimensions.find((one) => one.name.toLowerCase() === name.toLowerCase())
   const first = dimensions.find(({ unit }) => unit === 'month') ?? dimensions.find(({ property }) => property.name !== 'Id')
-  const measures = measuresOf(resource)
-  const by = named(view.by) ?? first ?? (dimensions[0] as Dimension)
-  const and = named(view.and)
-  return {
-    measure: measures.find(({ name }) => name.toLowerCase() === view.show.toLowerCase()) ?? (measures[0] as Measure),
-    by,
-    and: and && and.property !== by.property ? and : null,
-  }
+  const measure = findNamed(measuresOf(resource), view.show) ?? COUNT
+  const by = findNamed(dimensions, view.by) ?? first ?? (dimensions[0] as Dimension)
+  const and = findNamed(dimensions, view.and)
+  return { measure, by, and: and && and.property !== by.property ? and : null }
 }
 
 /** Returns whether values of groups add up to the value of all; the API sorts groups by these alone. */

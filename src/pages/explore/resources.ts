@@ -96,9 +96,9 @@ export function wordsOf(name: string): string {
   return upperFirst(name.replace(/([a-z\d])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`))
 }
 
-/** Returns the property of this name, in any case, as the API compares names. */
-export function findProperty({ properties }: Resource, name: string): Property | undefined {
-  return properties.find((property) => property.name.toLowerCase() === name.toLowerCase())
+/** Finds what has this name, in any case, as the API compares names. */
+export function findNamed<Of extends { readonly name: string }>(all: readonly Of[], name: string): Of | undefined {
+  return all.find((one) => one.name.toLowerCase() === name.toLowerCase())
 }
 
 /** A row, or a part of it. */

@@ -1,5 +1,5 @@
 import { formatOperand } from './format.ts'
-import { findProperty, type Kind, type Property, type Resource } from './resources.ts'
+import { findNamed, type Kind, type Property, type Resource } from './resources.ts'
 import type { Filter } from './view.ts'
 
 /** An operator with its words. `operand`: false if the words are the whole condition, such as "has no value". */
@@ -43,7 +43,7 @@ export function choiceOf(property: Property | undefined, { sign, values }: Filte
 
 /** A filter in words: `Status`, `is`, `Approved`. */
 export function inWords(resource: Resource, filter: Filter): readonly [name: string, operator: string, value: string] {
-  const property = findProperty(resource, filter.name)
+  const property = findNamed(resource.properties, filter.name)
   const { words, operand } = choiceOf(property, filter)
   const values = filter.values.map((value) => (value === '' ? 'no value' : formatOperand(property, value)))
   return [property?.label ?? filter.name, words, operand ? values.join(', ') : '']
