@@ -19,6 +19,7 @@ export const VALUES_MAX = 100
 
 type Others = readonly string[]
 
+const firstCharacters = new Set(prefixes.map(({ sign }) => sign[0]))
 const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
@@ -31,7 +32,7 @@ export function parseFilter(entity: Entity, parameter: Parameter, others: Others
   if (!member) throw unknownParameter(entity, name, others)
   if (isGroup(member)) throw objectFault(member)
   if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
-  const operator = longestFirst.find(({ sign }) => text.startsWith(sign))
+  const operator = firstCharacters.has(text[0]) ? longestFirst.find(({ sign }) => text.startsWith(sign)) : undefined
   const operand = operator ? text.slice(operator.sign.length) : text
   return checkFilter(member, operator ?? equality, operand)
 }

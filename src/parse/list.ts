@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
@@ -39,6 +40,7 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
 
 function readParameters(entity: Entity, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], fields: null, kept: '' }
+  const findPurpose = purposeFinder(entity)
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
@@ -51,7 +53,11 @@ function readParameters(entity: Entity, query: string): Parameters {
   return read
 }
 
-const findPurpose = findByName(RESERVED_PARAMETERS.map((name) => [name, name] as const))
+/** With the filters, since a name that is not found as it is spelt is changed in case and looked for again. */
+const purposeFinder = memoize(({ properties }: Entity) => {
+  const filters = properties.map(({ name }) => [name, 'filter'] as const)
+  return findByName([...filters, ...RESERVED_PARAMETERS.map((name) => [name, name] as const)])
+})
 
 /** The place that a cursor names in this list. @throws ApiError InvalidCursor */
 function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {

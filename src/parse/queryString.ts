@@ -16,13 +16,24 @@ export interface Parameter {
 export function parseQueryString(query: string): Parameter[] {
   const parameters: Parameter[] = []
   const read = query.includes('%') || query.includes('+') ? decode : verbatim
-  for (const raw of query === '' ? [] : query.split('&')) {
-    if (raw === '') continue
-    const equals = raw.indexOf('=')
-    const nameEnd = equals === -1 ? raw.length : equals
-    parameters.push({ name: read(raw.slice(0, nameEnd)), value: read(raw.slice(nameEnd + 1)), raw })
+  let equals = -1
+  for (let start = 0; start < query.length; ) {
+    const end = indexOrEnd(query, '&', start)
+    if (end > start) {
+      // One that stands behind this parameter belongs to the next; it is not looked for again.
+      if (equals < start) equals = indexOrEnd(query, '=', start)
+      const nameEnd = Math.min(equals, end)
+      const [name, value] = [query.slice(start, nameEnd), query.slice(nameEnd + 1, end)]
+      parameters.push({ name: read(name), value: read(value), raw: query.slice(start, end) })
+    }
+    start = end + 1
   }
   return parameters
+}
+
+function indexOrEnd(text: string, character: string, start: number): number {
+  const index = text.indexOf(character, start)
+  return index === -1 ? text.length : index
 }
 
 const verbatim = (text: string) => text

@@ -1,5 +1,11 @@
-const [QUOTE, BACKSLASH, SPACE, ZERO] = [34, 92, 32, 48]
-const [MINUS, POINT, COLON, LETTER_T] = [45, 46, 58, 84]
+const QUOTE = 34
+const BACKSLASH = 92
+const MINUS = 45
+const POINT = 46
+const ZERO = 48
+const COLON = 58
+const LETTER_T = 84
+const SPACE = 32
 /** `Z"` */
 const END_OF_INSTANT = 90 | (QUOTE << 8)
 

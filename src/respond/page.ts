@@ -121,9 +121,15 @@ function compile(members: readonly (Property | Group)[], entity: Entity): WriteR
     for (const { prefix, place, whole, write } of parts) {
       into.raw(prefix)
       if (write === null) rows.write(index, place, into)
-      else if (whole.some((part) => rows.hasValue(index, part))) write(rows, index, into)
+      else if (hasAny(rows, index, whole)) write(rows, index, into)
       else into.raw(NONE)
     }
     into.raw(END)
   }
+}
+
+/** Returns whether a row has a value in any of these places. A loop: a callback for each row would be allocated. */
+function hasAny(rows: CodedRows, index: number, places: readonly number[]): boolean {
+  for (const place of places) if (rows.hasValue(index, place)) return true
+  return false
 }
