@@ -66,7 +66,7 @@ function withBlock(page: string, block: string): string {
 
 /** Some scenarios beside the best peers, and the picture of all that was measured in them. */
 function readmeBlock(results: Results): string {
-  const heads = ['requests/s', 'Roster', 'best peer', 'best peer with an index made for it', 'p99 ms']
+  const heads = ['requests/s', 'Roster', 'best peer', 'best peer with an index made for it', 'p99 of Roster, ms']
   const lines = shownOf(results).map(({ title, rows, subject }) => {
     const best = [isPeer, isIndexed].map((isMeant) => bestOf(rows, isMeant))
     const others = best.map((row) => (row ? `${rateText(row)} (${row.target.replace(INDEXED, '')})` : '–'))
@@ -81,7 +81,7 @@ ${circumstances(results, PUBLISHED)}`
 /** Charts of some scenarios, and every scenario beside every peer. */
 function fullBlock(results: Results): string {
   const peers = targetsOf(results).filter(isPeer)
-  const heads = ['requests/s', 'Roster', 'no memory', ...peers, 'vs. best peer', 'p99 ms']
+  const heads = ['requests/s', 'Roster', 'no memory', ...peers, 'vs. best peer', 'p99 of Roster, ms']
   const lines = results.scenarios.map((scenario) => {
     const rows = rowsOf(scenario)
     const rowOf = (target: string) => rows.find((row) => row.target === target)
