@@ -12,8 +12,9 @@ export interface Plan {
   onRound?(target: string, round: number): void
 }
 
-/** Longest lead-in of a first round, in which statements are prepared and code is compiled, and of each round of new requests. */
+/** Longest lead-in of a first round, in which statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
+/** Longest lead-in of each round of new requests, in which a table may be loaded, and how many times a round it takes. */
 const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
