@@ -177,7 +177,7 @@ async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
     throw new Error(`${file} has no default export that is an Elysia app`)
   return (app as AnyElysia).routes.map(({ method, path, hooks }): OwnRoute => {
     if (method === 'WS' || /\*/.test(path))
-      throw new Error(`${file} cannot have the route ${method} ${path}: it must be of a method and of segments`)
+      throw new Error(`${file} cannot have the route ${method} ${path}: WebSockets and wildcards are not supported`)
     const { security } = (hooks?.detail ?? {}) as { security?: unknown }
     return {
       method,
