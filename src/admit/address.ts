@@ -1,3 +1,4 @@
+// Addresses of requests: the client address behind trusted proxies, and the client that a key or an address is charged to.
 import { type BlockList, isIP } from 'node:net'
 
 /** A client to charge: 64 bits for the shared table, of which the low 32 are never 0, and a text for a store elsewhere. */
@@ -49,7 +50,7 @@ function wordsOf(part: string): number[] {
   return [(a << 8) | b, (c << 8) | d]
 }
 
-/** Hops of a chain that are read; each is a text from outside. */
+/** Maximum hops of X-Forwarded-For that are read: a client can send any number. */
 const HOPS_MAX = 32
 
 /**

@@ -22,7 +22,6 @@ export interface Admitted extends Confirmed {
   readonly rateLimit: RateLimitStatus
 }
 
-/** Finds the key of a request, and charges the request to it. */
 export class Admission {
   constructor(
     readonly keyring: Keyring,

@@ -1,11 +1,9 @@
+// API keys as text: generates, recognizes and hashes them, and keeps the development key. Knows no keys of the database.
 import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/**
- * `ApiKey`, in any case, one space or more, the key. Spec 5, rule 1; RFC 9110, 11.1. Longer texts than any key of ours are not
- * worth a hash.
- */
+/** `ApiKey`, in any case, spaces, the key; much longer texts are not worth a hash. Spec 5, rule 1; RFC 9110, 11.1. */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]{1,256})$/i
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,12 +1,10 @@
+// Directory of a rate-limit table: finds the entry of a client, or assigns one to it. The layout of entries is in table.ts.
 import { type Region, SEED_WORD } from '../os/region.ts'
 import { HEAD, HIGH, LAP, LOW, OWNER, SEEN, TAIL, type Table } from './table.ts'
 
 const { load, store, compareExchange: swap } = Atomics
 
-/**
- * Finds the entry of a client by 64 bits, of which the low 32 are never 0. A new client gets a free entry, or that of a
- * client that was silent for `silentMs`, under a lock that the kernel drops with its holder.
- */
+/** Entries by client. A new client gets a free one, or one unused for `silentMs`, under a lock that ends with its holder. */
 export class Directory {
   private readonly words: Int32Array
 
@@ -31,7 +29,7 @@ export class Directory {
     return null
   }
 
-  /** How many clients have an entry, and something left that a rule counts. */
+  /** Counts the clients with an entry and a request that a rule still counts. */
   countInUse(): number {
     const { words, table } = this
     const second = this.second()

@@ -17,7 +17,7 @@ interface KeyEvents {
   onError(error: unknown): void
 }
 
-/** Keeps the keys as the database has them: asks for changes while requests use keys, and at once for an unknown key. */
+/** Asks for changes while requests use keys, and at once for an unknown key. */
 export class KeyRefresh {
   /** The last look that was asked for, and the one that has not begun, which all who come meanwhile share. */
   private last: Promise<void> = Promise.resolve()

@@ -29,7 +29,7 @@ interface Entry {
 /** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
 const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })
 
-/** The keys that are valid, in memory, by their id. Holds hashes only. */
+/** Holds the hashes of keys, not the keys. */
 export class Keyring {
   private readonly bootstrap: Entry | null
   private entries = new Map<string, Entry>()

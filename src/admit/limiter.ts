@@ -1,3 +1,4 @@
+// One set of rate limits: charges clients, in this machine's memory or in a shared store, and reports what is left.
 import { countCharge } from '../metrics/counts.ts'
 import { type Decision, policyText, type Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
@@ -25,7 +26,7 @@ export type SharedStore = Pick<RedisWindows, 'decide'>
 /** The store's clock and ours differ, and so do the moments at which they charge one request. */
 const SKEW_MS = 1_000
 
-/** Charges clients by one set of rules: in this machine's memory, or in a store that it shares with others. */
+/** The limiter of all keys, of all addresses, or of one key with limits of its own. */
 export class Limiter {
   private readonly policy: string
 

@@ -10,7 +10,7 @@ import { SlidingWindows } from './window.ts'
 /** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
 const ANONYMOUS_REACH = 64
 
-/** The limiters of one process: for keys, for addresses, and for each key with limits of its own. */
+/** One limiter for keys, one for addresses, and one for each key with limits of its own. */
 export class Limiters {
   private readonly region: Region
   private readonly keys: Limiter

@@ -1,9 +1,7 @@
+// Memory layout of a rate-limit table: indexes of entries and cells, laps of admission numbers. Reads and writes no memory.
 import { HEADER_WORDS } from '../os/region.ts'
 
-/**
- * The words of an entry: the two of its client, the numbers of the next admission and of the oldest that counts, the
- * second of the last request, and the client from whom a process has begun to take it away.
- */
+/** Words of an entry: client (2), next admission, oldest that counts, second of the last request, client being evicted. */
 export const [LOW, HIGH, HEAD, TAIL, SEEN, OWNER] = [0, 1, 2, 3, 4, 5]
 const ENTRY_WORDS = 8
 
@@ -11,7 +9,7 @@ const ENTRY_WORDS = 8
 export const TIME = 0x7fffffff
 export const LAP = ~TIME
 
-/** Lays a table out: `clients` entries, and one for all clients without an entry, each with a ring of `depth` cells. */
+/** Entries of as many clients, and one for all clients without an entry, each with a ring of `depth` cells. */
 export class Table {
   private readonly rings: number
 

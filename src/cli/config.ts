@@ -1,9 +1,10 @@
+// `roster config`: prints the settings in force, where each comes from, and what is wrong with them.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import type { Effective } from '../config/origins.ts'
 import { formatTable, print } from './output.ts'
 
-/** `config`: the settings in force, where each came from, and what is wrong with them. */
+/** Returns the command, which prints all settings before it throws ConfigError for a wrong one. */
 export function configCommand(effective: () => readonly Effective[], readSettings: () => Config): Command {
   return new Command('config')
     .description('Print the settings in force and where each comes from, without secrets; fail where one is wrong.')

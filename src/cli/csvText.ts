@@ -172,10 +172,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** Numbers of JSON as they are written, which no type of TypeScript has yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
-/**
- * Undefined: an empty cell of a property that is never null. What fits no type goes as it is, and the server says what it must
- * be.
- */
+/** Undefined: an empty cell of a property that is never null. A cell that fits no type stays text, and the server refuses it. */
 function parsedCell({ kind: { name, nullable } }: Property, cell: string | null) {
   if (cell === null || (cell === '' && name !== 'text')) return nullable ? null : undefined
   const lower = cell.toLowerCase()

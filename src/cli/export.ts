@@ -1,3 +1,4 @@
+// `roster export`: streams the rows of a list from a running server into a CSV or NDJSON file, or to stdout.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
@@ -17,11 +18,11 @@ interface Options {
 }
 
 const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
-/** How the line begins that says what ended a stream; no row begins so. */
+/** Beginning of the line that says why a stream ended early; no row begins with it. */
 const FAULT = '{"Error":'
 const CUT = 'the export was cut short, and is not whole'
 
-/** `export employees`: all rows that match, from a server that runs, into a file. `key`: ROSTER_KEY. */
+/** Returns the command. `key`: ROSTER_KEY. */
 export function exportCommand(key: string | undefined, readSettings: () => Config): Command {
   return new Command('export')
     .description('Write all rows of an entity as CSV or NDJSON, from a server that runs. The key is ROSTER_KEY.')
@@ -106,7 +107,7 @@ async function copy(response: Response, format: Options['format'], file: number)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
 }
 
-/** Does work at the output. @throws CommandError where it cannot be done */
+/** Runs a step of writing the output. @throws CommandError if it fails */
 function output<T>(work: () => T): T {
   try {
     return work()

@@ -1,3 +1,4 @@
+// `roster generate`: writes the typed client, and the migration that the tables of a database need.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { Command } from 'commander'
@@ -11,7 +12,7 @@ import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
-/** `generate client`, which needs no setting but `entitiesDir`, and `generate migration`: files that follow from the entities. */
+/** Returns the command. `generate client` needs no setting but `entitiesDir`. */
 export function generateCommand(readSettings: () => Config, entitiesDir: string | null = null): Command {
   const generate = new Command('generate').description('Print files that follow from the entities.')
   generate
@@ -28,16 +29,13 @@ export function generateCommand(readSettings: () => Config, entitiesDir: string 
   return generate
 }
 
-/** Names of more tables make no name of a file. */
+/** Maximum tables that are named in the name of a file. */
 const TABLES_MAX = 3
-/** A project has its numbers behind those that Roster will ever have: the database knows migrations by their names. */
+/** First number of a project's migrations, beyond those of Roster: the database knows migrations by their names. */
 export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
-/**
- * Writes the file that follows in the folder of migrations: what the database lacks, once all files that are there are applied,
- * of what entities declare. Nothing is written where it lacks nothing; the database is left as it was. @throws CommandError
- */
+/** Writes what the tables lack after all migrations, if anything. The database stays as it is. @throws CommandError */
 async function writeMigration(config: Config, name?: string): Promise<void> {
   const folder = config.migrationsDir ?? MIGRATIONS
   if (name !== undefined && !NAME.test(name))

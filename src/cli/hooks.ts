@@ -1,3 +1,4 @@
+// `roster hooks`: adds, lists, removes, pauses and resumes webhooks in the database. Servers deliver them.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { AddressRefused, addressFor, readHookUrl } from '../hooks/address.ts'
@@ -23,7 +24,7 @@ const CHANGES = [
 ] as const
 const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver checks signatures with it.'
 
-/** `hooks add`, `list`, `remove`, `pause` and `resume`, for the database that the settings name. */
+/** Returns the command, for the database that the settings name. */
 export function hooksCommand(readSettings: () => Config): Command {
   const hooks = new Command('hooks').description('Have what changes posted to addresses, as signed webhooks.')
   addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, REQUIRED)

@@ -1,3 +1,4 @@
+// `roster import`: creates the rows of a file on a running server, or changes those that match. rowsFile.ts reads the file.
 import { realpathSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
@@ -25,10 +26,7 @@ interface Options {
 
 const PIECE_ROWS = 1_000
 
-/**
- * `import employees people.csv`: creates the rows of a file on a server that runs, or with `--match` changes those that are
- * there. `key`: ROSTER_KEY; `entitiesDir`: ENTITIES_DIR; `readSettings`: for the address.
- */
+/** Returns the command. `key`: ROSTER_KEY; `entitiesDir`: ENTITIES_DIR; `readSettings`: for the address. */
 export function importCommand(key: string | undefined, entitiesDir: string | null, readSettings: () => Config): Command {
   return new Command('import')
     .description('Create the rows of a CSV or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
@@ -146,7 +144,7 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
   throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
 }
 
-/** In the place of the line that says how far it is, on a terminal. */
+/** Prints a line on stderr; on a terminal it replaces the line of progress. */
 function say(text: string) {
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }

@@ -1,3 +1,4 @@
+// `roster init`: writes the files of a new project. It overwrites none; .env, .gitignore and package.json get what they lack.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -9,7 +10,7 @@ import booking from './starter/booking.ts'
 
 const STARTER = join(import.meta.dir, 'starter')
 
-/** `init <folder>`: a project with one entity, its migration and a test, which `npm start` serves. */
+/** Returns the command. The project has one entity, its migration and a test; `npm start` serves it. */
 export function initCommand(): Command {
   return new Command('init')
     .description('Write a project of your own: one entity, its migration, a test. Nothing that is there is overwritten.')
@@ -108,10 +109,7 @@ function readManifest(file: string): Manifest {
 
 const ROOT = join(import.meta.dir, '../..')
 
-/**
- * Returns the source from which npm installs this package: as the project declares it, else its folder, because the name alone
- * would be that of another package in npm's registry.
- */
+/** Source of this package for npm: as declared, else its folder, because npm's registry has another package of its name. */
 function ownSource(folder: string): string {
   const [project = ''] = /^.*(?=\/node_modules\/roster$)/.exec(ROOT) ?? []
   const file = join(project, 'package.json')

@@ -1,3 +1,4 @@
+// `roster keys`: creates, lists, revokes and rotates API keys. It shows a key once; the database gets only the hash.
 import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
@@ -19,7 +20,7 @@ const CREATE = '--name ci --rights Companies:read,Absences:write --limits 100/1m
 const ROTATE = '--name ci --overlap 1h'
 const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash is kept.'
 
-/** `keys create`, `list`, `revoke` and `rotate`, for the database that the settings name. */
+/** Returns the command, for the database that the settings name. */
 export function keysCommand(readSettings: () => Config): Command {
   const keys = new Command('keys').description('Make, list, revoke and rotate the keys that clients call the API with.')
 

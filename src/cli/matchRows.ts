@@ -110,10 +110,7 @@ function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
   return rows.map((row) => row.get(id)).join(', ')
 }
 
-/**
- * Writes what differed from the file, by the row's version. @throws CommandError where the server refuses, or where another has
- * changed one of these values since they were compared
- */
+/** Writes what differs, by the row's version. @throws CommandError if refused, or if one of these values has changed since */
 export async function changeRow(entity: Entity, { id, differences }: Change, target: Target): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {

@@ -1,3 +1,4 @@
+// `roster seed`: fills the tables with generated rows, unless they have rows already. The folder seed/ generates them.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -18,7 +19,7 @@ interface Options {
 const [ROWS, ROWS_MAX] = [10_000, 10_000_000]
 const SEED_MAX = 2 ** 31 - 1
 
-/** `seed --rows 1000000`: fills the tables of all entities with generated rows. */
+/** Returns the command, for the database that the settings name. */
 export function seedCommand(readSettings: () => Config): Command {
   return new Command('seed')
     .description('Fill the database of the settings with made rows of all entities, to try and to measure with.')
@@ -37,7 +38,7 @@ async function run(config: Config, options: Options): Promise<void> {
   await print(textOf(seeded, options))
 }
 
-/** @throws Error that names those that are lacking; where there are none at all, they are made */
+/** Makes the tables if there are none. @throws Error that names migrations that are not applied */
 async function requireTables(url: string, config: Config) {
   await requireTable(url, 'api_key_version', config)
   const pending = await Promise.all(migrationFolders(config).map((folder) => pendingMigrations(url, folder)))

@@ -32,10 +32,7 @@ const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** A file of nothing but faults shall not fill the screen. */
 const FAULTS_SHOWN = 100
 
-/**
- * Divides items into parts of at most so many, and so many bytes, where one alone does not have more. The same items always make
- * the same parts, so that a repeated import sends the same keys.
- */
+/** Divides items by number and bytes; a larger item is a part of its own. A repeated import gets equal parts, so equal keys. */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   most: number,
@@ -134,10 +131,7 @@ function requestOf({ address, plural, key, isDry, file }: Target, piece: readonl
   return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': `import-${hash}` }, body }
 }
 
-/**
- * Checks that the response is Roster's, because another server may answer everything with 200. @throws OutcomeUnknown,
- * CommandError
- */
+/** Checks that Roster answered: another server may answer everything with 200. @throws OutcomeUnknown, CommandError */
 function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
   let rows: unknown
   try {
