@@ -1,3 +1,4 @@
+// Pages by cursor in columns: conditions of the rows before a position of an order. columnTable.ts counts them.
 import type { Seek } from '../model/query.ts'
 import { nextAbove, nextBelow } from './codes.ts'
 import type { Condition } from './conditions.ts'
@@ -5,10 +6,7 @@ import { NO_TEXT } from './dictionary.ts'
 import type { PageKey } from './pageKeys.ts'
 import type { RowCodes } from './rowCodes.ts'
 
-/**
- * Conditions of the rows before a position of an order: several sets of rows that do not overlap, with the row at the position
- * itself as the last set. Null: codes cannot decide.
- */
+/** Sets of rows that do not overlap, each by its conditions; the last is the row at the position. Null: codes cannot decide. */
 export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, position: Seek['position']): Condition[][] | null {
   const sets: Condition[][] = []
   const equal: Condition[] = []

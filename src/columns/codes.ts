@@ -1,12 +1,10 @@
+// Codes of values that are not texts: numbers in the order of the values. Also days of the calendar, and neighbors of floats.
 import type { PlainName } from '../model/kinds.ts'
 
-/** The number that stands for a value as PostgreSQL prints it; null: none can. */
+/** Returns the code of a value as PostgreSQL prints it; null: it has none. */
 type Code = (text: string) => number | null
 
-/**
- * The codes of each kind but texts, which have those of a dictionary. Two values have the same code if they are equal, and
- * else codes in their order; -0 is none of them.
- */
+/** Codes by kind; texts have those of a dictionary. Equal values have one code, others codes in their order; none is -0. */
 export const numbers: Readonly<Record<PlainName, Code>> = {
   boolean: (text) => Number(text === 't'),
   integer: integerCode,
@@ -58,7 +56,7 @@ function dateCode(text: string): number | null {
   return year === undefined ? null : daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
 }
 
-/** The date that so many days after 2000-01-01 are: the inverse of `daysOf`. */
+/** Date by its days since 2000-01-01: the inverse of `daysOf`. */
 export function dateOf(days: number): { year: number; month: number; day: number } {
   // Eras of 400 years that begin in March: each has as many days. Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
   const from = days + 730_425

@@ -1,3 +1,4 @@
+// Order of texts by a column's collation: PostgreSQL compares texts that it is sent, and reads no row.
 import type { Entity, Property } from '../model/entity.ts'
 import { arrayText, name, param, type Row, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 
@@ -7,10 +8,7 @@ export interface Reader {
   read(statement: Statement): Promise<Row[]>
 }
 
-/**
- * The order of a property's texts, which the collation of its column decides. ICU here may be of another version than
- * PostgreSQL's, so PostgreSQL compares. It is given the texts, and looks at no row: the order is the same at any moment.
- */
+/** The collation of a property's column. PostgreSQL compares, because ICU here may be of another version than its own. */
 export class Collation {
   private readonly ordering: string
   private readonly placing: string

@@ -1,3 +1,4 @@
+// One table as columns of codes in memory: takes rows in, and finds totals, pages and groups without PostgreSQL.
 import type { Entity, Property } from '../model/entity.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -41,10 +42,7 @@ export interface TableOptions {
   readonly segmentRows?: number
 }
 
-/**
- * The rows of a table as columns of codes in memory. Finds how many rows match filters, and any page of them, without
- * PostgreSQL. After a method threw `KernelFull`, the table cannot be used any more.
- */
+/** The rows of a table. After a method has thrown `KernelFull`, the table cannot be used any more. */
 export class ColumnTable {
   private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
   private readonly rowCodes: RowCodes

@@ -1,3 +1,4 @@
+// Filters as conditions on codes or ranks. Null wherever codes cannot decide: then the database answers.
 import { compareDecimals, plainDecimal } from '../model/decimal.ts'
 import type { Entity } from '../model/entity.ts'
 import { isText as isTextName, type Kind } from '../model/kinds.ts'
@@ -39,13 +40,10 @@ export function ranksOf({ rowCodes, ranks }: Coded, column: number): RankTable |
   return ranks[column]?.knows(dictionary.size) ? ranks[column] : undefined
 }
 
-/**
- * Bounds of filters that compare texts: for an order, the rank below which texts are less than the operand; for `[begins]`
- * and `[contains]`, the codes of the texts that do.
- */
+/** Bounds of filters on texts: the rank below which texts are less than the operand, or the codes of texts that match. */
 export type TextBounds = ReadonlyMap<Filter, number | readonly number[]>
 
-/** Returns the filters as conditions on codes, two ranges of one property as one; null: codes cannot decide. */
+/** Returns the conditions, cheap ones first, two ranges of one property as one; null: codes cannot decide. */
 export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: TextBounds): Condition[] | null {
   const conditions: Condition[] = []
   for (const filter of filters) {
@@ -106,7 +104,7 @@ function unionOf(ways: readonly Condition[]): Condition {
 /** Maximum codes that are compared one by one, with vectors, and not by a mark for each code. */
 const ONE_BY_ONE_MAX = 16
 
-/** The texts of these codes. */
+/** Condition that a text has one of these codes; null: they are unknown, or there is no memory. */
 function textCondition(table: Coded, column: number, codes: number | readonly number[] | undefined): Condition | null {
   if (typeof codes !== 'object') return null
   const range = { column, isComplement: false, byRank: null }
@@ -133,7 +131,7 @@ function aroundCode(code: number | null): Around {
 /** Neighbors of a number that has no code itself. */
 function aroundNone(kind: Kind, operand: string): Around {
   const nearest = Number(operand)
-  // The one decimal with a code that could have this one.
+  // The one decimal that has this float as its code.
   const plain = plainDecimal(nearest.toPrecision(15))
   const order = plain === null || kind.name !== 'decimal' ? 0 : compareDecimals(kind.printFilter(plain), operand)
   const [below, above] = [order < 0 ? nearest : nextBelow(nearest), order > 0 ? nearest : nextAbove(nearest)]
@@ -149,7 +147,7 @@ function rankCondition(table: Coded, column: number, sides: Sides, operand: stri
   return rangeOf(column, sides, { equal, below: () => bound - 1, above: () => (equal === null ? bound : equal + 1) }, ranks)
 }
 
-/** An operator that takes rows without a value, too, takes all that its complement leaves. */
+/** Range of an operator; one that also takes rows without a value is the complement of the opposite range. */
 function rangeOf(column: number, sides: Sides, around: Around, byRank: RankTable | null): Condition {
   const isComplement = sides.none
   const { less, equal, greater } = isComplement ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater } : sides

@@ -1,3 +1,4 @@
+// Buckets of a sort key: how the range of its codes is divided, and the condition of the rows in some buckets.
 import { floatOf, ordinalOf } from './codes.ts'
 import type { Condition } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'

@@ -1,12 +1,13 @@
+// Dictionary of a property's texts: a hash table over UTF-8 that gives each text a code. It never removes a text.
 import type { JsonWriter } from '../respond/jsonWriter.ts'
 
 const encoder = new TextEncoder()
 
-/** The codes of a text that there is not, and of the empty one. */
+/** Codes of no text and of the empty text. */
 export const NO_TEXT = 0
 export const EMPTY_TEXT = 1
 
-/** Numbers for texts, from 2 on in the order in which they came. The texts lie in one buffer, as UTF-8. */
+/** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
 export class Dictionary {
   /** Codes by the hash of their text, 0 for none; at most half of them are in use. */
   private slots = new Int32Array(1 << 6)

@@ -1,3 +1,4 @@
+// Search in a property's texts whatever their case and accents: keeps the folded texts in one buffer.
 import { setImmediate } from 'node:timers/promises'
 import { foldSql, foldText, isSurelyFolded } from '../model/fold.ts'
 import { arrayText, param, sql, toStatement } from '../model/sql.ts'
@@ -7,7 +8,7 @@ import { TEXTS_MAX, type Texts } from './textOrder.ts'
 
 /** Texts that are folded in one turn of the event loop. */
 const PIECE = 2_048
-/** Stands before each text, and in none. */
+/** Byte before each text; no text contains it. */
 const MARK = 0
 
 const texts = param(null)
@@ -16,7 +17,7 @@ const { text: FOLD } = toStatement(
   [texts],
 )
 
-/** The texts of a property without case and accents, one behind the other, in which `[begins]` and `[contains]` look. */
+/** Finds the texts for `[begins]` and `[contains]`. PostgreSQL folds texts whose folding here may differ. */
 export class FoldedTexts {
   private octets: Buffer = Buffer.alloc(1 << 10)
   private length = 0

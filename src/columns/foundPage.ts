@@ -1,27 +1,24 @@
+// A page that was found in columns: copies the codes of its rows, and prints them for the JSON writers.
 import type { Row } from '../model/sql.ts'
 import type { JsonWriter } from '../respond/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Printer } from './printers.ts'
 import { ID, type RowStore } from './rowStore.ts'
 
-/** A page that was found in columns. */
 export interface FoundPage {
   /** Rows of the list. */
   readonly total: number
   readonly rows: CodedRows
 }
 
-/** Rows of a page. They copy their codes, so they stay the same whatever becomes of the table. */
+/** Rows of a page, which stay the same when the table changes. */
 export class FoundRows implements CodedRows {
   readonly length: number
   /** One row after the other. */
   private readonly codes: Float64Array
   private readonly uncoded: readonly (Row | undefined)[]
 
-  /**
-   * `slots`: of the rows, in their order. `uncodedRow`: the row of an id as PostgreSQL prints it, if one of its values has no
-   * code.
-   */
+  /** `slots`: of the rows, in their order. `uncodedRow`: the row of an id as PostgreSQL prints it, if a value has no code. */
   constructor(
     slots: readonly number[],
     store: RowStore,

@@ -1,3 +1,4 @@
+// Figures of a summary's groups in columns: counts, exact sums, least and greatest values.
 import { NO_TEXT } from './dictionary.ts'
 import type { Reservations } from './kernel.ts'
 import type { Printer } from './printers.ts'
@@ -8,10 +9,7 @@ import type { SelectedRows } from './selectedRows.ts'
 export const SUM_PARTS = ['near', 'upper', 'lower'] as const
 type SumPart = (typeof SUM_PARTS)[number]
 
-/**
- * Counts and exact sums of groups, a record for each, in the kernel's memory until they leave it.
- * A record has the count of rows, the count of values of each sum, and then the sums, in units of their last digit.
- */
+/** Records in the kernel's memory: the count of rows, the count of values of each sum, the sums in units of their last digit. */
 export class GroupRecords {
   /** Integers of 32 bits of a record. */
   private readonly length: number

@@ -1,9 +1,10 @@
+// Keys of a summary's groups: numbers for whole codes, for periods of time, and for other codes as they come.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
 import { dateOf, daysOf } from './codes.ts'
 import type { Reservations } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
-/** There are more groups than a summary may have. */
+/** Thrown for more groups than a summary may have. */
 export class TooManyGroups extends Error {}
 
 /** Numbers for the values by which rows are grouped: 0 stands for none. */

@@ -1,3 +1,4 @@
+// Groups of a summary: forms them from columns, a segment a step. The table must not change between the steps.
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Condition } from './conditions.ts'
@@ -27,7 +28,6 @@ export interface GroupedKey {
   readonly printer: Printer
 }
 
-/** The parts of a grouping. */
 export interface GroupingParts {
   readonly memory: Reservations
   readonly store: RowStore
@@ -40,10 +40,7 @@ export interface GroupingParts {
   onClose(): void
 }
 
-/**
- * Forms the groups of a summary from the columns of a table, a segment at a time; the table must not change meanwhile. A row's
- * group is the number of its combination of keys. Where there can be too many of them, those that come are numbered.
- */
+/** A group is the number of a combination of keys; if there can be too many, combinations are numbered as they come. */
 export class Grouping {
   /** Groups that have rows. */
   private groups: Int32Array = new Int32Array(0)

@@ -1,3 +1,4 @@
+// Plan of a summary in columns: how each key is numbered, and whether each figure is exact. grouping.ts carries it out.
 import type { Property } from '../model/entity.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
 import { type Coded, ranksOf } from './conditions.ts'
@@ -8,7 +9,7 @@ import type { Reservations } from './kernel.ts'
 import { type Printer, scaleOf } from './printers.ts'
 import type { RowStore } from './rowStore.ts'
 
-/** The years 1 to 9999, all days of which may be met; infinite dates are beyond. */
+/** Days of the years 1 to 9999; a range with infinite dates is longer. */
 const PERIODS_DAYS = 366 * 10_000
 /** More codes, and floats, are numbered as they come. */
 const WHOLE_MAX = 2 ** 30

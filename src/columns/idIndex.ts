@@ -1,10 +1,11 @@
+// Index of rows by id: a sparse array in chunks, which also walks rows in the order of ids.
 import { KernelFull } from './kernel.ts'
 
 /** Ids of a chunk. */
 const CHUNK = 256
 const NONE = -1
 
-/** The slots of rows by their ids, in ascending order: pieces of one array, since ids that PostgreSQL gives are nearly dense. */
+/** Slots of rows by id, in pieces of one array, since ids that PostgreSQL gives are nearly dense. */
 export class IdIndex {
   /** By number: the slots of its ids, and behind them how many rows there are. */
   private readonly chunks = new Map<number, Int32Array>()
@@ -41,10 +42,7 @@ export class IdIndex {
     this.numbers.splice(this.placeOf(number), 1)
   }
 
-  /**
-   * Returns the slots of the wanted rows from the index `from` up to, not including, `end`, in the order of ids. Null: it would
-   * look at more than `idsMax` ids. `isWanted`: null for all rows.
-   */
+  /** Slots of the wanted rows `[from, end)` by id; null: more than `idsMax` ids to look at. `isWanted`: null for all rows. */
   take(
     isWanted: ((slot: number) => boolean) | null,
     { from, end, isDescending }: { from: number; end: number; isDescending: boolean },

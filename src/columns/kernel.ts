@@ -1,10 +1,11 @@
+// WebAssembly kernel: functions over columns, and the memory of columns and bitmaps. The code is in kernel.wat and simd.wat.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The memory that a kernel may have does not suffice. */
+/** Thrown when the memory of a kernel is full. */
 export class KernelFull extends Error {}
 
-/** Rows of which a bitmap says one bit each; see kernel.wat for what each function does. Addresses are in bytes. */
+/** Functions of kernel.wat, which says what each does. A bitmap has one bit for each row; addresses are in bytes. */
 interface Ranges {
   range32(column: number, rows: number, from: number, to: number, least: number, width: number, flip: number): void
   range64(column: number, rows: number, from: number, to: number, least: number, greatest: number, flip: number): void
@@ -24,7 +25,7 @@ interface Calls extends Ranges {
   add(bits: number, bytes: number, numbers: number, column: number, records: number, size: number, one: number, value: number, sum: number, units: number): void
 }
 
-/** Addresses of what is of use during one call. */
+/** Addresses of buffers that are used during one call. */
 interface Scratch {
   /** A histogram. */
   readonly counts: number
@@ -42,9 +43,7 @@ const PAGE = 65_536
 /** For `scratch`. */
 const PAGES_MIN = 16
 
-/**
- * Maximum rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out.
- */
+/** Maximum rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out. */
 export const SEGMENT_ROWS = 8_192
 /** Buckets of a histogram. */
 export const BUCKETS = 4_096
@@ -55,9 +54,8 @@ const simd = read('simd.wasm')
 const VECTORS = WebAssembly.validate(simd) ? new WebAssembly.Module(simd) : null
 
 /**
- * Functions over the columns of a table, and the memory in which they lie. It has its size from the beginning, since a memory
- * that grows is copied, which holds the thread for tens of milliseconds; what was never written takes none of the machine's.
- * What is given back is used again.
+ * A memory that has its full size from the beginning: to grow it would copy it, which holds the thread for tens of milliseconds.
+ * Pages that were never written take none of the machine's memory.
  */
 export class Kernel {
   /** Views of the whole memory. */
@@ -104,7 +102,7 @@ export class Kernel {
     return this.usedCount * BLOCK
   }
 
-  /** The address of so many bytes, all 0. @throws KernelFull */
+  /** Reserves bytes, all 0, and returns their address. @throws KernelFull */
   reserve(bytes: number): number {
     const count = Math.ceil(bytes / BLOCK)
     const first = this.findFree(count)

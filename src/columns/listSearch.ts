@@ -1,3 +1,4 @@
+// Lists and summaries by columns: gets the orders of texts, searches the table, and notes when rows need another order.
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Sort } from '../model/query.ts'
 import type { SummaryQuery } from '../model/summary.ts'
@@ -10,13 +11,12 @@ import { OrderedTexts } from './orderedTexts.ts'
 import type { Slices } from './slices.ts'
 
 export interface SearchParts {
-  /** Says how texts lie in their order. */
+  /** Compares texts. */
   readonly database: Reader
   /** Limits the time that lists take of the process. */
   readonly slices: Slices
 }
 
-/** Totals and pages of lists from the columns of a table. */
 export class ListSearch {
   /** The column by which the rows would lie better for the lists that come; null: they lie well. */
   dueOrder: number | null = null

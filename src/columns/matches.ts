@@ -1,3 +1,4 @@
+// Matches of conditions: bitmaps of the rows that meet all of them, by segment. Zone maps rule most segments out first.
 import { LruCache } from '../model/lruCache.ts'
 import type { Filter } from '../model/query.ts'
 import type { Condition } from './conditions.ts'
@@ -14,7 +15,7 @@ const NO_ROWS = 0
 /** Result of a condition for all rows of a segment at once. */
 type Verdict = 'all' | 'none' | 'some'
 
-/** How many rows of a list are in which segments. */
+/** Numbers of matching rows by segment. */
 export interface Counts {
   /** The numbers of the segments that have some. */
   readonly segments: readonly number[]
@@ -127,7 +128,7 @@ function greatestIn(segment: Segment, { column, greatest }: Condition): number {
   return segment.isWide[column] ? greatest : Math.min(Math.floor(greatest), NARROW_MAX)
 }
 
-/** Leaves the rows out that do not meet the condition. */
+/** Clears the bits of rows that do not meet the condition. */
 function test(kernel: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
   const { column, isComplement, byRank, anyOf } = condition
   if (anyOf) {
@@ -145,7 +146,7 @@ function test(kernel: Kernel, segment: Segment, condition: Condition, from: numb
   else calls.range32(byRank ? scratch.column : address, rows, from, to, least, greatest - least, flip)
 }
 
-/** Leaves the rows out that meet none of the conditions. */
+/** Clears the bits of rows that meet none of the conditions. */
 function testAny(kernel: Kernel, segment: Segment, ways: readonly Condition[], from: number, to: number): void {
   const { words, scratch } = kernel
   let rest = from
@@ -164,7 +165,7 @@ function testAny(kernel: Kernel, segment: Segment, ways: readonly Condition[], f
 /** Maximum lists: each takes some 30 KB for a table of 10,000,000 rows. */
 const LISTS_MAX = 64
 
-/** How many rows of a list are in which segments, of the lists found last; until a row changes. */
+/** Counts of the lists that were found last, until a row changes. */
 export class KeptCounts {
   private lists: LruCache<Counts> | null = null
 

@@ -1,3 +1,4 @@
+// Physical order of a table's rows: decides by which property they should lie for the lists that are asked for.
 import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import type { FiltersAndSorts, ListQuery } from '../model/query.ts'
@@ -5,7 +6,7 @@ import { ID } from './rowStore.ts'
 
 /** Smaller tables are searched as a whole. */
 const ROWS_MIN = 100_000
-/** Minimum lists: so many cost about as much as another load of the table. */
+/** Minimum lists for another order: they cost about as much as to load the table again. */
 const LISTS_MIN = 1_000
 /** A range that has at most one row in so many is found sooner if the rows lie by its property. */
 const SELECTIVE = 8

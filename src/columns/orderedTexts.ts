@@ -1,3 +1,4 @@
+// Orders of texts for lists and summaries: asks PostgreSQL for those that a query needs, and hands them to the table.
 import type { Entity, Property } from '../model/entity.ts'
 import { isText as isTextName } from '../model/kinds.ts'
 import type { Filter, FiltersAndSorts, Sort } from '../model/query.ts'
@@ -8,7 +9,7 @@ import { FoldedTexts } from './foldedTexts.ts'
 import { KernelFull } from './kernel.ts'
 import { PLACED_MAX, TextRanks } from './textRanks.ts'
 
-/** Orders of a copy's texts, asked of PostgreSQL, and the texts without case and accents, for the lists that need them. */
+/** Ranks and folded texts by property; each is made when a query first needs it. */
 export class OrderedTexts {
   private readonly ranks = new Map<Property, TextRanks>()
   /** Ranks that the table has. */

@@ -1,3 +1,4 @@
+// Sort keys of a page in columns, and the sorting of a few rows by them.
 import type { Sort } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import { compareCodes } from './codes.ts'
@@ -14,7 +15,7 @@ export interface PageKey {
   readonly ranks: RankTable | null
 }
 
-/** The keys of the order of a list; null: how a text lies is not known. */
+/** The keys of a list's order; null: the order of its texts is unknown, or a value has no code. */
 export function pageKeysOf(coded: Coded, sorts: readonly Sort[]): PageKey[] | null {
   const keys: PageKey[] = []
   for (const { property, descending } of order(coded.entity, sorts)) {

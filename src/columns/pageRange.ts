@@ -1,3 +1,4 @@
+// Segments that can hold a page: rules out the others by the least and the greatest code of the first sort key.
 import type { Counts } from './matches.ts'
 import type { PageKey } from './pageKeys.ts'
 import type { RowStore } from './rowStore.ts'
@@ -18,10 +19,7 @@ interface Group {
   rows: number
 }
 
-/**
- * The segments that have the rows [from, end) of a list, by the least and the greatest code that each segment has of the
- * order's first key. If the rows lie by that key, these are a few.
- */
+/** The segments that have the rows [from, end) of a list; if the rows lie by the first key, these are a few. */
 export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: number, end: number): PageRange {
   if (key.ranks || list.segments.length < 2) return { segments: list.segments, before: 0 }
   const groups = groupsOf(rows, list, key.column)

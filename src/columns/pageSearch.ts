@@ -1,3 +1,4 @@
+// Search for one page among the matches: walks the index of ids, or narrows the rows down by buckets and sorts the rest.
 import type { Condition } from './conditions.ts'
 import { type Cut, cutBetween, NONE, type Run, rangeOf } from './cut.ts'
 import { BUCKETS, type Kernel, SEGMENT_ROWS } from './kernel.ts'
@@ -12,9 +13,8 @@ const SORTED_MIN = 128
 const WALK_WORTH = 2
 
 /**
- * Slots of the rows [from, from + size) of those that match, in the order of the keys, the last of which is the id. Finds the
- * buckets of the first key that they lie in and sorts the rows there; while those are too many, cuts the bucket into finer
- * ones, or, where it holds one value, by the next key. So the cost grows with the rows that match, not with `from`.
+ * Finds the buckets of the first key that have the page, and sorts their rows. While those are too many, it cuts a bucket into
+ * finer ones or, if that has one value, by the next key. So the cost grows with the rows that match, not with `from`.
  */
 export class PageSearch {
   /** Maximum rows that are sorted at once. */
@@ -24,7 +24,7 @@ export class PageSearch {
     private readonly kernel: Kernel,
     private readonly rows: RowStore,
     private readonly keys: readonly PageKey[],
-    /** Which all rows meet that are asked for. */
+    /** Conditions that all matches meet. */
     private readonly conditions: readonly Condition[],
     /** Rows of a page. */
     size: number,
@@ -32,6 +32,7 @@ export class PageSearch {
     this.sortedMax = Math.min(SEGMENT_ROWS, Math.max(SORTED_MIN, 2 * size))
   }
 
+  /** Slots of the rows [from, end) of the matches in the order of the keys, the last of which is the id. */
   find(matches: Matches, from: number, end: number): number[] {
     return this.findById(matches, from, end) ?? this.findInBuckets(matches, from, end)
   }

@@ -1,3 +1,4 @@
+// Printing of codes: a value as PostgreSQL prints it, or as JSON.
 import { plainDecimal } from '../model/decimal.ts'
 import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
@@ -40,7 +41,7 @@ export class Printer {
     return this.dictionary === null ? (this.plain as Plain)(code) : this.dictionary.text(code)
   }
 
-  /** Writes what the kind makes of that: JSON; `null` where there is no value. */
+  /** Writes a value as JSON; `null` if there is none. */
   write(code: number, into: JsonWriter): void {
     if (!this.writeUsual(code, into)) this.writeText(this.print(code), into)
   }

@@ -1,3 +1,4 @@
+// Ranks of texts in the kernel's memory, which are released when no search and no grouping uses them any more.
 import { NO_TEXT } from './dictionary.ts'
 import { type Kernel, KernelFull } from './kernel.ts'
 import { NO_CODE } from './segment.ts'
@@ -62,7 +63,7 @@ export class SearchRanks {
     }
   }
 
-  /** Ends a search. */
+  /** Releases the marks of a search that has ended. */
   forgetMarks(): void {
     for (const table of this.marks) table.release()
     this.marks = []

@@ -1,3 +1,4 @@
+// Coding of rows: turns a row, or its line of COPY, into one code for each property.
 import type { Entity } from '../model/entity.ts'
 import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
@@ -17,7 +18,7 @@ const READERS: Readonly<Record<PlainName, ReadField>> = {
   boolean: (bytes, from) => Number(bytes[from] === LETTER_T),
 }
 
-/** The codes of an entity's rows, one for each property. NaN: no value, but in texts, where that is `NO_TEXT`. */
+/** Dictionaries, printers and codes of an entity. NaN: no value; for texts that is `NO_TEXT`. */
 export class RowCodes {
   /** Codes of the row that was coded last. */
   readonly codes: Float64Array
@@ -25,7 +26,6 @@ export class RowCodes {
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
   private readonly readers: readonly (ReadField | undefined)[]
-  /** One for each property. */
   readonly printers: readonly Printer[]
   private unescaped = new Uint8Array(1_024)
 

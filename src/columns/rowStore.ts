@@ -1,3 +1,4 @@
+// Rows of a table in segments, ordered like the leaves of a B-tree: by one property, then by id.
 import { compareCodes } from './codes.ts'
 import { IdIndex } from './idIndex.ts'
 import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
@@ -20,9 +21,8 @@ interface Leaf extends Bound {
 }
 
 /**
- * The rows of a table in segments. Each segment has the rows between two others by the code of one property and then by id,
- * like the leaves of a B-tree, so a range of that property, or a page by it, lies in few segments. Within a segment rows have
- * no order. A slot is the number of a segment and of a row in it; it changes when a segment is split.
+ * Segments of rows. A range of the property, or a page by it, lies in few of them; within one, rows have no order. A slot is the
+ * number of a segment and of a row in it; it changes when a segment is split.
  */
 export class RowStore {
   rows = 0
@@ -154,9 +154,7 @@ export class RowStore {
     return { segment, number }
   }
 
-  /**
-   * Makes room in a full segment by another one behind it: an empty one for rows that come in order, else for half of its rows.
-   */
+  /** Adds a segment behind a full one: empty for rows that come in order, else with half of its rows. */
   private split(at: number, key: Bound) {
     const segment = this.segments[(this.leaves[at] as Leaf).number] as Segment
     const isAppended = at === this.leaves.length - 1 && this.isBehindAll(segment, key)

@@ -1,3 +1,4 @@
+// Segment of a table: up to 8,192 rows as columns of codes, bitmaps of rows, and zone maps of all segments.
 import type { Kernel } from './kernel.ts'
 
 /** No value, where codes are of 32 bits; NaN where they are floats. */
@@ -6,10 +7,7 @@ export const NO_CODE = -(2 ** 31)
 const NARROW = 4
 const WIDE = 8
 
-/**
- * Rows in columns of codes, one for each property: of 32 bits, until one does not fit; from then on, of floats. A row is live
- * until it is removed; its codes stay.
- */
+/** Columns have codes of 32 bits until one does not fit, then floats. A row is live until it is removed; its codes stay. */
 export class Segment {
   /** Rows that are or were there; new ones come behind them. */
   rows = 0

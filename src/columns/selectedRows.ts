@@ -1,7 +1,8 @@
+// Rows of one segment that a summary takes in: their numbers, and their columns as floats.
 import type { Kernel } from './kernel.ts'
 import type { Segment } from './segment.ts'
 
-/** The rows of a segment that a summary has: those whose bits are set. */
+/** Rows whose bits are set in the bitmap at the address `bits`. */
 export class SelectedRows {
   private gathered: Int32Array | null = null
 

@@ -1,3 +1,4 @@
+// Time slices of searches: limits how long lists and summaries hold the event loop, and shares that fairly between keys.
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { Abandoned, busyWithLists } from '../execute/listReads.ts'
 import { Turns } from '../execute/turns.ts'
@@ -7,9 +8,8 @@ import type { Asker } from '../model/key.ts'
 const SLICE_MS = 4
 
 /**
- * Looking through columns holds the only thread of the process: lists that arrive together would hold it for as long as all of
- * them take. So each turn of the event loop has some time for it. Beyond that lists wait, while other requests that have
- * arrived are answered, and go on one asker after the other, first who has asked for least of late.
+ * Searches hold the only thread of the process, so each turn of the event loop has `SLICE_MS` for them. Further ones wait while
+ * other requests are answered, and then go on, first that of the asker with the least use of late.
  */
 export class Slices {
   private readonly turns = new Turns(1)

@@ -1,3 +1,4 @@
+// Sorting of many texts by PostgreSQL's collation: a sample sort whose statements are each short.
 import { setImmediate } from 'node:timers/promises'
 import type { Collation } from './collation.ts'
 
@@ -23,7 +24,7 @@ const STATEMENT_TEXTS_MAX = 2_048
 const STATEMENT_CHARACTERS_MAX = 64 * 1_024
 /** Texts of a sample for each part that the texts are divided into, so that parts are of about the same size. */
 const SAMPLES_OF_PART = 32
-/** PostgreSQL walks along the texts between parts, for each text. */
+/** Maximum parts: for each text, PostgreSQL walks along the array of texts that divide them. */
 const PARTS_MAX = 256
 /** Divisions in a row that leave all texts in one part: then the collation calls the texts equal. */
 const ATTEMPTS_MAX = 8
@@ -35,9 +36,7 @@ export function orderOf(codes: Int32Array): TextOrder {
   return { codes, ranks }
 }
 
-/**
- * Adds codes before these ranks of the order; those before the same rank are sorted among themselves. @throws ApiError 500, 503
- */
+/** Inserts codes before these ranks; codes before the same rank are sorted among themselves. @throws ApiError 500, 503 */
 export async function insertAt(
   { codes }: TextOrder,
   added: readonly number[],
@@ -56,10 +55,7 @@ export async function insertAt(
   return orderOf(concat([...parts, codes.subarray(from)]))
 }
 
-/**
- * The codes in ascending order of their texts: divided by texts of a sample until each part is one statement.
- * @throws ApiError 500, 503
- */
+/** Sorts codes by their texts: divides them by a sample until each part is one statement. @throws ApiError 500, 503 */
 export async function sortTexts(codes: Int32Array, texts: Texts, collation: Collation, attempt = 0): Promise<Int32Array> {
   if (codes.length < 2) return codes
   const first = takePiece(codes, 0, texts)

@@ -1,3 +1,4 @@
+// Ranks of a property's texts by its collation, and of operands among them; both are kept while texts are added.
 import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -32,8 +33,7 @@ interface Range {
 }
 
 /**
- * The order of a property's texts as the collation of its column has it, so that rows can be sorted and compared by codes.
- * It holds as long as PostgreSQL, and the column's definition, stay the same. It takes 8 bytes for each text, twice as
+ * An order that holds as long as PostgreSQL, and the column's definition, stay the same. It takes 8 bytes for each text, twice as
  * many while texts are added, up to 40 while all are ordered, and 256 KiB for operands.
  */
 export class TextRanks {
@@ -53,18 +53,12 @@ export class TextRanks {
     this.collation = new Collation(entity, property, reader)
   }
 
-  /**
-   * By code, how many texts are less than its own; code 0 is no text and has no rank. Codes beyond came later.
-   * The array never changes: if texts are added, there is another one.
-   */
+  /** Ranks by code; codes beyond came later. The array never changes: if texts are added, there is another one. */
   get ranks(): Int32Array {
     return this.order.ranks
   }
 
-  /**
-   * Adds the new texts, and waits for those that there were at the call. False: they are too many to be
-   * ordered. @throws ApiError 500, 503; then nothing has changed
-   */
+  /** Adds the texts that there are at the call. False: too many to order. @throws ApiError 500, 503; nothing has changed then */
   async extend(): Promise<boolean> {
     const { size } = this.texts
     if (size > TEXTS_MAX) return false
