@@ -1,3 +1,4 @@
+// Batches: a read, an insert or an update for several runs as one statement, and the parts that single writes share with it.
 import type { Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
@@ -7,7 +8,7 @@ export interface Operand {
   readonly type: string
 }
 
-/** Always true. Sets `roster.key`, which triggers copy into lines of changes, for the transaction. D57 */
+/** Sets `roster.key`, which triggers copy into lines of changes, for the transaction; always true. D57 */
 export function setsKey(asker: Param): Sql {
   return sql`(select set_config('roster.key', ${asker}, true)) is not null`
 }

@@ -1,3 +1,4 @@
+// Statements of the change feed: pages of changes, the history of a row, the newest changes, and current rows by id.
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'

@@ -1,3 +1,4 @@
+// Bulk create: one statement that writes all rows or none.
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
@@ -9,17 +10,16 @@ const shapes = new ShapeCache(200)
 
 /** The rows as they are sent, with what they copy. */
 const FOUND = sql`"Found"`
-/** True if it is this statement's turn among those that may lock each other out. */
+/** True when the statement has the lock against deadlocks on unique values. */
 const TURN = sql`"Turn"`
 /** First half of the advisory lock's key; the other half is the table's. */
 const TURN_LOCK = 59
 const WRITTEN = sql`"W"`
 
 /**
- * New rows, in one statement: all of them, or none where a reference of one names no row, another row has a unique value of
- * one, or the key of `once` was used or is in use. Returns them in the order of `values`, which are an array of PostgreSQL for
- * each property that clients write: `writableOf`. An answer that is kept for `once` is an array of arrays. `asker`: the id of
- * the API key that asks for them.
+ * Returns the rows in the order of `values`, an array of PostgreSQL for each property of `writableOf`. No rows: a reference names
+ * none, a unique value is taken, or the key of `once` was used or is in use. The answer that is kept for `once` is an array of
+ * arrays. `asker`: the id of the API key.
  */
 export function compileCreateRows(entity: Entity, values: readonly string[], once: Once | null, asker: string): Batchable {
   const shape = `rows${once ? ' once' : ''} ${entity.table}`

@@ -1,3 +1,4 @@
+// Statements of one row: reads, creates and updates, alone and in batches. Deletions are in remove.ts.
 import type { Batchable, Once, WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'

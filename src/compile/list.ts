@@ -1,3 +1,4 @@
+// Lists: a page and its total in one statement, by page number or by cursor.
 import type { Batch, Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
@@ -8,16 +9,15 @@ import { columns, conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSort
 import { nearestRows } from './seek.ts'
 
 const shapes = new ShapeCache(2_000)
-/** There are more of these, since each null of a position makes another, and they are longer. */
+/** A cache of its own: statements by cursor are longer, and each combination of nulls in a position makes another. */
 const seekShapes = new ShapeCache(500)
 
 // A property may be called like anything here, `count` or `n`, but by no name with a capital letter: so results that stand
 // beside columns have one.
 
 /**
- * The page and the total of a list, in one statement. Each row is the entity's columns, then the total. A page without rows is
- * one row with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more, at its far end,
- * if there are more.
+ * Returns the entity's columns and then the total in each row. A page without rows is one row with null for an id, but page 1 of
+ * nothing is no row at all. A page by cursor has a row more, at its far end, if there are more.
  */
 export function compileList(entity: Entity, query: ListQuery): Batchable {
   const values = valuesOf(query)
@@ -44,14 +44,14 @@ function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery):
   return shape
 }
 
-/** The row to which all rows of the list belong, so that they are few, by a name of it; null: they belong to none. */
+/** Name of the row that all rows of the list refer to, so that they are few; null: they refer to none in common. */
 export function ownerOf({ filters }: ListQuery): string | null {
   for (const { property, operator, value } of filters)
     if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`
   return null
 }
 
-/** Only what is quick is worth waiting for in company: the first page of what belongs to one row. */
+/** Batch of quick lists only: first pages of rows that refer to one row. */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))

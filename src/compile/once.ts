@@ -1,3 +1,4 @@
+// Writes under an Idempotency-Key: one statement that looks up the key, takes its lock, writes, and keeps the answer.
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
@@ -14,9 +15,8 @@ import {
 } from './batch.ts'
 import { type Compiled, paramsOf, printed, writtenNames } from './parts.ts'
 
-// A write under a key is one statement: it looks whether the key is known, takes the key's lock, does what is asked for, and
-// keeps the answer. It returns what it would return without a key, and no row where the key is known or another transaction
-// works under it. Two that have not seen each other meet in the primary key, which undoes the second one.
+// A write returns what it would return without a key, and no row if the key is known or another transaction works under it. Two
+// that have not seen each other meet in the primary key, which undoes the second one.
 
 /** The runs, and whether each is the first under its key. */
 const TRIED = sql`"Tried"`

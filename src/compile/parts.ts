@@ -1,3 +1,4 @@
+// Parts that statements share: columns, conditions, orders, operands, references, unique values, and a cache of their texts.
 import type { Batch } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'

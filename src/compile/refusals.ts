@@ -1,3 +1,4 @@
+// Causes of refused writes: statements that look for missing references, taken unique values and broken rules.
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import {
@@ -15,9 +16,8 @@ import {
 } from '../model/sql.ts'
 
 /**
- * Why a row cannot be written: a row of the answer for each column whose reference names no row, for each unique value that
- * another row has, and for each rule that the row's other values would break, both by their constraints; `id`, where there is
- * no row to change. `id` null: a new row. Null: nothing can be wrong with it.
+ * Causes of one row: each column whose reference names no row, the constraint of each unique value that another row has and of
+ * each rule that is broken, and `id` if there is no row to change. `id` null: a new row. Null: nothing can be wrong with it.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
   const own = id === null ? null : param(id)
@@ -30,9 +30,8 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Why new rows cannot be written: of each cause the number of its row, from 1, and the column whose reference names no row, or
- * the constraint of the unique value that another row has; the first `most` of them. `properties`: those that refer or are
- * unique; `values`: an array of PostgreSQL for each. Null: there are none.
+ * Causes of new rows, the first `most`: the number of the row, from 1, and the column of the reference or the constraint of the
+ * unique value. `properties`: those that refer or are unique; `values`: an array of PostgreSQL for each. Null: there are none.
  */
 export function compileRowRefusals(
   entity: Entity,

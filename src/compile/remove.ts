@@ -1,3 +1,4 @@
+// Deletions: one row alone, in a batch or under a key; and the reason why a row was not deleted.
 import type { Batchable, WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'

@@ -1,3 +1,4 @@
+// Rows beside a cursor: a union of ranges in place of an OR, which no index serves.
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'

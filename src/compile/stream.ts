@@ -1,3 +1,4 @@
+// Streams: the statement of one piece, and the columns that it reads.
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import type { Seek, StreamQuery } from '../model/query.ts'
 import { order } from '../model/query.ts'

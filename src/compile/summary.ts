@@ -1,3 +1,4 @@
+// Summaries: one statement that groups rows, and returns a page of groups with their number.
 import type { Entity } from '../model/entity.ts'
 import { integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type GroupKey, type SummaryQuery } from '../model/summary.ts'

@@ -1,3 +1,4 @@
+// Files such as .env that Bun reads into the environment: finds the names that they set, for messages. Keeps no values.
 import { existsSync, readFileSync } from 'node:fs'
 
 /** A file of settings that Bun has read into the environment. */

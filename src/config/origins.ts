@@ -1,3 +1,4 @@
+// Origins of the settings: environment, .env file, secret file or default, without secrets, for `roster config`.
 import { readFileSync } from 'node:fs'
 import { defaultWorkers } from './config.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
