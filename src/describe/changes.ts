@@ -1,3 +1,4 @@
+// Change feed in the OpenAPI document: its parameters and schemas.
 import type { Entity } from '../model/entity.ts'
 import { CHANGES_PAGE_DEFAULT, CHANGES_PAGE_MAX, WAIT_SECONDS_MAX } from '../parse/changes.ts'
 import { objectSchema, parameterRefs, refTo, type Schema } from './headers.ts'
@@ -5,7 +6,6 @@ import { boundedInQuery, inQuery, listInQuery } from './parameters.ts'
 
 const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }
 
-/** The parameters of the changes. */
 export const changesParameters: Readonly<Record<string, Schema>> = {
   ChangesAfter: inQuery(
     'after',

@@ -1,11 +1,10 @@
+// Filters in the OpenAPI document. Patterns accept exactly what the parser does, since tools generate requests from them.
 import type { Kind, PlainName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
 import { brackets, type Operator, prefixes } from '../model/operators.ts'
 import { anyOf, DATE_PATTERN, DAY_PATTERN, LEAP_DAY_PATTERN, TIME_PATTERN } from '../model/plainInstant.ts'
 import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
 import { refTo, type Schema } from './headers.ts'
-
-// Patterns say exactly what the parser takes: programs make requests of them, valid ones and others.
 
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'

@@ -1,3 +1,4 @@
+// Errors in the OpenAPI document: the body, examples, and the responses of operations, shared where they are equal.
 import { type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
 import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'

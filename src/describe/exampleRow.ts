@@ -1,3 +1,4 @@
+// Example rows for the OpenAPI document: plausible values by the name and the kind of each property.
 import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 

@@ -1,3 +1,4 @@
+// Markdown texts of the OpenAPI document: getting started, filters of other APIs, and example queries of each resource.
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 

@@ -1,3 +1,4 @@
+// Headers in the OpenAPI document, and the building blocks that all its schemas use.
 import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
 
 /** Header that not each such answer has. */

@@ -1,3 +1,4 @@
+// OpenAPI document: assembles its paths and components from the other modules of this folder.
 import { version } from '../../package.json'
 import type { Entity } from '../model/entity.ts'
 import { formatRules, type Rule } from '../model/limits.ts'

@@ -1,3 +1,4 @@
+// Operations of the API: method, path, texts, and the errors that each may answer. http/endpoints.ts routes them.
 import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { snakeCase, withArticle } from '../model/names.ts'
@@ -140,7 +141,7 @@ function page(
   }
 }
 
-/** Every operation there is. */
+/** Returns the operations on all entities, the change feed, and the pages. */
 export function operationsOf(entities: readonly Entity[]): Operation[] {
   return [...entities.flatMap((entity) => operationsOn(entity, entities)), changesOperation, ...pageOperations]
 }

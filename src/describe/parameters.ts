@@ -1,3 +1,4 @@
+// Parameters in the OpenAPI document: those that operations share, and those of an entity's list.
 import type { Entity, Property } from '../model/entity.ts'
 import { ANY_IN_WORDS } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
@@ -27,7 +28,6 @@ export function boundedInQuery(name: string, what: string, [min, max]: [number, 
 
 const SWITCH = { type: 'string', enum: ['0', '1'], default: '0' }
 
-/** The parameters that operations share. */
 export const sharedParameters: Readonly<Record<string, Schema>> = {
   Id: {
     name: 'id',

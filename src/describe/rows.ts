@@ -1,3 +1,4 @@
+// Rows in the OpenAPI document: schemas of answers and of bodies, from the declaration of an entity.
 import { choose, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'

@@ -1,3 +1,4 @@
+// Successful responses in the OpenAPI document, and 304.
 import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/parameters.ts'
 import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'

@@ -1,3 +1,4 @@
+// Summaries in the OpenAPI document: their parameters, and the schema of a group.
 import { choose, type Entity, type Property } from '../model/entity.ts'
 import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'

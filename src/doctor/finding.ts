@@ -1,3 +1,4 @@
+// Findings of `roster doctor`, and those that several checks share: clocks, and databases that refuse a connection.
 import { classify } from '../execute/outcomes.ts'
 
 /** A finding of the doctor. `advice`: a server runs, and could run better or more safely. */

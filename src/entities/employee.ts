@@ -1,3 +1,4 @@
+// Employees, at /Employees. Their rows copy the names of their company and manager.
 import { computed, copied, defineEntity, identity, instant, reference, text } from '../model/entity.ts'
 
 export default defineEntity('Employee', {

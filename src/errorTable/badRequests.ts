@@ -1,8 +1,9 @@
+// Client errors, status 400: meaning, cause, remedy and example of each. The parsers throw most of them.
 import { about, api, COMPANY, fault, ofStatus } from './entry.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 
-/** Client errors: 400. Spec 7. */
+/** Entries by code. Spec 7. */
 export const badRequests = ofStatus(400, {
   InvalidHost: {
     title: 'The Host header is not valid',

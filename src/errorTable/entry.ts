@@ -1,3 +1,5 @@
+// Entry of the error table: its type, and the parts that entries have in common.
+
 /**
  * An error that a client can get: its status; what it means, why it is so, and what to do, for its page; and a request that is
  * refused with it, on the sample, with a key of all rights, unless it says otherwise. Tests send each of these to a real server.

@@ -1,6 +1,7 @@
+// Refusals, status 401 to 429, from missing keys to rate limits: meaning, cause, remedy and example of each.
 import { about, api, COMPANY, type ErrorEntry, fault, KEY } from './entry.ts'
 
-/** Refusals: 401 to 429. Spec 7. */
+/** Entries by code. Spec 7. */
 export const refusals = {
   Unauthorized: {
     status: 401,

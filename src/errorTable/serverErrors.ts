@@ -1,6 +1,7 @@
+// Server errors, status 500 and above: meaning, cause, remedy and example of each.
 import { api, COMPANY, type ErrorEntry } from './entry.ts'
 
-/** Server errors: 500 and above. Spec 7. */
+/** Entries by code. Spec 7. */
 export const serverErrors = {
   InternalError: {
     status: 500,

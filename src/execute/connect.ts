@@ -1,3 +1,4 @@
+// Connections to PostgreSQL by an address, with its TLS options. Pools and commands open theirs through it.
 import { createConnection } from 'node:net'
 import postgres from 'postgres'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
@@ -17,7 +18,7 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
   connection?: Readonly<Record<string, string | number>>
 }
 
-/** Makes every connection of ours. Only those of the address's parameters count that a user may set. */
+/** Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. */
 export function connectTo(url: string, { connection, ...own }: ConnectOptions): postgres.Sql {
   const { address, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
   // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.

@@ -1,3 +1,5 @@
+// Deadlines of statements, and the timer that waiting promises share.
+
 /** PostgreSQL itself stops a statement after this time, so that no slow one outlives its request by long. */
 export const STATEMENT_MS_MAX = 3_000
 /** A query without an answer is given up, the wait for a connection included: its client gets a 503. */

@@ -1,3 +1,4 @@
+// Writes that may take a minute, such as renames that many rows copy: one after the other, over a connection of their own.
 import type { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
@@ -14,7 +15,7 @@ const WAITING_MAX = 8
 /** The longest that a client may wait for its answer. */
 export const LONG_WRITE_MS_MAX = TURN_MS_MAX + LONG_QUERY_MS_MAX
 
-/** Runs writes that may take a minute, one after the other over a connection of their own: others need not wait for them. */
+/** A queue of writes that other statements need not wait for. */
 export class LongWrites {
   private readonly own: Database
   private last: Promise<unknown> = Promise.resolve()

@@ -1,8 +1,7 @@
+// Meanings of the errors of PostgreSQL and its driver, and errors for clients by the outcome of a statement.
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
 import type { Execution } from './execution.ts'
-
-// Meanings of the errors of PostgreSQL and its driver, and errors for clients by the outcome of a statement.
 
 /** Returns whether a statement certainly did nothing, and its parts may do better. */
 export function isUndone(error: unknown): boolean {
