@@ -1,8 +1,9 @@
+// Addresses of webhooks: checks the URL of a hook, and resolves it for a delivery; refuses private networks.
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type AllowedTargets, isAllowedTarget, isPrivate } from '../model/targets.ts'
 
-/** The url may not be posted to; the message is for an operator. */
+/** Refusal of a URL; the message is for an operator. */
 export class AddressRefused extends Error {}
 
 export type Resolve = (host: string) => Promise<readonly string[]>
@@ -24,14 +25,14 @@ export function readHookUrl(text: string): URL {
   return url
 }
 
-/** As system calls take it: without the brackets of IPv6. */
+/** Host of a URL as system calls take it: an IPv6 address without its brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
 const resolveName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
-/** The address to connect to as it is, since a name may lead elsewhere a moment later. @throws AddressRefused */
+/** Resolves the host to the address to connect to, since DNS may answer otherwise a moment later. @throws AddressRefused */
 export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Resolve = resolveName): Promise<string> {
   const host = hostOf(url)
   const addresses = isIP(host) === 0 ? await resolve(host).catch(unresolved) : [host]

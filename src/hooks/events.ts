@@ -1,3 +1,4 @@
+// Events that a hook subscribes to: parses and matches names such as `Employees:update`.
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
@@ -37,7 +38,7 @@ export function entitiesOf(events: readonly string[], entities: readonly Entity[
   return entities.filter(({ plural }) => events.some((event) => event.startsWith(`${plural}:`)))
 }
 
-/** `type`: `Employees:update`. */
+/** Returns whether a hook subscribes to an event. `type`: `Employees:update`. */
 export function wantsEvent(events: readonly string[], type: string): boolean {
   return events.includes(ALL_EVENTS) || events.includes(type)
 }

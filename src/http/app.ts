@@ -1,3 +1,4 @@
+// The HTTP app: routes, authenticates and charges each request, calls its handler, and adds common headers to the response.
 import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
@@ -31,7 +32,7 @@ export interface Parts extends EndpointParts {
 /** Longer than the deadlines of statements and queries, which must pass first. */
 const IDLE_SECONDS = 30
 
-/** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
+/** Creates the app with the routes of the API and of a project; every response leaves through `finish`. */
 export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
   const router = createRouter({ ...parts, keysInUse: keyChecks(admission) })
@@ -203,7 +204,7 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
 
 const STREAMS = cellOf('streams')
 
-/** Its line in the log follows at its end. */
+/** Streams a body; the access log gets its line when the stream ends. */
 function streamed(parts: Parts, call: Exchange, status: number, body: Streamed): ReadableStream<Uint8Array> {
   count(STREAMS)
   return streamBody(body, {
@@ -220,7 +221,7 @@ function streamed(parts: Parts, call: Exchange, status: number, body: Streamed):
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/
-/** The client's id if it is sane, else a new one. */
+/** The client's id if it is well formed, else a new one. */
 function requestIdOf(request: Request): string {
   const own = request.headers.get('x-request-id')
   return own !== null && SANE_ID.test(own) ? own : crypto.randomUUID()

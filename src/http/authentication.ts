@@ -1,3 +1,4 @@
+// Authentication: reads, checks and charges the API key of a request, and makes the errors for a request that is refused.
 import { bearer } from '@elysiajs/bearer'
 import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
@@ -6,8 +7,6 @@ import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { retryLater } from '../execute/outcomes.ts'
 import type { KeysInUse } from '../operations/resourceRequest.ts'
-
-// The key of a request: read, confirmed and charged; and what refuses a request before its endpoint is asked.
 
 const SCHEME = 'ApiKey'
 /** Name of a header that no client can send, half of a surrogate pair, which the plugin reads if there is no `Authorization`. */
@@ -18,10 +17,9 @@ const NO_QUERY: Record<string, string> = {}
 type Derive = (context: { headers: { authorization: string }; query: Record<string, string> }) => { bearer?: string }
 
 /**
- * The plugin, with our scheme. Used as it stands it costs a twelfth of a request by id: as a global hook it has Elysia copy
- * all headers into an object, take the query string apart, and copy what it derives into the request's context, which
- * calls its getter. So its hook is called here by itself, with the one header that it reads, in the spelling that it
- * understands: it takes `ApiKeyx` for `ApiKey x`, and `apikey x` for nothing.
+ * The plugin with our scheme. Its hook is called directly, with the one header that it reads: as a global hook it has Elysia copy
+ * all headers and parse the query string, which costs a twelfth of a request by id. The hook takes `ApiKeyx` for `ApiKey x`, and
+ * `apikey x` for nothing, so it gets the canonical spelling.
  */
 const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNREACHABLE } })
 const derive = plugin.event.transform?.[0]?.fn as Derive
@@ -34,14 +32,14 @@ export function bearerTextOf({ headers }: Request): string | undefined {
   return authorization === null ? undefined : derive({ headers: { authorization }, query: NO_QUERY }).bearer
 }
 
-/** Schemes that other APIs take keys by. */
+/** Authentication schemes that people try by mistake. */
 const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
-/** Headers that other APIs take keys in. */
+/** Headers that people put keys into by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
 
 /**
- * ` The scheme is ApiKey, not Bearer.` for a key in the form of another API; '' where the form is ours, or unlike any. It
- * follows from the form alone: it neither repeats the key nor depends on whether there is such a key. D33
+ * ` The scheme is ApiKey, not Bearer.` for a key in the form of another API; '' for any other. It follows from the form,
+ * not from whether there is such a key. D33
  */
 function hintForKey({ headers }: Request): string {
   const header = headers.get('authorization')
@@ -79,7 +77,7 @@ export function unconfirmed(): ApiError {
   return retryLater('The key cannot be checked at the moment; retry after the seconds in Retry-After.')
 }
 
-/** Checks of keys for requests that go on. */
+/** Checks and charges the keys of requests that go on for long, or count as several. */
 export function keyChecks(admission: Admission): KeysInUse {
   const confirm = async (request: Request): Promise<Key> => {
     const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))

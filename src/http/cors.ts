@@ -1,3 +1,4 @@
+// CORS: headers by which browsers let web pages of other origins read responses, and the answer to preflights.
 import { parseOrigins } from '../model/origins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
@@ -10,7 +11,7 @@ const EXPOSED =
 /** Chromium keeps the answer to a preflight for two hours at most, Firefox for a day. */
 const PREFLIGHT_SECONDS = 86_400
 
-/** By the setting CORS_ORIGINS; null: no page of another origin may read answers, and none carries a header for it. */
+/** Reads the setting CORS_ORIGINS; null: no page of another origin may read responses, and none has a header for it. */
 export function createCors(corsOrigins: string | null) {
   if (corsOrigins === null) return null
   const origins = parseOrigins(corsOrigins)
@@ -28,7 +29,6 @@ export function createCors(corsOrigins: string | null) {
   }
 }
 
-/** Lets web pages of other origins read answers. */
 export type Cors = NonNullable<ReturnType<typeof createCors>>
 
 /** Returns whether a request is a browser's preflight. It sends no key, and the page cannot see why it is refused. */

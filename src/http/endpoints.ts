@@ -1,3 +1,4 @@
+// The endpoints: every path that the server answers, with its methods and handlers; the probes livez and readyz.
 import { describeApi } from '../describe/openApi.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -26,7 +27,7 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamPlaces' | 'bod
   isWaiting(): boolean
 }
 
-/** Every path that the server answers: its own pages, /Changes, and four for each entity. @throws Error if two are the same */
+/** Creates the router of the pages, the probes, /Changes, and four paths for each entity. @throws Error if two are the same */
 export function createRouter(parts: EndpointParts): Router {
   const { entities, database, migrationFiles, limits, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
@@ -85,8 +86,8 @@ const APPLIED = toStatement(sql`select file from migration`)
 const KEPT_MS = 1_000
 
 /**
- * Returns whether requests can be served: the database answers and has every migration of `files`. It is asked at most once a
- * second however often that is called: the address is open and not limited. @throws ApiError 503
+ * Returns whether the database answers and has every migration of `files`. It is asked at most once a second, since the address
+ * is open and has no rate limit. @throws ApiError 503
  */
 export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
   const isReady = async () => {

@@ -1,3 +1,4 @@
+// Facts about a request and its response, for metrics and the access log.
 import type { PeerAddresses } from '../admit/admission.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
@@ -9,7 +10,7 @@ import { noteAnswered } from '../operations/streams.ts'
 import type { Location } from './router.ts'
 import { pathOf } from './target.ts'
 
-/** A request, and what its answer and its line in the log need of it. */
+/** A request with the facts that its response and its log line need. */
 export interface Exchange {
   readonly request: Request
   readonly server: (ResourceRequest['server'] & PeerAddresses) | null
@@ -23,12 +24,12 @@ export interface Exchange {
   rateLimit: RateLimitStatus | null
 }
 
-/** Facts about a response that was made, or sent as far as it comes. */
+/** Facts about a response; of a stream, once it has ended. */
 interface Answered {
   readonly status: number
   readonly bytes: number
   readonly isStream?: boolean
-  /** It broke off. */
+  /** True if the client or the server ended it early. */
   readonly isCut?: boolean
 }
 
@@ -58,7 +59,7 @@ function kindOf({ endpoint, id }: Location, method: string, isStream: boolean): 
   return route.endsWith('/Changes') ? 'changes' : 'row'
 }
 
-/** By which lines of one request are found, and those that other programs have of it. */
+/** Correlation ids: the request id, and the trace of other programs. */
 export function idsOf({ request, requestId }: Exchange): LogFields {
   return { requestId, ...readTraceParent(request) }
 }

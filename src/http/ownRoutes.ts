@@ -1,3 +1,4 @@
+// Routes of a project's own (APP_FILE): adapts them to endpoints, and lets them call the API with `ask`.
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { readBytes } from '../parse/body.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
@@ -12,7 +13,7 @@ export interface OwnRoute {
   handle(request: Request): Promise<Response>
 }
 
-/** @throws Error for one that the API has itself; `taken`: `GET /Bookings/:id` */
+/** Checks that the API has none of the routes. `taken`: `GET /Bookings/:id`. @throws Error that names the first */
 export function requireFree(own: readonly OwnRoute[], taken: readonly string[]): void {
   const nameless = (route: string) => route.replace(/:\w+/g, ':').toLowerCase()
   const names = new Set(taken.map(nameless))
@@ -24,7 +25,7 @@ export function requireFree(own: readonly OwnRoute[], taken: readonly string[]):
 /** Answers a request that such a route makes, for the client that has asked it. */
 type Answer = (inner: Request) => Promise<Reply> | Reply
 
-/** While a route of a project's own answers: by its request, how it asks the server. */
+/** Handlers of `ask`, by the request that a route is answering. */
 const askers = new WeakMap<Request, Answer>()
 
 /** An endpoint of a project's own route, under the rules of all others. `answer`: answers the requests that the route makes. */
@@ -41,7 +42,7 @@ export function ownEndpoint(
   return defineEndpoint({ [method]: respond }, { isOpen, route })
 }
 
-/** The request with its body in memory, of which there is no more than of others. */
+/** The request with its body in memory, which may be as long as that of one row. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
   if (method === 'GET' || method === 'HEAD') return new Request(request.url, { method: 'GET', headers })

@@ -1,3 +1,4 @@
+// The router: finds the endpoint of a path, in any case and with or without a slash at its end.
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
@@ -34,10 +35,7 @@ export function defineEndpoint(
   return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural, route }
 }
 
-/**
- * Finds the endpoint of a path: case does not count, nor does one slash at the end. The framework's router cannot do that,
- * decodes ids, and takes a wrong method for an unknown path.
- */
+/** Replaces the framework's router, which minds case, decodes ids, and takes a wrong method for an unknown path. */
 export class Router {
   /** By the path without `*`: one segment, or two. */
   private readonly fixed = new Map<string, Endpoint>()
@@ -84,7 +82,7 @@ function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57
 }
 
-/** As it was added a path is found at once. */
+/** Finds a path in the spelling with which it was added at once; others are decoded and changed to lower case. */
 function named(endpoints: ReadonlyMap<string, Endpoint>, path: string): Endpoint | undefined {
   return endpoints.get(path) ?? endpoints.get(decode(path).toLowerCase())
 }

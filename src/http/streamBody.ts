@@ -1,8 +1,9 @@
+// Bodies sent at the speed of the client: streams with gzip and a time limit for slow clients; long bodies in pieces.
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streams.ts'
 import type { Reply, Streamed } from '../respond/reply.ts'
 
-/** A client that takes nothing for this time loses its place. */
+/** A client that reads nothing for this time is disconnected. */
 const STALL_MS = 30_000
 /** Maximum stalls of a slow client: it may take at most twice as long for the texts of 1,000 rows. D55 */
 const STALLS_MAX = 2
@@ -20,8 +21,8 @@ interface Watch {
 }
 
 /**
- * Rows as the client takes them: each text is made when the one before has gone out, and other requests come between two of
- * them. A fault ends it with a line, or leaves the body without its end, so that no part of a list can be taken for the whole.
+ * Makes each text when the client has taken the one before; other requests come between two of them. A fault adds a line, or cuts
+ * the body off, so that no part of a list can be taken for the whole.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
   const { texts, isGzipped, place } = streamed
@@ -108,7 +109,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   )
 }
 
-/** How long the server still waits for a client. What a thousand rows have left over counts for no others. */
+/** The time that a slow client has left; it starts again every 1,000 rows. */
 class Patience {
   private timer: ReturnType<typeof setTimeout> | undefined
   private beganMs = 0
@@ -133,7 +134,7 @@ class Patience {
   }
 }
 
-/** Compresses texts one by one: of each, the client can read all as soon as it is there. */
+/** Compresses texts one by one, each flushed, so that the client can read it at once. */
 class GzipEncoder {
   private readonly gzip: Gzip = createGzip({ level: GZIP_LEVEL })
   private pieces: Buffer[] = []
@@ -157,7 +158,7 @@ class GzipEncoder {
     })
   }
 
-  /** Gives back its memory, which lies outside of the program's heap. */
+  /** Frees its memory, which is outside of the heap. */
   close(): void {
     this.gzip.destroy()
   }
@@ -176,8 +177,8 @@ const PIECE_BYTES = 64 * 1024
 const WHOLE_BYTES_MAX = 512 * 1024
 
 /**
- * A long body as a stream of pieces, each made when the client has taken the one before: Bun keeps a copy of all that a
- * client has not taken, so that hundreds of slow clients of the docs' script would fill the memory.
+ * Splits a long body into pieces, each made when the client has taken the one before: Bun copies all that a client has not taken,
+ * so hundreds of slow clients of the docs' script would fill the memory.
  */
 export function inPieces(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
   if (body === null || typeof body === 'string' || body.length <= WHOLE_BYTES_MAX || method === 'HEAD') return body

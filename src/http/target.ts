@@ -1,3 +1,4 @@
+// The request target: splits it into path and query string, limits its length, and keeps secrets out of the log.
 import { ApiError } from '../errors.ts'
 import { shown } from '../model/shown.ts'
 import { encodeRaw, TARGET_LENGTH_MAX } from '../respond/pageLinks.ts'
@@ -6,7 +7,7 @@ import { encodeRaw, TARGET_LENGTH_MAX } from '../respond/pageLinks.ts'
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Why the two cannot be read, and are empty. */
+  /** Error for a target that cannot be read; path and query are then empty. */
   readonly fault: ApiError | null
 }
 

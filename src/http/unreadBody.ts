@@ -1,14 +1,12 @@
+// Request bodies that no handler has read: a small one is read to its end; the sender of any other is cut off.
 import { readPieces } from '../parse/body.ts'
 
-/** A body of up to so much is read although nothing asks for it. */
+/** Maximum length of a body that is read although no handler needs it. */
 const REST_BYTES_MAX = 16 * 1024
 /** Longer than a client needs between head and body; one that stops there holds its connection no longer. */
 const REST_MS_MAX = 1_000
 
-/**
- * Returns whether a body may still be arriving: only a closed connection stops its sender. `request.body` does not show it: it
- * is null for GET and HEAD, whose bodies are read off the connection as long as they last.
- */
+/** Returns whether a body may still be arriving, by the headers: `request.body` is null for GET and HEAD even with a body. */
 export function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
   if (bodyUsed) return false
   const length = headers.get('content-length')

@@ -1,19 +1,19 @@
+// The response cache: lists and summaries by their target (path and query), valid while no row of the table has changed.
 import { LruCache } from '../model/lruCache.ts'
 import type { BytesReply, Reply } from '../respond/reply.ts'
 import type { TableCopy } from './tableCopy.ts'
 
-/** An estimate, in bytes: a reply beside its body. */
+/** Estimated bytes of a response without its body. */
 const REPLY_BYTES = 1_500
 
 interface Answer {
-  /** Version of the copy as which it was made. */
+  /** Version of the copy that it was made from. */
   readonly version: number
   readonly reply: BytesReply
 }
 
 type Found<Query> = { readonly kept: Reply; readonly query: null } | { readonly kept: null; readonly query: Query }
 
-/** Answers by their target (path and query), valid while no row of the table has changed. */
 export class Answers {
   private readonly answers: LruCache<Answer>
 

@@ -1,5 +1,4 @@
-// What COPY sends, some thousand rows at a time: a read of the socket brings megabytes, and all of them are taken in one turn
-// of the event loop.
+// Rows by COPY, some thousand at a time: all that one read of the socket brings is handled in one turn of the event loop.
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type postgres from 'postgres'

@@ -1,3 +1,4 @@
+// SQL of copies: loads a table, and asks PostgreSQL which rows have changed since a snapshot.
 import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
@@ -7,8 +8,8 @@ const LINES_MAX = 1_000
 const ROWS_MAX = 5_000
 
 /**
- * The first `size` rows by their ids behind this one, one a line, in COPY's text format; null: from the first on. COPY takes
- * no parameters. PostgreSQL documentation, COPY, Text Format.
+ * Compiles a COPY of the first `size` rows with greater ids; null: of the first rows. COPY takes no parameters. PostgreSQL
+ * documentation, COPY, Text Format.
  */
 export function compileRowsBehind(entity: Entity, id: string | null, size: number): Statement {
   const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
@@ -17,7 +18,7 @@ export function compileRowsBehind(entity: Entity, id: string | null, size: numbe
   )
 }
 
-/** Values of a property in `percent` of the table's blocks. */
+/** Compiles a sample: values of a property in `percent` of the table's blocks. */
 export function compileSample({ table }: Entity, { column }: Property, percent: number): Statement {
   return toStatement(sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`)
 }
@@ -28,15 +29,15 @@ export const BEGIN_RUN = 'insert into row_change_run default values on conflict 
 const SNAPSHOT = sql`pg_current_snapshot()::text`
 const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
-/** One text that is another after a restart, a crash, a failover or a restore, and where the file of the table is another. */
+/** Text that differs after a restart, a crash, a failover or a restore, and if the table has another file. */
 function stateOf(relation: Sql): Sql {
   return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${relation}), (select run from row_change_run))`
 }
 
 /**
- * One text that is another where the table is defined anew: its columns, triggers, parents and children. Null where its lines of
- * changes would not tell of every write: a trigger is missing or disabled, writes to other tables reach it, its rows depend on
- * who asks, a subscription writes it, or the database is a standby.
+ * Text that differs if the table is defined anew: its columns, triggers, parents and children. Null if its lines of changes would
+ * not tell of every write: a trigger is missing or disabled, writes to other tables reach it, its rows depend on who asks, a
+ * subscription writes it, or the database is a standby.
  */
 function definitionOf(relation: Sql): Sql {
   const noting = sql`select string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and (proname = 'note_other_id' or proname ^@ 'record_')`
@@ -45,10 +46,7 @@ function definitionOf(relation: Sql): Sql {
   return sql`(select case when is_recorded(${relation}::regclass) and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
 }
 
-/**
- * The moment of a transaction that loads the table: its snapshot, the table's number, state, definition, rows and bytes. -1
- * rows: never analyzed.
- */
+/** Compiles a read of snapshot, relation, state, definition, rows (-1: never analyzed) and bytes of the table. */
 export function compileMoment({ table }: Entity): Statement {
   const relation = sql`oid`
   const found = sql`select oid, reltuples from pg_class where oid = to_regclass(${param(`"${table}"`)}::text)`
@@ -57,9 +55,7 @@ export function compileMoment({ table }: Entity): Statement {
   )
 }
 
-/**
- * Compiles the question: whether rows of the table have changed that a snapshot has not seen, with the snapshot of the answer.
- */
+/** Compiles the question whether rows have changed that a snapshot has not seen; its answer has a newer snapshot. */
 export function compileQuestion(relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
   const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
   const table = sql`${own}::oid`
@@ -75,8 +71,8 @@ export function compileQuestion(relation: string, snapshot: Snapshot, asksDefini
 }
 
 /**
- * The rows that have changed, as they are now, all of one snapshot. Each row of the answer: the snapshot, state, what is kept,
- * whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without
+ * Compiles a read of the changed rows as they are now, all of one snapshot. Each row of the result: the snapshot, state, what is
+ * kept, whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without
  * changes it is one row without an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot): Statement {

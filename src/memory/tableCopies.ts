@@ -1,3 +1,4 @@
+// The copies of tables in the memory of a worker: loads them on demand, and evicts the idle ones when memory runs out.
 import { ColumnTable } from '../columns/columnTable.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
 import { orderFor } from '../columns/orderDemand.ts'
@@ -37,17 +38,14 @@ interface Tracked {
 }
 
 export interface MemoryOptions extends Pick<CopyParts, 'database' | 'questions'> {
-  /** For copies and answers together. */
+  /** Memory for copies and cached responses together. */
   readonly bytesMax: number
   /** Address of the database from which tables are loaded. */
   readonly url: string
   readonly log: Log
 }
 
-/**
- * The copies of tables and the kept answers of a worker. The first list of a table starts its load; PostgreSQL answers until
- * the copy is there. Tables without recent lists are evicted when memory runs out.
- */
+/** Copies and cached responses. The first list of a table starts its load; until then PostgreSQL answers. */
 export class TableCopies {
   readonly answers: Answers
   private readonly tables = new Map<string, Tracked>()
@@ -68,7 +66,7 @@ export class TableCopies {
     this.timer.unref()
   }
 
-  /** How many copies there are, and what they take. */
+  /** The number of copies, and their bytes. */
   get use(): { tables: number; bytes: number } {
     const copies = [...this.tables.values()].flatMap(({ copy }) => copy ?? [])
     return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
@@ -96,7 +94,7 @@ export class TableCopies {
     this.startLoad(tracked, orderFor(entity, query))
   }
 
-  /** Ends what is being read. */
+  /** Stops a load that is under way. */
   async end(): Promise<void> {
     this.isEnded = true
     clearInterval(this.timer)
@@ -109,7 +107,7 @@ export class TableCopies {
       .then(() => this.loadCopy(tracked, orderedBy))
       .catch((error) => this.noteFailure(tracked, error))
       .finally(() => (tracked.loading = null))
-    // One table at a time: the sizes of all that are there are known then.
+    // One table at a time, so that the sizes of all others are known.
     this.lastLoad = tracked.loading
   }
 

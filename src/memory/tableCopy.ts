@@ -1,3 +1,4 @@
+// The copy of one table: PostgreSQL is asked which rows have changed, and the copy moves to a newer snapshot.
 import type { Reader } from '../columns/collation.ts'
 import type { ColumnTable } from '../columns/columnTable.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
@@ -14,7 +15,7 @@ import type { Moment } from './tableReader.ts'
 export interface CopyParts extends SearchParts {
   /** Answers which rows have changed. */
   readonly questions: Reader
-  /** The copy cannot be kept current any more. */
+  /** Called when the copy cannot be kept current any more. */
   onLost(reason: unknown): void
 }
 
@@ -25,12 +26,9 @@ const LEAD = 5
 const QUESTIONS = cellOf('questions')
 let versions = 0
 
-/**
- * A copy of one table: exactly the rows that one snapshot of PostgreSQL sees. `refresh` asks PostgreSQL which rows have changed
- * since, and moves the copy to a newer snapshot. It does not matter who wrote the rows. docs/memory.md
- */
+/** Exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
 export class TableCopy {
-  /** Another number after each change of a row, and of no other copy. */
+  /** Number that differs after each change of a row, and from that of any other copy. */
   version = ++versions
   private isLost = false
   private definitionMs = performance.now()

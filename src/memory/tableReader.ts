@@ -1,3 +1,4 @@
+// The load of a copy: reads a whole table as of one snapshot, over a connection that no other statement waits for.
 import type postgres from 'postgres'
 import { connectTo } from '../execute/connect.ts'
 import type { Entity, Property } from '../model/entity.ts'
@@ -5,7 +6,7 @@ import type { Statement } from '../model/sql.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
 import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample, Snapshot } from './statements.ts'
 
-/** As of what a table was read. */
+/** The snapshot as of which a table was read, and the state of the table. */
 export interface Moment {
   readonly snapshot: Snapshot
   /** The table's number. */
@@ -15,8 +16,8 @@ export interface Moment {
 }
 
 /**
- * Receives, before the rows, about how many there are, and some values of a property as PostgreSQL prints them. Returns what
- * takes each row. It may throw.
+ * Called before the rows, with about how many there are, and some values of a property as PostgreSQL prints them. Returns the
+ * function that takes each row. It may throw.
  */
 type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
 
@@ -34,10 +35,7 @@ const PIECE_ROWS = 8_000
 /** A connection that reads nothing for this time is closed. */
 const IDLE_S_MAX = 10
 
-/**
- * Reads tables whole, one after the other over a connection of its own: what takes seconds holds up no other statement. An
- * error ends the connection, over which the driver's COPY may hang (porsager/postgres#917).
- */
+/** One connection, closed after an error: the driver's COPY may hang on it (porsager/postgres#917). */
 export class TableReader {
   private connection: postgres.Sql | null = null
   private isEnded = false
@@ -45,8 +43,8 @@ export class TableReader {
   constructor(private readonly url: string) {}
 
   /**
-   * All rows by their ids, as of the moment that is returned. `sampled`: the property of the sample that `begin` gets.
-   * @throws NotRecorded, and what `begin`, what takes rows, and the driver throw
+   * Reads all rows in the order of their ids. `sampled`: the property of the sample that `begin` gets.
+   * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
    */
   async read(entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
     if (this.isEnded) throw new Error('the worker ends')
@@ -73,7 +71,7 @@ export class TableReader {
     }
   }
 
-  /** Ends what is being read; it fails. */
+  /** Stops a load that is under way; it fails. */
   async end(): Promise<void> {
     this.isEnded = true
     await this.connection?.end({ timeout: 0 })

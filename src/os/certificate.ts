@@ -1,3 +1,4 @@
+// TLS certificates and private keys: reads their files, and checks that they are valid and belong together.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
@@ -9,7 +10,7 @@ export interface Certificate {
 
 const BYTES_MAX = 256 * 1024
 
-/** Both files as they are now. @throws Error that says which cannot be read */
+/** Reads both files. @throws Error that says which cannot be read */
 export function readCertificate(certFile: string, keyFile: string): Certificate {
   return { cert: readPem(`TLS_CERT ${certFile}`, certFile), key: readPem(`TLS_KEY ${keyFile}`, keyFile) }
 }
@@ -60,7 +61,7 @@ function parse<T>(problem: string, read: () => T): T {
   }
 }
 
-/** Days until it ends, below 0 once it has. */
+/** Days until a certificate expires, below 0 once it has. */
 export function daysLeft({ validTo }: X509Certificate, nowMs = Date.now()): number {
   return (Date.parse(validTo) - nowMs) / 86_400_000
 }

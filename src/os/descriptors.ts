@@ -1,3 +1,4 @@
+// File descriptors: reserves some for the process itself, and pauses its listener when clients have taken all others.
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
@@ -5,7 +6,7 @@ const LOOK_MS = 250
 /** Free descriptors at which clients are accepted again, so that one that leaves does not let one in at once. */
 const CLIENTS_MIN = 8
 
-/** How many descriptors this process may have open; infinite where the system does not say. */
+/** Maximum of descriptors that this process may have open; infinite where the system does not say. */
 export function descriptorsMax(): number {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
   const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -13,9 +14,9 @@ export function descriptorsMax(): number {
 }
 
 /**
- * Keeps the promise that clients are served while others have taken all descriptors: holds `count` of them for what the process
- * itself has to open. When none is left, they are freed, and no client is accepted until there is room again: the runtime
- * tries a listener that cannot accept again and again, with all of a processor. Calls `onFull` then. Returns what ends it.
+ * Reserves `count` descriptors, so that clients are served when others have taken the rest. Then the reserve is freed, `onFull`
+ * is called, and no client is accepted until there is room: the runtime would retry a listener that cannot accept with all of a
+ * processor. Returns what ends it.
  */
 export function keepDescriptors(count: number, listener: ListenSocket, onFull: () => void): () => void {
   if (process.platform !== 'linux') return () => undefined

@@ -1,3 +1,4 @@
+// The listening socket of this process, by system calls that the runtime does not offer. Linux only; elsewhere it does nothing.
 import { ptr } from 'bun:ffi'
 import { closeSync, readdirSync } from 'node:fs'
 import { libc } from './libc.ts'
@@ -17,10 +18,7 @@ const sockets = libc({
   setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
 })
 
-/**
- * Keeps two promises: workers are exchanged without a failed request, and clients are served while others have taken all
- * descriptors. It is this process's listener on a port. Linux only; elsewhere nothing happens.
- */
+/** Lets workers be replaced without a failed request, and clients be served when others have taken all descriptors. */
 export class ListenSocket {
   private readonly descriptors: readonly number[]
 

@@ -1,13 +1,11 @@
+// Process priority: lets lists in the embedded PostgreSQL leave the processors to other requests.
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /** A tenth of a processor beside the usual priority. Not less, or lists might never end. setpriority(2) */
 const LOW = 10
 
-/**
- * Keeps the promise that lists in the embedded PostgreSQL leave the processors to other requests: gives a process, such as the
- * backend that runs a list, a low priority. One that has ended, or that another user runs, stays as it is.
- */
+/** Lowers the priority of a process. One that has ended, or that another user runs, stays as it is. */
 export function lowerPriority(pid: number): void {
   const ways = [
     () => setPriority(pid, LOW),

@@ -1,3 +1,4 @@
+// Time: a clock that all processes share, deadlines of promises, and pauses for other work within a long one.
 import { ptr } from 'bun:ffi'
 import { setImmediate } from 'node:timers/promises'
 import { libc } from './libc.ts'
@@ -11,9 +12,8 @@ const timespec = new Uint32Array(new ArrayBuffer(16))
 const address = ptr(timespec)
 
 /**
- * Milliseconds of the kernel's monotonic clock: the same for every process of the machine, never set back.
- * Bun's own clocks are not both: `performance.now()` and `Bun.nanoseconds()` count from the start of the process, and
- * `Date.now()` jumps when the wall clock is set.
+ * Milliseconds of the kernel's monotonic clock. Bun's clocks differ between processes (`performance.now()`, `Bun.nanoseconds()`),
+ * or jump when the wall clock is set (`Date.now()`).
  */
 export function monotonicMs(): number {
   clock().clock_gettime(CLOCK_MONOTONIC, address)

@@ -1,6 +1,7 @@
+// The log of slow statements, with a limit on its lines.
 import type { Log } from '../log.ts'
 
-/** Lines of a minute; the next line says how many there would have been. */
+/** Maximum lines of a minute; the first line of the next one says how many were left out. */
 const LINES_MAX = 10
 const MINUTE_MS = 60_000
 const TEXT_MAX = 2_000
