@@ -1,3 +1,4 @@
+// Writes between planning and execution: statements that can run as a batch, idempotency, and the plan of one row's write.
 import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
@@ -21,7 +22,7 @@ export interface Batchable extends Statement {
   readonly asker?: string | undefined
 }
 
-/** Under what a write is done once, however often it is sent: halves of SHA-256, as hexadecimal digits. D43 */
+/** Idempotency of a write: halves of SHA-256, as hexadecimal digits. D43 */
 export interface Once {
   /** Hash of the API key's id and the client's Idempotency-Key. */
   readonly key: string

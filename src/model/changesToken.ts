@@ -1,11 +1,13 @@
-/** A place among the lines of what has changed: behind this line, and all before it. */
+// Tokens of the change feed: positions as text that clients pass back.
+
+/** A position in the change feed: behind this event, and all before it. */
 export interface ChangesPlace {
   /** Numbers of PostgreSQL, of up to 64 bits. */
   readonly position: string
   readonly number: string
 }
 
-/** A place, and the run of lines that it is one of. */
+/** A position, and the run of the feed that it belongs to. */
 export interface ChangesToken extends ChangesPlace {
   readonly run: string
 }
@@ -13,12 +15,12 @@ export interface ChangesToken extends ChangesPlace {
 const LENGTH_MAX = 100
 const PLAIN = /^([0-9a-f]{12})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})$/
 
-/** In letters that need no escape in an address. */
+/** Writes a token in letters that need no escape in an address. */
 export function writeToken({ run, position, number }: ChangesToken): string {
   return Buffer.from(`${run}.${position}.${number}`).toString('base64url')
 }
 
-/** Null: it was not written by `writeToken`, or not to the letter. */
+/** Reads a token; null: `writeToken` has not written it, to the letter. */
 export function readToken(text: string): ChangesToken | null {
   if (text.length > LENGTH_MAX) return null
   const [, run = '', position = '', number = ''] = PLAIN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
@@ -30,7 +32,7 @@ export function readToken(text: string): ChangesToken | null {
 /** The greatest bigint of PostgreSQL. */
 const PLACE_MAX = 2n ** 63n - 1n
 
-/** Less than 0: `one` lies before `other`. */
+/** Compares positions; less than 0: `one` is before `other`. */
 export function comparePlaces(one: ChangesPlace, other: ChangesPlace): number {
   return Number(BigInt(one.position) - BigInt(other.position) || BigInt(one.number) - BigInt(other.number))
 }

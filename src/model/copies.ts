@@ -1,3 +1,4 @@
+// References between entities: columns that refer to an entity, values copied along them, and an order that follows them.
 import { type Entity, keyColumnOf, type Property } from './entity.ts'
 
 /** The properties of `entity` that rows of any of `entities` copy. */
@@ -34,7 +35,7 @@ export function ownCopiesOf({ properties, table }: Entity) {
   )
 }
 
-/** Each entity behind those that it refers to; among entities that refer to each other in a circle, in any order. */
+/** Sorts each entity behind those that it refers to; in a circle of references, in any order. */
 export function referredFirst(entities: readonly Entity[]): Entity[] {
   const ordered = new Set<Entity>()
   const under = new Set<Entity>()

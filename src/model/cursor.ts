@@ -1,9 +1,10 @@
+// Cursors: positions in a list as signed text, which holds values of a row and is valid for no other list.
 import { timingSafeEqual } from 'node:crypto'
 import type { Entity } from './entity.ts'
 import type { ListQuery, Seek } from './query.ts'
 import { order } from './query.ts'
 
-/** The version of what is signed. */
+/** Version of the format of cursors. */
 const VERSION = '1'
 const SIGNS = { behind: '>', before: '<' } as const
 /** Characters of an HMAC-SHA256 in base64url: 132 bits, which cannot be guessed either. */
@@ -16,10 +17,7 @@ const KEYS_MAX = 9
 /** The list that a cursor belongs to. */
 type List = Pick<ListQuery, 'filters' | 'sorts'>
 
-/**
- * Writes places in lists as text, and reads what was written with the same secret. A cursor has the values in it, which
- * its reader could see in the list; it is signed together with the list, so it leads nowhere else.
- */
+/** Writes cursors, and reads those that were signed with the same secret. */
 export class Cursors {
   /** A page has two cursors of one list. */
   private last: { list: List; scope: string } | null = null
@@ -52,7 +50,7 @@ export class Cursors {
     return { side, position: JSON.parse(payload.slice(2)) }
   }
 
-  /** Over what is written, not what it stands for: several texts of base64 can stand for the same. */
+  /** Signs the text, not the position: several texts of base64 can stand for the same. */
   private sign(entity: Entity, list: List, encoded: string): string {
     if (this.last?.list !== list) this.last = { list, scope: scopeOf(entity, list) }
     const hmac = new Bun.CryptoHasher('sha256', this.secret).update(this.last.scope).update(encoded)
@@ -61,8 +59,8 @@ export class Cursors {
 }
 
 /**
- * Text that is the same for lists of the same rows in the same order: filters may change places. It ends with the only line
- * break in it, so that nothing of it can be taken for payload.
+ * Text that is the same for lists of the same rows in the same order, whatever the order of the filters. Its only line break is
+ * its end, so that no part of it can pass for payload.
  */
 function scopeOf(entity: Entity, { filters, sorts }: List): string {
   const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.sign, value]))

@@ -1,3 +1,5 @@
+// DATABASE_URL: splits it into address and query parameters, and refuses parameters with which the server would answer wrongly.
+
 /** The address of a database, and what its query parameters ask of its connections. */
 export interface DatabaseUrl {
   /** Without query parameters: the driver would let them win over settings of ours. */
@@ -15,9 +17,8 @@ const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-stand
 const oneOf = (values: readonly string[]) => ({ allows: (value: string) => values.includes(value), allowed: values.join(', ') })
 
 /**
- * The parameters that there are: which values they have, and what becomes of them. All others are refused: the driver
- * would pass them on as settings of the database, and with another time zone, time limit or name of its connections the
- * server answers wrongly. `options` comes before ours at the database, so ours win there.
+ * Parameters, their values, and the options of the driver for them. Any other is refused: the driver would pass it on as a
+ * setting of the database, such as another time zone, time limit or name of the connections. Of settings in `options`, ours win.
  */
 const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
   sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
@@ -58,7 +59,7 @@ function optionOf(value: string): string | number | false {
   return /^\d+$/.test(value) ? Number(value) : value
 }
 
-/** As the driver does: of several hosts the first stands for all. */
+/** Checks the address as the driver does: of several hosts, the first stands for all. */
 function requireReadable(address: string) {
   const [, hosts = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
   if (!URL.canParse(address.replace(hosts, hosts.split(',')[0] ?? ''))) throw new RangeError('it cannot be read')

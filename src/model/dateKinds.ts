@@ -1,3 +1,4 @@
+// Kinds of property for dates and date-times: RFC 3339 in requests, UTC to the second in PostgreSQL and responses.
 import { COMMON, type Kind, Mismatch, orNull } from './kinds.ts'
 import { DATE_PATTERN, instantHint, plainInstantOf } from './plainInstant.ts'
 

@@ -1,3 +1,5 @@
+// Decimals as text: normalizes, compares and prints them exactly, without floating point.
+
 /** Longer numbers are refused, wherever they come from. */
 export const DIGITS_MAX = 200
 

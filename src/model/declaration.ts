@@ -1,3 +1,4 @@
+// Checks of an entity's declaration by itself: names, index sizes, copies, computed properties. registry.ts compares entities.
 import type { Field, Fields } from './fields.ts'
 import { RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
@@ -20,7 +21,7 @@ interface Named {
   readonly field: Field
 }
 
-/** Checks a declaration by itself. @throws Error that names what cannot be served, or has no place in a table */
+/** Checks a declaration. @throws Error that names what cannot be served, or has no place in a table */
 export function checkDeclaration(name: string, plural: string, fields: Fields): void {
   const fail = (message: string): never => {
     throw new Error(`${name} ${message}`)
@@ -113,7 +114,7 @@ function checkComputed(property: string, field: Field, named: readonly Named[], 
   if (indexed && computedBy === undefined) checkIndexed(property, length, 'say indexed: false', fail)
 }
 
-/** As columns know each other. */
+/** Finds a property as columns name it. */
 function find(named: readonly Named[], key: string): Named | undefined {
   return named.find(({ path }) => path.map(snakeCase).join('_') === snakeCase(key))
 }

@@ -1,3 +1,4 @@
+// Entities, as all other rooms see them: properties, groups, references and rules, built from a declaration.
 import { checkDeclaration, checkLength } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
 import type { Kind } from './kinds.ts'
@@ -20,7 +21,7 @@ export interface Property {
   readonly indexed: boolean
   /** True if every row has a value. */
   readonly required: boolean
-  /** The constraint that holds that no two rows have the same value; null: they may. */
+  /** Constraint by which no two rows have the same value; null: they may. */
   readonly unique: string | null
   /** Columns from which the database makes its value; none: clients write it, or it is a copy. */
   readonly computedFrom: readonly string[]

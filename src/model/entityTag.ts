@@ -1,4 +1,5 @@
-/** An entity tag. RFC 9110, 8.8.3 */
+// Entity tags: parses If-Match and If-None-Match, and compares tags strongly or weakly. RFC 9110, 8.8.3
+
 interface EntityTag {
   readonly isWeak: boolean
   /** Text in its quotes. */
@@ -33,7 +34,7 @@ export function readTags(text: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** Returns whether the tags name this one, which is a strong one. RFC 9110, 8.8.3.2 */
+/** Returns whether the tags name this strong one. RFC 9110, 8.8.3.2 */
 export function hasStrongly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => !tag.isWeak && tag.opaque === opaque)
 }

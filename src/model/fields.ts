@@ -1,3 +1,4 @@
+// Constructors of fields, by which entities are declared: text(), reference(), computed() and others.
 import { dateKind, instantKind } from './dateKinds.ts'
 import { booleanKind, decimalKind, integerKind, type Kind, numberKind, oneOfKind, type Range, textKind } from './kinds.ts'
 

@@ -1,6 +1,5 @@
+// Case folding for [begins] and [contains]: case, accents and the form of a final sigma do not count. D72
 import { type Sql, sql } from './sql.ts'
-
-// How `[begins]` and `[contains]` compare texts: without regard to case, accents and the form of a final sigma. D72
 
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/

@@ -1,4 +1,6 @@
-/** A key as the database keeps it and workers get it: plain data, and no part of it is enough to get in. */
+// API keys as data: their records in the database, the source of these, and the caller of a statement.
+
+/** A key as the database keeps it and workers get it; no part of it is enough to authenticate. */
 export interface KeyRecord {
   /** The part of the key's text that finds it: 10 letters and digits. */
   readonly id: string

@@ -1,3 +1,4 @@
+// Kinds of property: how values are parsed from JSON and from filters, stored in PostgreSQL, and written as JSON.
 import { DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
@@ -19,7 +20,6 @@ export function isText(name: KindName): name is 'text' | 'oneOf' {
   return name === 'text' || name === 'oneOf'
 }
 
-/** A type of property: how it is read from JSON and from a filter, kept in PostgreSQL, and written as JSON. */
 export interface Kind {
   readonly name: KindName
   /** All values that there may be; without it they are without number. */
@@ -51,7 +51,7 @@ export interface Kind {
   readonly readText: ((text: string) => string | number | boolean) | null
 }
 
-/** Facts that hold of most kinds. */
+/** Defaults of most kinds. */
 export const COMMON = {
   nullable: true,
   default: null,

@@ -1,3 +1,5 @@
+// Rules of rate limits: parses and prints them; the limiter's decision about a request. admit/ counts the requests.
+
 /** At most `limit` requests in any interval of `periodMs`. */
 export interface Rule {
   readonly limit: number

@@ -1,8 +1,6 @@
-/**
- * Values by key, the least recently used going first, within a bound on their weights: bytes, or 1 each. Two generations:
- * what is used is in the younger one, and when that has half of the bound, the older one goes. A hit in the younger one
- * moves nothing; a Map in order of use would take out and put in again each time, at twenty times the cost.
- */
+// A cache that evicts the least recently used values, within a bound on their weights: bytes, or 1 each.
+
+/** Two generations: a hit in the younger one moves nothing; a Map in order of use would cost twenty times as much. */
 export class LruCache<V> {
   private younger = new Map<string, V>()
   private older = new Map<string, V>()

@@ -1,4 +1,6 @@
-/** Returns the function with its result computed once for each object. */
+// Memoization by object: a result is kept as long as its object.
+
+/** Returns the function, which then computes once for each object. */
 export function memoize<Key extends object, Value extends object>(compute: (key: Key) => Value): (key: Key) => Value {
   const computed = new WeakMap<Key, Value>()
   return (key) => {

@@ -1,3 +1,5 @@
+// Naming rules: the column, parameter and path that follow from a declared name; the parameters that lists reserve.
+
 /** The parameters of a collection that are not filters. */
 export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel', 'locale'] as const
 

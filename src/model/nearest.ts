@@ -1,3 +1,4 @@
+// Suggestions for misspelled names, by edit distance.
 import { distance } from 'fastest-levenshtein'
 
 /** ` Did you mean Name?` for a known name that is at most a third of its letters away, else ``. Case does not count. */

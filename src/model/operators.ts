@@ -1,11 +1,11 @@
+// The operators of filters. Parser, compiler, client and documents read this table alone. Spec 4.2, Filtering 5; D71
 import { foldSql } from './fold.ts'
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** Which values an operator takes by where they lie: less than its operand, equal to it, greater; and rows without a value. */
+/** Values that match by order: less than the operand, equal to it, greater; and rows without a value. */
 export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
-/** A filter's operator. This table is all there is: parser, compiler, client and documents read it. Spec 4.2, Filtering 5; D71 */
 export interface Operator {
   /** As requests have it: in front of the value, as in `>=`, or in brackets behind the property's name, as in `[contains]`. */
   readonly sign: string

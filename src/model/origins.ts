@@ -1,9 +1,11 @@
+// Origins of web pages, as CORS_ORIGINS lists them.
+
 /** A name of DNS has 253 characters; scheme and port are around it. */
 const ORIGIN_LENGTH_MAX = 'https://'.length + 253 + ':65535'.length
 
 /**
- * Reads `*`, or `https://app.example.com,http://localhost:5173`: the origins of web pages, each as browsers send it in
- * the header Origin. RFC 6454, 6.2. @throws RangeError that names every part at fault
+ * Reads `*`, or `https://app.example.com,http://localhost:5173`, each as browsers send it in the header Origin. RFC 6454, 6.2.
+ * @throws RangeError that names every part at fault
  */
 export function parseOrigins(text: string): '*' | ReadonlySet<string> {
   const parts = text.split(',').map((part) => part.trim())

@@ -1,4 +1,5 @@
-// Patterns are in the part of regular expressions that JavaScript, Python and RE2 share: the OpenAPI document has them too.
+// Date-times and dates in RFC 3339. Patterns are in the syntax that JavaScript, Python and RE2 share, since the OpenAPI
+// document has them too.
 
 export const anyOf = (...patterns: readonly string[]) => `(?:${patterns.join('|')})`
 

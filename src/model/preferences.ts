@@ -1,9 +1,10 @@
+// Content negotiation: the weights in Accept and Accept-Encoding. RFC 9110, 12.4.2 and 12.5
+
 const WEIGHT = /^q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)$/i
 
 /**
- * The weights from 0 to 1 of the entries of `Accept` or `Accept-Encoding`: of the first of the names, in lower case, that the
- * list has, from the most to the least specific; 0: none. An entry without a weight, or with none that can be read, weighs 1.
- * RFC 9110, 12.4.2.
+ * Parses the weights, 0 to 1, of a header. The function that is returned takes names in lower case, the most specific first, and
+ * returns the weight of the first one that the header has; 0: none. An entry without a valid weight weighs 1.
  */
 export function weightsOf(header: string): (...names: string[]) => number {
   const preferences = header.split(',').map((entry) => {
@@ -24,7 +25,7 @@ export function prefersHtml(accept: string | null): boolean {
   return weightOf('text/html', 'text/*', '*/*') > weightOf('application/json', 'application/*', '*/*')
 }
 
-/** Returns whether a client takes a gzipped body. RFC 9110, 12.5.3. */
+/** Returns whether a client takes a gzipped body. */
 export function takesGzip(acceptEncoding: string | null): boolean {
   return acceptEncoding !== null && weightsOf(acceptEncoding)('gzip', 'x-gzip', '*') > 0
 }

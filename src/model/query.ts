@@ -1,7 +1,7 @@
+// Typed queries, between parser and compiler: filters, sorts and pages of a list; the values of a body.
 import type { Choice, Entity, Property } from './entity.ts'
 import type { Operator } from './operators.ts'
 
-/** One condition. */
 export interface Filter {
   readonly property: Property
   readonly operator: Operator
@@ -16,7 +16,7 @@ export interface Sort {
   readonly descending: boolean
 }
 
-/** Beside which row a page lies. The row need not be there any more. */
+/** The row at which a page begins or ends; it may have been deleted. */
 export interface Seek {
   /** The page begins behind the row, or ends before it. */
   readonly side: 'behind' | 'before'
@@ -24,7 +24,6 @@ export interface Seek {
   readonly position: readonly (string | null)[]
 }
 
-/** Which rows, in what order. */
 export interface FiltersAndSorts {
   readonly filters: readonly Filter[]
   /** Each property at most once; the id breaks what ties are left, in the direction of the last. */
@@ -64,8 +63,8 @@ export interface StreamQuery extends CsvForm, FiltersAndSorts {
 export type Assignments = ReadonlyMap<Property, string | null>
 
 /**
- * The sorts as a total order: the id breaks ties, in the direction of the last sort, so that one index on (property, id)
- * has both orders of a property, one of them backwards. Behind the id nothing counts any more.
+ * Returns the sorts as a total order: the id breaks ties in the direction of the last sort, so that one index on (property, id)
+ * serves both directions of a property.
  */
 export function order({ id }: Entity, sorts: readonly Sort[]): readonly Sort[] {
   const last = sorts.findIndex(({ property }) => property === id)

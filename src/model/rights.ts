@@ -1,3 +1,4 @@
+// Rights of keys, to read or to write an entity: parses, prints and checks them.
 import { suggest } from './nearest.ts'
 
 export type Action = 'read' | 'write'

@@ -1,3 +1,5 @@
+// SQL as a template tag: text and parameters are kept apart, so that no value becomes part of a statement.
+
 /** A value that PostgreSQL gets beside the text, never in it. The same object used twice is one parameter. */
 export class Param {
   constructor(readonly value: string | null) {}

@@ -1,3 +1,4 @@
+// Typed queries of summaries: keys, measures, figures and sorts of groups.
 import type { Property } from './entity.ts'
 import type { CsvForm, ListQuery } from './query.ts'
 
@@ -59,7 +60,7 @@ export function figureIndex(figures: readonly Figure[], name: Figure['name'], pr
   return figures.findIndex((figure) => figure.name === name && figure.property === property)
 }
 
-/** `month(Start)`, `Type` */
+/** Name of a key in requests: `month(Start)`, `Type`. */
 export function groupName({ property, period }: GroupKey): string {
   return period === null ? property.name : `${period}(${property.name})`
 }

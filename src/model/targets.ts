@@ -1,6 +1,7 @@
+// Network addresses: tells public from private ones, and parses the hosts and networks that an operator allows.
 import { BlockList, isIP } from 'node:net'
 
-/** Hosts and networks that an operator has allowed although they are not public. */
+/** Hosts and networks that webhooks may reach although they are not public. */
 export interface AllowedTargets {
   /** In lower case. */
   readonly hosts: ReadonlySet<string>
