@@ -1,3 +1,4 @@
+// The change feed: pages, waiting requests and streams of events, and the history of one row. D57, D58, D62
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
@@ -16,25 +17,24 @@ import { type ResourceParts, type ResourceRequest, requireRight } from './resour
 import { replyStreamed } from './streams.ts'
 
 const NO_RIGHTS: Rights = { read: new Set(), write: new Set() }
-/** How much longer than it waits a connection may be silent. */
+/** Time that a connection may be silent beyond the wait of its request. */
 const SPARE_SECONDS = 15
-/** For as many lines begun a request is charged, the first by the one that asks. */
+/** Events that count as one request; the request itself pays for the first ones. */
 const CHARGED_LINES = 1_000
-/** Interval of tokens without changes, so that neither the connection nor the client's position grows old. */
+/** Interval of tokens without changes: they keep the connection open and the position of the client new. */
 const HEARTBEAT_MS = 15_000
-/** Interval of looks at the key: what one of them asks of the database is known to the next, so within a second. */
+/** Interval of checks of the key: a check finds what the one before has asked of the database, so within a second. */
 const LOOK_MS = 500
 
 /** Dependencies of the change feed. */
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
   readonly entities: readonly Entity[]
-  /** Settings of the feed: whether lines have values; null or undefined: no lines are kept. */
+  /** Settings of the feed: whether events have values; null or undefined: no changes are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
   /** True while the server is stopping: answers ask clients to close their connections. */
   isDraining(): boolean
 }
 
-/** The change feed: pages and streams of what has changed, and the history of each row. D57, D58, D62 */
 export class ChangeFeed {
   private readonly changes: Changes
   private readonly waits: ChangeWaits
@@ -47,8 +47,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Lines of all entities that the key may read, in their order: a page, which waits for one where it is asked to, or a stream of
-   * what has changed and of what changes, until its client leaves. @throws ApiError
+   * Events of the entities that the key may read, in their order: a page, which waits for an event if it is asked to, or a stream
+   * until its client leaves. @throws ApiError
    */
   async list(call: ResourceRequest): Promise<Reply> {
     const { request, key } = call
@@ -82,14 +82,14 @@ export class ChangeFeed {
     }
   }
 
-  /** The token behind all lines of an entity: what changes from now on lies behind it. Null: no lines are kept. D73 */
+  /** The end of the feed of an entity; null: no changes are kept. D73 */
   async tokenNow(entity: Entity): Promise<string | null> {
     if (!this.parts.changes) return null
     const { end } = await this.changes.pageAfter([entity], 'now', { pageSize: 1, hasRows: false })
     return writeToken(end)
   }
 
-  /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
+  /** Events of one row, which may be deleted. @throws ApiError NotFound if there is neither a row nor an event */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     const { hasValues } = this.requireKept()
     const query = parseChanges(call.query, null)
@@ -122,14 +122,14 @@ export class ChangeFeed {
 interface FollowParts {
   readOn(after: ChangesQuery['after']): Promise<ChangesPage>
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
-  /** Looks at the key and its rights as they are now. @throws ApiError */
+  /** Checks the key, and reads its rights again. @throws ApiError */
   readmit(isCharged: boolean): Promise<void>
-  /** The client has gone, or the server ends. */
+  /** Returns whether the client has left or the server is stopping. */
   isOver(): boolean
   readonly heartbeatMs?: number
 }
 
-/** Yields the change feed line by line, and while there are no changes lines with the token behind all that was read. */
+/** Yields events as lines, and as heartbeats lines with the token of the end. */
 export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = parts
   let paidLines = CHARGED_LINES
@@ -143,10 +143,10 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
     paidLines -= lines.length
     if (lines.length > 0) yield lines.map((line) => `${lineText(line, false)}\n`).join('')
     if (!more) {
-      // A line that is no change: the token behind all that was read.
+      // No event: the token behind all that was read.
       if (isBehind || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
       isBehind = false
-      // Where too many wait, it is read now and then.
+      // If too many requests wait, the feed is polled.
       if (!(await untilNews(end, performance.now() + heartbeatMs, parts))) await Bun.sleep(LOOK_MS)
     }
     if (parts.isOver()) return
@@ -155,7 +155,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   }
 }
 
-/** Waits for a line, and meanwhile looks at the key. False: too many wait already. */
+/** Waits for an event, and checks the key meanwhile. False: too many requests wait already. */
 async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<boolean> {
   while (!parts.isOver() && performance.now() < untilMs) {
     const lookMs = Math.min(performance.now() + LOOK_MS, untilMs)

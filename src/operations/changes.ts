@@ -1,3 +1,4 @@
+// Reads of the change feed: pages of events behind a token, and one poll of the database for all requests that wait.
 import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest, compileRows } from '../compile/changes.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -10,22 +11,22 @@ import type { ChangeLine } from '../respond/changes.ts'
 type Found = Readonly<Record<(typeof CHANGE_COLUMNS)[number], string>>
 const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, row[index]])) as Found
 
-/** Before all lines, and behind all of them. */
+/** Start and end of the feed. */
 const START: ChangesPlace = { position: '0', number: '0' }
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
 type After = ChangesQuery['after']
 type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
 
-/** Lines of what has changed that were read together. */
+/** A page of events. */
 export interface ChangesPage {
   readonly lines: readonly ChangeLine[]
   readonly more: boolean
-  /** Behind all that was read: what comes later lies behind it. */
+  /** Token of the next page: later events are behind it. */
   readonly end: ChangesToken
 }
 
-/** The lines of what has changed, as the triggers of tables have recorded them. D57 */
+/** Events, as the triggers of tables have recorded them. D57 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
 
@@ -36,12 +37,12 @@ export class Changes {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
 
-  /** Lines of some entities behind a token; null: from the first, `now`: none. @throws ApiError TokenExpired */
+  /** Events of some entities behind a token; null: from the first, `now`: none. @throws ApiError TokenExpired */
   pageAfter(entities: readonly Entity[], after: After, query: PageQuery): Promise<ChangesPage> {
     return this.read((place) => compileChanges(entities, place, query.pageSize + 1), after, query)
   }
 
-  /** Lines of one row, also of one that is gone. @throws ApiError TokenExpired */
+  /** Events of one row, which may be deleted. @throws ApiError TokenExpired */
   historyAfter(entity: Entity, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
     return this.read((place) => compileHistory(entity, id, place, query.pageSize + 1), after, query)
   }
@@ -59,8 +60,7 @@ export class Changes {
     const plain = shown.map((row) => ({ ...row, token: writeToken(row), entity: this.byTable.get(row.entity) as Entity }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All below what is settled was read, whether it has lines of these entities or not.
-    // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
+    // All up to `settled` was read. A history also has later events, and others may still be committed in front of these.
     const { run, settled } = first
     const { position, number } = more ? (shown.at(-1) as Found) : { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
@@ -78,7 +78,7 @@ export class Changes {
   }
 }
 
-/** @throws ApiError TokenExpired, where lines behind the token may be missing */
+/** Checks that no event behind the token was deleted. @throws ApiError TokenExpired */
 function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
   const isOld = comparePlaces(token, { position: deletedPosition, number: deletedNumber }) < 0
   const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
@@ -99,12 +99,12 @@ interface Wait {
   readonly key: string
 }
 
-/** More are answered at once, and ask again; of one key, so that several can wait, however many one of them asks for. */
+/** Maximum requests that wait, of all keys and of one; more are answered at once, and ask again. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
-/** Between two looks into the database. */
+/** Interval of polls of the database. */
 const LOOK_MS = 100
 
-/** Requests of this process that wait for changes. While there are any, one statement looks for all of them every 100 ms. */
+/** Requests of this process that wait for changes. While there are any, one statement polls for all of them. */
 export class ChangeWaits {
   private readonly waiters = new Set<Wait>()
   private looking: Promise<readonly Row[]> | null = null
@@ -115,7 +115,7 @@ export class ChangeWaits {
     private readonly options: { isDraining(): boolean } & Partial<typeof LIMITS>,
   ) {}
 
-  /** True: there is a line behind `after`. False: the time is over, the client is gone, or too many wait. */
+  /** Waits for an event behind `after`. True: there is one. False: time is over, the client has left, or too many wait. */
   async wait(wait: Wait): Promise<boolean> {
     const { entities, after, untilMs, signal, key } = wait
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
@@ -135,7 +135,7 @@ export class ChangeWaits {
     }
   }
 
-  /** The places of the last lines, of which all who wait learn together. */
+  /** Positions of the newest events, read once for all that wait. */
   private look(): Promise<readonly Row[]> {
     this.looking ??= Bun.sleep(LOOK_MS)
       .then(() => this.database.read(compileNewest(this.entities)))

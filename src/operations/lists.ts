@@ -1,3 +1,4 @@
+// Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
 import { compileList, ownerOf } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned, TooCostly } from '../execute/listReads.ts'
@@ -13,12 +14,11 @@ import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
-/** The attempts to learn the order of new texts before the database answers. */
+/** Maximum attempts to learn the order of new texts before the database answers. */
 const ORDERINGS_MAX = 3
 
 const countList = countFrom('lists')
 
-/** The lists of one entity: parse, find, respond. Spec 4.2. */
 export class Lists {
   constructor(
     private readonly entity: Entity,
@@ -93,8 +93,8 @@ export function narrowing({ filters, sorts, page, seek }: ListQuery): string {
 }
 
 /**
- * 304 in place of a page that its client has already, by the page's tag: it is the same while rows, total and links are.
- * The tag is weak, so none that `If-Match` names is it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
+ * Answers 304 if the client has the page already: its tag is the same while rows, total and links are. The tag is weak, so no
+ * `If-Match` names it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
  */
 export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Conditions): Promise<Reply> {
   const page = await asked
@@ -105,7 +105,7 @@ export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Cond
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag, 'X-Total-Count': total }, body: null }
 }
 
-/** For a create, which asks the list that it adds to: there always is one. @throws ApiError InvalidHeader, PreconditionFailed */
+/** Checks the conditions of a create: there always is a list. @throws ApiError InvalidHeader, PreconditionFailed */
 export function requireList(headers: Headers): void {
   const conditions = parseConditions(headers)
   if (conditions === null) return
@@ -115,7 +115,7 @@ export function requireList(headers: Headers): void {
   throw new ApiError('PreconditionFailed', message, { target: 'If-None-Match' })
 }
 
-/** @throws ApiError PreconditionFailed where `If-Match` names a version */
+/** Refuses `If-Match` with a version, since lists have none. @throws ApiError PreconditionFailed */
 export function requireAnyVersion({ ifMatch }: Conditions): void {
   if (ifMatch === null || ifMatch === '*') return
   const message = 'A list has no version that If-Match could name; rows have, each at its own address.'

@@ -1,3 +1,4 @@
+// Concurrency limits of one process: streams and bodies of several rows at a time, of all keys and of one.
 import { ApiError } from '../errors.ts'
 import type { StreamPlace } from '../respond/reply.ts'
 
@@ -5,7 +6,7 @@ import type { StreamPlace } from '../respond/reply.ts'
 interface Kind {
   /** At a time, of all keys. */
   readonly places: number
-  /** Maximum of one key, so that several can have some, however many one of them asks for. */
+  /** Maximum of one key, so that it leaves some to others. */
   readonly ofOne: number
   /** Name in messages. */
   readonly named: string
@@ -15,9 +16,9 @@ interface Kind {
   readonly isResumable: boolean
 }
 
-/** Lists that are answered whole. D55 */
+/** Streams of lists. D55 */
 export const STREAMS: Kind = { places: 16, ofOne: 4, named: 'streams', remedy: ', or ask for pages', isResumable: false }
-/** Streams of what changes: they stay, so they have places of their own. D62 */
+/** Streams of the change feed, which stay open, so they have a limit of their own. D62 */
 export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8, isResumable: true }
 /** Bodies of several rows, each of which may be 2 MiB. D59 */
 export const BODIES: Kind = { ...STREAMS, places: 8, named: 'bodies of several rows', remedy: '' }
@@ -25,7 +26,7 @@ export const BODIES: Kind = { ...STREAMS, places: 8, named: 'bodies of several r
 /** How long a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
-/** How much of a kind a process has at a time, of all keys and of each. */
+/** The requests of one kind that run, by key. */
 export class Places {
   private readonly taken = new Map<string, Set<StreamPlace>>()
   private running = 0

@@ -1,3 +1,4 @@
+// Idempotency: runs a write under an Idempotency-Key once, and replays its stored response to repeated requests. D43
 import { compileLook } from '../compile/once.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -11,10 +12,10 @@ import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 
-/** A write as a client asks for it. By the name of its key: a client whose key was rotated repeats its own writes. */
+/** A request with the name of its key: after a rotation the client still repeats its own writes. */
 type Asked = Pick<ResourceRequest, 'request' | 'keyName'>
 
-/** Reasons for which a write of certain rows is refused. */
+/** Explains why a write of certain rows was refused. */
 export interface Refusal {
   /** Resolves if nothing speaks against the write any more. @throws ApiError that says why it was refused */
   reason(): Promise<void>
@@ -22,17 +23,17 @@ export interface Refusal {
   explain(violation: ConstraintViolation): Promise<Error>
 }
 
-/** A write may be refused each time for what is no longer so. */
+/** Maximum attempts: the cause of a refusal may be gone when it is looked for. */
 const ATTEMPTS_MAX = 3
 
-/** Thrown to leave a write with the first one's stored answer: the row, empty if it was deleted, or the rows. It is no fault. */
+/** Thrown to leave a write with the stored response: the row (empty if it was deleted), or the rows. It is no error. */
 class AnsweredBefore {
   constructor(readonly written: Row | readonly Row[]) {}
 }
 
-/** Runs writes; does them once under a key of the client's, and answers later ones as the first. D43 */
+/** Runs the writes of one entity, with or without a key. */
 export class Repeats {
-  /** Keys of writes that this process is at: it answers the others without asking the database. */
+  /** Keys of writes in progress here: repeated requests are refused without a look into the database. */
   private readonly underWay = new Set<string>()
 
   constructor(
@@ -40,7 +41,7 @@ export class Repeats {
     private readonly database: Database,
   ) {}
 
-  /** Under what the request is to be done once; null: it names no key. `values`: null for a deletion. @throws ApiError 400 */
+  /** Idempotency of a request; null: it has no key. `values`: null for a deletion. @throws ApiError 400 */
   begin({ request, keyName: asker }: Asked, id: string, values: Assignments | null): Once | null {
     const key = parseIdempotencyKey(request)
     if (key === null) return null
@@ -125,7 +126,7 @@ export class Repeats {
     }
   }
 
-  /** Ends the write where its key was used before. @throws ApiError IdempotencyMismatch; AnsweredBefore */
+  /** Looks for a write with this key. @throws ApiError IdempotencyMismatch; AnsweredBefore */
   async look(once: Once): Promise<void> {
     const [found] = await this.database.read(compileLook(once))
     if (!found) return
@@ -143,13 +144,13 @@ function halfOf(hash: Bun.CryptoHasher): string {
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Nothing else speaks against the write: the one that has its key has not ended. */
+/** Error for a write while another one with its key is in progress. */
 function inProgress(): ApiError {
   const message = 'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.'
   return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })
 }
 
-/** Others keep changing what the write depends on. */
+/** Error for a write while others keep changing the rows that it depends on. */
 export function conflict(cause?: ConstraintViolation): ApiError {
   return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }

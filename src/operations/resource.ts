@@ -1,3 +1,4 @@
+// The operations on one entity, each as visible steps: parse, plan, execute, respond. Spec 4.1.
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete } from '../parse/assignments.ts'
@@ -15,7 +16,6 @@ import { RowWrites } from './rowWrites.ts'
 import { Streams } from './streams.ts'
 import { Summaries } from './summaries.ts'
 
-/** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
   private readonly lists: Lists
   private readonly streams: Streams

@@ -1,3 +1,4 @@
+// Inputs of the operations: a request after routing, their dependencies, and checks of keys and rights.
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
@@ -17,7 +18,7 @@ export interface ResourceRequest {
   readonly query: string
   /** The path segment behind the collection's. */
   readonly id: string
-  /** Not there: the connection stays open for however long the answer takes. */
+  /** Undefined or null: the connection stays open for however long the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
   /** True if its key may read the entity; if not, no response contains more of a row than its id. */
   readonly mayRead: boolean
@@ -31,17 +32,17 @@ export interface ResourceRequest {
   readonly exchange?: unknown
 }
 
-/** The keys of requests that go on, or wait. */
+/** Checks and charges the keys of requests that go on, or wait. */
 export interface KeysInUse {
   /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
   rightsOf(request: Request): Promise<Rights>
   /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<Rights>
-  /** Charges a request that is as much work as several more, `count` times together, which its answer says. @throws ApiError */
+  /** Charges `count` more requests at once, for one that is as much work; its response says so. @throws ApiError */
   chargeMore(exchange: unknown, count: number): Promise<void>
 }
 
-/** @throws ApiError Forbidden if a key has no right to do this with the entity, which its plural names */
+/** Checks that a key may do this with the entity, which its plural names. @throws ApiError Forbidden */
 export function requireRight(rights: Rights, plural: string, action: Action): void {
   if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
 }

@@ -1,3 +1,4 @@
+// Reads of rows by id, and their entity tags: the version of a row is the transaction that wrote it (`xmin`). D41
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -13,20 +14,17 @@ const TRANSACTIONS = 2 ** 32
 /** As PostgreSQL writes such a number. */
 const VERSION = /^\d{1,10}$/
 
-/** Which version of a row a write asks for. */
+/** Version of a row that a write asks for. */
 export interface VersionAsked {
-  /** Versions that it may find, an array as PostgreSQL writes it; null: any. */
+  /** Versions that the row may have, an array as PostgreSQL writes it; null: any. */
   readonly versions: string | null
   /** The row, as `RowReads` finds it. @throws ApiError NotFound; PreconditionFailed where it has another version by now */
   find(id: string): Promise<Row>
 }
 
-/**
- * One entity's rows by their ids, and the tags that name their versions. A row's version is the transaction that wrote it, as
- * the row itself has it (`xmin`): every write of it makes another one, by whichever program. D41
- */
+/** Rows of one entity. Every write makes another version, whichever program it comes from. */
 export class RowReads {
-  /** Other properties make other answers of the same row. */
+  /** Part of the tags: if properties change, so do the answers of the same row. */
   private readonly shape: string
   private readonly width: number
 
@@ -63,9 +61,8 @@ export class RowReads {
   }
 
   /**
-   * Returns the versions that a write of row `id` asks for; null: none. The statement checks them, except versions that it must
-   * not find: a row has none of its versions twice, so if it has none of these now, it will not have one later. @throws
-   * ApiError InvalidHeader, NotFound, PreconditionFailed
+   * Returns the versions that a write of row `id` asks for; null: none. The statement checks `If-Match`; `If-None-Match` is
+   * checked here, since a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
    */
   async asked(headers: Headers, id: string): Promise<VersionAsked | null> {
     const conditions = parseConditions(headers)

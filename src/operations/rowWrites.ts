@@ -1,3 +1,4 @@
+// Writes of single rows: creates, updates and deletes them, takes copies along, and says why a write was refused. D13, D16.
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
 import { compileRefusals } from '../compile/refusals.ts'
 import { compileKept, compileRemove } from '../compile/remove.ts'
@@ -14,7 +15,7 @@ import type { RowReads, VersionAsked } from './rowReads.ts'
 
 const NOTHING: Assignments = new Map()
 
-/** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
+/** A statement does not say why it was refused; another one finds the cause. */
 export class RowWrites {
   /** Columns of any entity that refer to this one's rows. */
   private readonly referring: readonly ReferringColumn[]
@@ -84,7 +85,7 @@ export class RowWrites {
     return row as Row
   }
 
-  /** A repeated request asks for a version that its first one has replaced. */
+  /** Reads the conditions of a request; a repeated one may ask for the version that its first one has replaced. */
   private async asked({ request }: ResourceRequest, id: string, once: Once | null): Promise<VersionAsked | null> {
     if (once !== null && request.headers.has('if-none-match')) await this.repeats.look(once)
     return this.reads.asked(request.headers, id)
@@ -96,7 +97,7 @@ export class RowWrites {
     return this.copied.some((property) => (property.writable ? values.has(property) : property.computedFrom.some(isChanged)))
   }
 
-  /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
+  /** A row that refers to itself gets its copies after the statement has returned it: they are added here. */
   private withOwnCopies(row: Row): Row {
     let whole = row
     for (const { reference, copy, source } of this.own)
@@ -105,8 +106,8 @@ export class RowWrites {
   }
 
   /**
-   * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
-   * many, one such rename at a time. Each is tried first as if there were no more.
+   * Takes all copies along: a few in a batch with other writes, many in a statement alone, very many one rename at a time. Each
+   * way is tried as if there were no more copies than it takes.
    */
   private async rename(call: ResourceRequest, plan: WritePlan, refusal: Refusal, longWrites: LongWrites): Promise<Row[]> {
     const few = compileUpdate(this.entity, plan, this.copying)
@@ -161,7 +162,7 @@ function brokenRule({ later, earlier }: Rule): ApiError {
   return faultsError([{ code: 'InvalidValue', target, message }])
 }
 
-/** The reference in this column names no row. */
+/** Fault of a reference, by its column, that names no row. */
 export function missingReference(column: string, assignments: Assignments): Fault {
   const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
   const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`

@@ -1,3 +1,4 @@
+// Bulk creates: several rows of one entity, all or none, charged by rows and bytes; dry runs, which only check. D59
 import { compileCreateRows, writableOf } from '../compile/createRows.ts'
 import { compileRowRefusals } from '../compile/refusals.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
@@ -22,13 +23,12 @@ const BYTES_OF_REQUEST = 200 * 1024
 /** Rows that are made a value of the statement between two looks at the time. */
 const STEP_ROWS = 50
 
-/** How the fault of a row is named: by its index, or without, where one object was sent. */
+/** Names the row of a fault by its index, or not, if one object was sent. */
 type FaultOf = (index: number, fault: Fault) => Fault
 
-/** Creates several rows of one entity, all or none, as visible steps. D59 */
 export class RowsCreates {
   private readonly written: readonly Property[]
-  /** Properties that others may have made impossible: references and unique values. */
+  /** Properties that a write of others may make invalid: references and unique values. */
   private readonly refusable: readonly Property[]
 
   constructor(

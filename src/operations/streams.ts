@@ -1,3 +1,4 @@
+// Streams of lists: reads all rows piece by piece, charges every 1,000, and pauses while other requests are served. D55
 import { compilePiece, streamColumns } from '../compile/stream.ts'
 import type { Entity } from '../model/entity.ts'
 import { order } from '../model/query.ts'
@@ -9,15 +10,14 @@ import { type StreamWriter, streamHeaders, streamWriter } from '../respond/strea
 import type { Places } from './places.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
-/** Rows that were read at once, and one more than `size` if there are more behind them. */
+/** One read: up to `size` rows, and one more if others follow. */
 interface Piece {
   readonly rows: readonly Row[]
   readonly size: number
-  /** How long it took to read them. */
+  /** Time that the read took. */
   readonly ms: number
 }
 
-/** Lists of one entity, every row of them: parse, then piece by piece compile, execute, respond. D55 */
 export class Streams {
   constructor(
     private readonly entity: Entity,
@@ -70,7 +70,7 @@ export class Streams {
 
 type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>
 
-/** Yields what is in front of all rows, and then the rows as texts, of some rows each. */
+/** Yields the head, if any, and then the rows as texts, of some rows each. */
 export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): AsyncGenerator<string> {
   if (begin !== '') yield begin
   for await (const rows of pieces)
@@ -81,7 +81,7 @@ export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): 
         .join('')
 }
 
-/** A streamed body, for which a place is taken before `begin` makes it. @throws ApiError, and what `begin` throws */
+/** Responds with a stream; takes a place for it before `begin` makes it. @throws ApiError, and what `begin` throws */
 export async function replyStreamed(
   { request, key }: ResourceRequest,
   places: Places,
@@ -103,23 +103,23 @@ export async function replyStreamed(
 
 /** Rows of a stream that one charge pays for. */
 export const PAID_ROWS = 1_000
-/** Rows of a stream that are written in one go: some hundred microseconds, behind which other requests come. */
+/** Rows that are written in one turn of the event loop, some hundred microseconds. */
 export const TEXT_ROWS = 100
 /** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
 /** Pause for a millisecond of work: two thirds of the time are left to others. */
 const PAUSE_OF_WORK = 2
-/** Rows of a piece beside others: a thousand hold the thread for some milliseconds when they arrive. */
+/** Rows of a piece while others are served: a thousand block the event loop for some milliseconds when they arrive. */
 const PIECE_ROWS_BESIDE = 100
-/** A piece that took longer is dear by its order, whatever its rows are: few at a time would multiply that. */
+/** A piece that took longer is costly by its order, not by its rows: smaller pieces would multiply that. */
 const QUICK_MS_MAX = 30
-/** Others are there while one of their requests was answered within this time. */
+/** Others count as served for this time after one of their requests was answered. */
 const OTHERS_MS = 50
 
 let lastAnswerMs = Number.NEGATIVE_INFINITY
 
-/** This process has answered a request, now. */
+/** Notes that this process has answered a request, now. */
 export function noteAnswered(nowMs: number): void {
   lastAnswerMs = nowMs
 }
@@ -128,7 +128,7 @@ function areOthersThere(): boolean {
   return performance.now() - lastAnswerMs <= OTHERS_MS
 }
 
-/** How many rows the next piece of a stream has, of those that are paid for; the one before took `lastMs` to be read. */
+/** Rows of the next piece, of those that are paid for; the one before took `lastMs` to be read. */
 export function rowsOfPiece(paidRows: number, lastMs: number): number {
   return areOthersThere() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_BESIDE, paidRows) : paidRows
 }

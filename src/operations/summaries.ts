@@ -1,3 +1,4 @@
+// Summaries of one entity: groups from the response cache, the copy in memory, or the database; pages and streams. D76
 import type { Grouping } from '../columns/grouping.ts'
 import { TooManyGroups } from '../columns/groupKeys.ts'
 import { KernelFull } from '../columns/kernel.ts'
@@ -21,7 +22,6 @@ import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 
-/** Summaries of one entity's rows: parse, group, respond. D76 */
 export class Summaries {
   constructor(
     private readonly entity: Entity,

@@ -1,3 +1,4 @@
+// Values of a row from a JSON body: checked against the entity, with every fault reported.
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
@@ -11,13 +12,13 @@ import { findByName } from './names.ts'
 type Member = Property | Group
 type Members = readonly Member[]
 
-/** Every writable property, the ones not given at their type's default. Spec 4.1, rules 1 and 2. @throws ApiError */
+/** Parses every writable property; missing ones get the default of their type. Spec 4.1, rules 1 and 2. @throws ApiError */
 export function parseComplete(entity: Entity, body: JsonObject): Assignments {
   const defaults = entity.properties.filter((property) => property.writable)
   return parseAssignments(entity, body, new Map(defaults.map((property) => [property, property.kind.default])))
 }
 
-/** Only the properties given; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
+/** Parses the properties given; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
 export function parsePartial(entity: Entity, body: JsonObject): Assignments {
   return parseAssignments(entity, body, new Map())
 }

@@ -1,12 +1,13 @@
+// Request bodies: reads them within limits of size, time and nesting, and parses JSON with exact numbers.
 import { ApiError } from '../errors.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { shown } from '../model/shown.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** Maximum body of one row. */
+/** Maximum length of a body with one row. */
 export const BODY_BYTES_MAX = 1024 * 1024
 const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
-/** A slower sender holds a connection and memory for nothing. */
+/** Maximum time for a body: a slow sender holds a connection and memory. */
 const BODY_MS_MAX = 10_000
 // The rest of the body is still on its way; only a closed connection stops its sender.
 const LEAVE = { Connection: 'close' }
@@ -17,7 +18,7 @@ const LINES_TYPE = /^application\/x-ndjson[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[
 const ARRAY = /^[ \t\r\n]*\[/
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** More than any entity has properties; each takes a third of a microsecond to parse. */
+/** Maximum values of an object, more than any entity has properties; each takes a third of a microsecond to parse. */
 const VALUES_MAX = 1_000
 /** Shorter texts are parsed in a millisecond or two, whatever is in them. */
 const SMALL_LENGTH = 2_000

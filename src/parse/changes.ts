@@ -1,3 +1,4 @@
+// The query string of the change feed, as a typed query.
 import { ApiError } from '../errors.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
@@ -9,7 +10,6 @@ export const CHANGES_PAGE_MAX = 500
 export const CHANGES_PAGE_DEFAULT = 100
 export const WAIT_SECONDS_MAX = 30
 
-/** A request for changes. */
 export interface ChangesQuery {
   /** Null: from the first line that is kept; `now`: behind the last one. */
   readonly after: ChangesToken | 'now' | null
@@ -21,7 +21,7 @@ export interface ChangesQuery {
   readonly hasRows: boolean
 }
 
-/** Errors of parameters that are given twice; those of a row's history, and of all changes. */
+/** Errors of repeated parameters: of the history of a row, and of the change feed. */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }

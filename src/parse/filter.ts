@@ -1,3 +1,4 @@
+// Filters of a query string: operators before the value or in brackets, values of `[]`, and hints for misspelled ones.
 import { ApiError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'

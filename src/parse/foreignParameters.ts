@@ -1,3 +1,4 @@
+// Hints for parameters and operators of other APIs, such as `per_page` or `[like]`: they name ours.
 import type { Entity, Property } from '../model/entity.ts'
 import { operators } from '../model/operators.ts'
 
@@ -22,10 +23,7 @@ const purposes = new Map<string, Purpose>(
   Object.entries(PURPOSES).flatMap(([purpose, names]) => names.map((name) => [plain(name), purpose as Purpose])),
 )
 
-/**
- * ` The size of a page is PageSize, ...` for a parameter that other APIs have: `per_page`, `$orderby`, `page[size]`,
- * `filter[Status]`; null for any other name, and for one that a property has as well. `known`: parameters that there are.
- */
+/** Hint for a name such as `$orderby` or `page[size]`; null: unknown, or also a property. `known`: parameters that there are. */
 export function hintForForeign(entity: Entity, name: string, known: readonly string[] = []): string | null {
   if (name.length > 64) return null
   const isOwn = entity.properties.some((property) => plain(property.name) === plain(name))

@@ -1,3 +1,4 @@
+// Request headers: preconditions, Idempotency-Key, and the form of a list that Accept asks for.
 import { ApiError } from '../errors.ts'
 import { type Conditions, type EntityTags, readTags } from '../model/entityTag.ts'
 import { weightsOf } from '../model/preferences.ts'
@@ -41,11 +42,11 @@ export function parseIdempotencyKey({ headers }: Request): string | null {
   throw new ApiError('InvalidHeader', message, { target: 'Idempotency-Key' })
 }
 
-/** In what form a list is answered: pages as JSON, or all rows as a stream. */
+/** Form of a list: pages of JSON, or all rows as a stream. */
 export type Form = 'json' | StreamForm
 export type StreamForm = 'csv' | 'ndjson'
 
-/** Clients that ask for no form in particular, browsers among them, get pages. RFC 9110, 12.5.1. D55 */
+/** Chooses the form; clients that name none of them, such as browsers, get pages. RFC 9110, 12.5.1. D55 */
 export function formOf(accept: string | null): Form {
   // Most requests end here, without a look at weights.
   if (accept === null || !/csv|ndjson/i.test(accept)) return 'json'

@@ -1,3 +1,4 @@
+// The query string of a list or of a stream, as a typed query; hints for mistakes in sorts.
 import { ApiError } from '../errors.ts'
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
@@ -53,7 +54,7 @@ function readParameters(entity: Entity, query: string): Parameters {
   return read
 }
 
-/** With the filters, since a name that is not found as it is spelt is changed in case and looked for again. */
+/** Finds the purpose of a parameter, filters included: names in another case are looked up only once. */
 const purposeFinder = memoize(({ properties }: Entity) => {
   const filters = properties.map(({ name }) => [name, 'filter'] as const)
   return findByName([...filters, ...RESERVED_PARAMETERS.map((name) => [name, name] as const)])
@@ -95,7 +96,7 @@ const DIRECTED =
   /^(?<word>asc|desc)(?:ending)?\((?<inner>.+)\)$|^(?<name>.+?)[\s:.|_]+(?<last>asc|desc)(?:ending)?$|^(?<signed>.+)(?<sign>[-+ ])$/i
 /** `Start,desc`: the direction as a definition of its own. */
 const DIRECTION = /^(asc|desc)(ending)?$/i
-/** Longer ones are no slip of the pen, and the pattern's time is the square of the length. */
+/** Maximum length of a text with a hint: the time of the pattern is the square of the length. */
 const HINTED_LENGTH_MAX = 100
 
 function hintFor(entity: Entity, text: string, before: readonly Sort[]): string {

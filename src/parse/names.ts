@@ -1,12 +1,10 @@
+// Names of properties in requests: found in any case; messages about unknown ones.
 import type { Entity, Group, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
 
-/**
- * Finds things by their names, in any case. As spelt in `entries` a name is found without a change of case, so a thing may have
- * several frequent spellings.
- */
+/** Finds things by name in any case; as spelled in `entries` at once, so give all frequent spellings of a thing. */
 export function findByName<Named>(entries: readonly (readonly [name: string, named: Named])[]) {
   const found = new Map(entries.map(([name, named]) => [name.toLowerCase(), named]))
   for (const [name] of entries) found.set(name, found.get(name.toLowerCase()) as Named)

@@ -1,11 +1,10 @@
+// Parameters that several endpoints share: page, style of a CSV, choice of fields, dry run; ids in paths.
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { type Choice, choose, type Entity, isGroup, type Property } from '../model/entity.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { faultOfName, findMember } from './names.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
-
-// Parameters that several addresses have alike: of pages, the style of a CSV, the choice of fields; and ids.
 
 export const PAGE_SIZE_MIN = 5
 export const PAGE_SIZE_MAX = 50
@@ -153,7 +152,7 @@ export function parseId(segment: string): string | null {
   return ID.test(segment) && Number(segment) <= Number.MAX_SAFE_INTEGER ? segment : null
 }
 
-/** For addresses that take no query parameters: one that is there was meant to do something. @throws ApiError UnknownParameter */
+/** Refuses all parameters: one that is sent was meant to do something. @throws ApiError UnknownParameter */
 export function parseNoParameters(query: string): void {
   readNamed(query, {}, () => 'This address takes no query parameters.')
 }

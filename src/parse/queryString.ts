@@ -1,3 +1,4 @@
+// Query strings: split and decoded, repeated names apart. Frameworks keep the last one, and lose one end of a range.
 import { ApiError } from '../errors.ts'
 import { shown } from '../model/shown.ts'
 
@@ -8,11 +9,7 @@ export interface Parameter {
   readonly raw: string
 }
 
-/**
- * Splits and decodes a query string; repeated names stay apart, `+` is a space.
- * Frameworks keep the last of repeated names, which would lose one end of a range, so this is ours.
- * @throws ApiError InvalidQueryString for a bad percent escape or bytes that are not UTF-8
- */
+/** Parses the parameters in order; `+` is a space. @throws ApiError InvalidQueryString for bad escapes or no UTF-8 */
 export function parseQueryString(query: string): Parameter[] {
   const parameters: Parameter[] = []
   const read = query.includes('%') || query.includes('+') ? decode : verbatim

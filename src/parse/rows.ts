@@ -1,3 +1,4 @@
+// Bodies of several rows: split first, so that they can be charged by their rows, and then parsed. D59
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
@@ -16,13 +17,12 @@ import {
   type RowsText,
 } from './body.ts'
 
-/** Rows of one body; messages say so, too. */
+/** Maximum rows of a body; messages have the number, too. */
 const ROWS_MAX = 1_000
 
 /**
- * Splits a body into 1 to 1,000 rows. It looks only for where rows end, so that a body can be charged by its rows before they
- * are parsed: a row may not be JSON. Other requests have turns between two rows. @throws ApiError InvalidJson, InvalidRows,
- * PayloadTooLarge
+ * Splits a body into 1 to 1,000 rows by where they end: a row may not be JSON. Other requests have turns between two rows.
+ * @throws ApiError InvalidJson, InvalidRows, PayloadTooLarge
  */
 export async function findRows({ text, form }: RowsText): Promise<readonly string[]> {
   const turn = takeTurns()

@@ -1,3 +1,4 @@
+// The query string of a summary, as a typed query: keys, measures, filters and sorts. D76
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
