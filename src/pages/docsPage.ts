@@ -1,3 +1,4 @@
+// The page /docs: Scalar's API reference over our OpenAPI document, without requests to other hosts.
 import type { StoredBody } from '../respond/storedBody.ts'
 import { hashSource, html, htmlDocument, Markup } from './layout.ts'
 import { packedScript } from './packedScript.ts'
@@ -6,13 +7,9 @@ import vendored from './vendor/scalar.json'
 /** Name of the script of Scalar's API reference. It has the version, so what it names never changes. */
 export const SCALAR_FILE = `scalar-${vendored.version}.js`
 
-/** The script, as it lies in `vendor/`. */
 export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
-/**
- * Starts Scalar on the document. What it would take from other hosts is turned off. Requests go to the server that the page
- * came from, whatever name it has for itself: the policy below allows no other. A key that is typed without its scheme gets it.
- */
+/** Starts Scalar without other hosts: requests go to the server of the page. A key that is typed without its scheme gets it. */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
 // A specification cannot have Accept as a parameter, so this one stands for it, on this page alone.
@@ -81,7 +78,7 @@ const POLICY = [
   "connect-src 'self'",
 ]
 
-/** The API's reference, in which requests can be tried. It needs nothing from any other host. */
+/** Renders the page, in which requests can be tried. */
 export function docsPage(root: string): StoredBody {
   const body = html`<div id="docs" data-root="${root}"></div>
 <noscript><p>These docs need JavaScript. The same is in the <a href="${root}openapi.json">OpenAPI document</a>.</p></noscript>

@@ -1,3 +1,4 @@
+// The pages of errors, as HTML and JSON: all codes, one code with an example, and the error of a request by a browser.
 import { STATUS_CODES } from 'node:http'
 import { exampleBody } from '../describe/errorAnswers.ts'
 import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
@@ -17,7 +18,7 @@ const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, entry
 }))
 const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
 
-/** The codes there are, for a hint. */
+/** All codes, for a hint. */
 export const errorCodes: readonly string[] = kinds.map(({ code }) => code)
 
 /** The error with this code; null where there is none. Case does not count. */
@@ -25,7 +26,7 @@ export function findError(code: string): ErrorKind | null {
   return byCode.get(code.toLowerCase()) ?? null
 }
 
-/** All codes, by their status. */
+/** Renders the page of all codes, by their status. */
 export function errorsPage(root: string): StoredBody {
   const byStatus = [...Map.groupBy(kinds, ({ status }) => status)].sort(([one], [other]) => one - other)
   const main = html`<h1>Errors</h1>
@@ -41,7 +42,7 @@ ${kinds.map(({ code, title }) => html`<li><a href="${root}errors/${code}">${code
   return layOut({ title: 'Errors – Roster', root, main })
 }
 
-/** Page about an error: its meaning, cause, remedy, and an example. */
+/** Renders the page of a code: its meaning, cause, remedy, and an example. */
 export function errorPage(kind: ErrorKind, baseUrl: string, root: string): StoredBody {
   const { code, status, title, explanation, remedy } = kind
   const main = html`<h1>${code}</h1>

@@ -1,3 +1,4 @@
+// The page /explore and its files: script and style have hashes in their names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Reply } from '../respond/reply.ts'
@@ -9,7 +10,7 @@ import vendored from './vendor/explore.json'
 const css = readFileSync(join(import.meta.dir, 'explore/explore.css'), 'utf8')
 const styles = new StoredBody(css, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': IMMUTABLE })
 
-/** Files of the page. Their names have hashes, so what they name never changes. */
+/** Files of the page, which browsers keep for ever. */
 export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise<Reply> | Reply>> = {
   [`explore-${vendored.sha256.slice(0, 12)}.js`]: packedScript('explore.js.gz'),
   [`explore-${Bun.hash(css).toString(36)}.css`]: (request) => styles.reply(request),
@@ -21,7 +22,7 @@ const POLICY = [
   ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
 ]
 
-/** A page to look at the data with a key: tables and summaries. Its script reads the OpenAPI document and the lists. */
+/** Renders the page; its script reads the OpenAPI document, and lists with a key. */
 export function explorePage(root: string): StoredBody {
   const [script = '', style = ''] = Object.keys(exploreFiles)
   const head = html`<meta name="color-scheme" content="light dark">

@@ -1,11 +1,12 @@
+// HTML of pages: a template tag that escapes, documents with a content security policy, the common layout and style.
 import { createHash } from 'node:crypto'
 import { JSON_TYPE } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 
-/** Minutes: a reader who goes back and forth asks once. */
+/** Five minutes: a reader who goes back and forth loads a page once. */
 const PAGE_CACHE = 'max-age=300'
 
-/** As a content security policy names an inline style or script. CSP 3, 6.7.3.3. */
+/** Source expression by which a content security policy allows an inline style or script. CSP 3, 6.7.3.3. */
 export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
@@ -29,7 +30,7 @@ export function rootOf(path: string): string {
 
 const POLICY = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
 
-/** A whole document. */
+/** Renders a document without a layout. */
 export function htmlDocument({ title, root, head, body, policy, headers }: Document): StoredBody {
   const page = html`${new Markup('<!doctype html>')}
 <html lang="en">
@@ -53,7 +54,7 @@ ${body}
   })
 }
 
-/** A page for people. It runs nothing, and loads the icon of this server alone. */
+/** Renders a page in the common layout. It runs nothing, and loads the icon of this server alone. */
 export function layOut({ title, root, main }: Pick<Document, 'title' | 'root'> & { readonly main: Markup }): StoredBody {
   const body = html`<nav aria-label="Roster">
 <a href="${root}">Roster</a>

@@ -1,3 +1,4 @@
+// Vendored scripts: sent gzipped as they are in vendor/, and unpacked for clients without gzip.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +15,7 @@ const HEADERS = {
   Vary: 'Accept-Encoding',
 }
 
-/** Answers with a script that lies gzipped in `vendor/`. Its path must change with its content. */
+/** Serves a script of `vendor/`; its path must change with its content. */
 export function packedScript(file: string): (request: Headers) => Promise<Reply> {
   let gzipped: Uint8Array<ArrayBuffer> | undefined
   /** Unpacked once, for the few without gzip: they share it however many and slow they are. */

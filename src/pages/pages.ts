@@ -1,3 +1,4 @@
+// The pages by their paths: landing page, errors, docs, /explore and small files; HTML for browsers, JSON for programs.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
@@ -34,7 +35,7 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
     kept.set(name, found)
     return found
   }
-  /** HTML for browsers, which links lead on from by ways relative to the path; JSON for programs. */
+  /** Serves HTML to browsers, with links relative to the path, and JSON to programs. */
   const either =
     (name: string, page: (root: string) => StoredBody, json: () => StoredBody) =>
     ({ headers, path }: PageRequest) => {

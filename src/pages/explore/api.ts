@@ -1,3 +1,4 @@
+// Requests to the API with the key: pages and totals, exact numbers, and errors as problems that the page shows.
 import { useEffect, useState } from 'preact/hooks'
 import { forgetKey, keyStore } from './key.ts'
 import type { Row } from './resources.ts'

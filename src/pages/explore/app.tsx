@@ -1,3 +1,4 @@
+// The frame of the page: navigation, the form for a key, and the view of one resource.
 import { useEffect, useState } from 'preact/hooks'
 import { Problem, ROOT } from './api.ts'
 import { Button, Select } from './controls.tsx'
@@ -7,7 +8,7 @@ import { ResourceView } from './resourceView.tsx'
 import { useStores } from './store.ts'
 import { emptyView, go, printView, viewStore } from './view.ts'
 
-/** The whole page. */
+/** The page: it loads the OpenAPI document first. */
 export function App() {
   useStores()
   const { key, refusal } = keyStore.value

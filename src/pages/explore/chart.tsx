@@ -1,3 +1,4 @@
+// Charts of groups as SVG: bars that stand or lie, grouped or stacked, and lines.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatCount, formatShort } from './format.ts'
 import { formatMeasured } from './groups.ts'
@@ -11,7 +12,7 @@ type Props = Chart & { readonly style: Style }
 const HEIGHT = 330
 const [TOP, BOTTOM] = [16, 34]
 
-/** A chart as wide as the window: bars that stand or lie, grouped or stacked, or lines. */
+/** A chart as wide as the window, with a legend. */
 export function ChartView(whole: Props) {
   // A line is of dates alone.
   const end = whole.style === 'line' && whole.endsWithNone ? -1 : undefined

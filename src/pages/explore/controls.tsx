@@ -1,3 +1,4 @@
+// Controls that views share: buttons, menus, fields, hints, and problems with a countdown to the next attempt.
 import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'

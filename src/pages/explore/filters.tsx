@@ -1,3 +1,4 @@
+// The filters of a view: chips, and the form that adds or changes one.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Select } from './controls.tsx'
@@ -9,7 +10,7 @@ import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 
-/** The filters as chips, and a form to add or change one. */
+/** The filters; the key / opens the form for another one. */
 export function Filters({ resource, view, problem }: Shown & { readonly problem: Problem | null }) {
   const [edited, edit] = useState<number | null>(null)
   const adds = useRef<HTMLButtonElement>(null)

@@ -1,3 +1,4 @@
+// Values as text for people: numbers in the format of the reader's language, dates in UTC.
 import { isQuantity, type Kind, type Property } from './resources.ts'
 
 const UTC = { timeZone: 'UTC' } as const
@@ -13,7 +14,7 @@ const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFra
 export const formatCount = (count: number) => plain.format(count)
 /** A number of few digits, for an axis. */
 export const formatShort = (number: number) => (Math.abs(number) < 10_000 ? plain.format(number) : short.format(number))
-/** Exact also for a text of digits that no double has. */
+/** A decimal with all its digits, also of a text that no double holds. */
 export const formatDecimal = (value: string | number) => decimals.format(value as number)
 
 /** A value as people read it, by the kind of its property; dates in UTC. */
@@ -33,7 +34,7 @@ export function formatDate(kind: Kind, text: string): string {
   return (date.getUTCSeconds() === 0 ? instants : seconds).format(date)
 }
 
-/** Midnight is a day, in filters: `1 Jan 2026`. */
+/** A value of a filter; midnight is a day: `1 Jan 2026`. */
 export function formatOperand(property: Property | undefined, text: string): string {
   if (property?.kind === 'boolean') return text === 'true' ? 'yes' : text === 'false' ? 'no' : text
   if (property?.kind === 'date' || /T00:00:00Z$/.test(text)) return formatDate('date', text)

@@ -1,3 +1,4 @@
+// Summaries as the page asks for them: dimensions, measures, paths of requests, and filters for the rows of a group.
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
 import { findNamed, isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'

@@ -1,3 +1,4 @@
+// The API key of this tab: kept in its session storage, taken from a form or a link, forgotten when it is refused.
 import { Store } from './store.ts'
 import { decodeText } from './view.ts'
 

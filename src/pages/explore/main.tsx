@@ -1,3 +1,4 @@
+// The entry point of the script: reads the address, and draws the page.
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { takeKeyFromAddress } from './key.ts'

@@ -1,3 +1,4 @@
+// Paging of lists and summaries: links, number of the page, rows per page.
 import type { Page } from './api.ts'
 import { Select } from './controls.tsx'
 import { formatCount } from './format.ts'

@@ -1,3 +1,4 @@
+// Data of a chart: reads the groups of a summary, and arranges them as bars and series.
 import { readPage, send } from './api.ts'
 import { isAdditive, measured, nextUnit, placeOf, type Question } from './groups.ts'
 import { type Row, valueIn } from './resources.ts'
@@ -41,10 +42,7 @@ export function readChart(question: Question, pathOf: (page: number) => string, 
   }
 }
 
-/**
- * Puts groups into bars and series: dates in order, of names the largest, the rest as "others" where values add up. `all`: the
- * value of all rows, where some groups are left out.
- */
+/** Dates in order; of names the largest, the rest as "others" if values add up. `all`: value of all rows; null: not needed. */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
   const numberOf = (group: Row) => {

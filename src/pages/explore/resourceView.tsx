@@ -1,3 +1,4 @@
+// The view of one resource: filters, tools, the table or the summary, paging, and the open row.
 import { useEffect, useState } from 'preact/hooks'
 import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './api.ts'
 import { CopyButton, Trouble } from './controls.tsx'
@@ -10,7 +11,7 @@ import { Table } from './table.tsx'
 import { Columns, curl, Download, keptColumns } from './tools.tsx'
 import { change, changed, go, type Parameters, printPath, type Shown, type View } from './view.ts'
 
-/** A list or its summary: filters, tools, the table or the chart, pages, and the row that is open. */
+/** The list of a resource, or its summary. */
 export function ResourceView({ resource, view }: Shown) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary

@@ -1,3 +1,4 @@
+// Resources of the API, read from its OpenAPI document: names, properties, kinds and references.
 import { Store } from './store.ts'
 
 /** Kinds of value, by which filters and cells differ. */

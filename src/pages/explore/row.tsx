@@ -1,3 +1,4 @@
+// The open row: its properties, links to related rows, and its changes.
 import { useEffect, useRef } from 'preact/hooks'
 import { readJson, readTotal, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
@@ -12,7 +13,7 @@ interface Props {
   close(): void
 }
 
-/** One row at the side: its properties, the rows that it refers to and those that refer to it, and its changes. */
+/** One row at the side, with the rows that it refers to and those that refer to it. */
 export function RowPanel({ resource, id, close }: Props) {
   const path = `${resource.plural}/${encodeURIComponent(id)}`
   const { answer: row, problem } = useAnswer<Row>(path, readJson)

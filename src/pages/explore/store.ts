@@ -1,3 +1,4 @@
+// State that components share: stores, which draw the page again.
 import { useEffect, useReducer } from 'preact/hooks'
 
 let redraw = () => {}

@@ -1,3 +1,4 @@
+// The summary of a list: choice of measure and dimensions, chart, and table of groups.
 import { type Asked, useAnswer } from './api.ts'
 import { ChartView, STYLES, type Style } from './chart.tsx'
 import { type Named, Select, Trouble } from './controls.tsx'

@@ -1,3 +1,4 @@
+// The table of a list: headers that sort, cells that link to other rows, keys that move and open.
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
 import { isQuantity, type Property, type Resource, type Row, resourcesStore, valueIn } from './resources.ts'
@@ -20,7 +21,7 @@ export function Header({ name, label, title = name, isNumber = false, isSorted =
   const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
   const isDescending = sort[place]?.startsWith('-')
   if (!isSorted) return <th class={isNumber ? 'n' : ''}>{label}</th>
-  /** Ascending, descending, none; with Shift the others stay. */
+  /** Sorts ascending, descending, not at all; with Shift the other columns stay. */
   const sortNext = ({ shiftKey }: MouseEvent) => {
     const next = place < 0 ? [name] : isDescending ? [] : [`-${name}`]
     setSort(shiftKey ? sort.toSpliced(place < 0 ? sort.length : place, 1, ...next) : next)

@@ -1,3 +1,4 @@
+// Tools of a view: its request as curl, a download as CSV, the choice of columns.
 import { useState } from 'preact/hooks'
 import { Problem, send } from './api.ts'
 import { Button, Hint } from './controls.tsx'

@@ -1,3 +1,4 @@
+// The state of the page, kept in its address behind `#`: resource, filters, sorts, page, open row, summary.
 import type { Resource } from './resources.ts'
 import { Store } from './store.ts'
 
@@ -22,7 +23,7 @@ const PLAIN = Object.keys(DEFAULTS) as Plain[]
 /** Names in the address, where they are others. */
 const NAMES: Partial<Record<Plain, string>> = { size: 'PageSize', tab: 'view', groupSort: 'groups' }
 
-/** Everything that is shown, but the key: the part of the address behind `#`. */
+/** Everything that is shown, but the key. */
 export interface View extends Readonly<Record<Plain, string>> {
   readonly resource: string
   readonly filters: readonly Filter[]

@@ -1,3 +1,4 @@
+// Operators of filters in words, by the kind of the property.
 import { formatOperand } from './format.ts'
 import { findNamed, type Kind, type Property, type Resource } from './resources.ts'
 import type { Filter } from './view.ts'
