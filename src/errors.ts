@@ -1,3 +1,4 @@
+// ApiError, by which any room refuses a request, and the table of all error codes.
 import { badRequests } from './errorTable/badRequests.ts'
 import type { ErrorEntry } from './errorTable/entry.ts'
 import { refusals } from './errorTable/refusals.ts'

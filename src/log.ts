@@ -1,3 +1,5 @@
+// The log: writes lines for people or programs, and loses lines rather than memory if its reader is slow.
+
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

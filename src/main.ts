@@ -1,3 +1,4 @@
+// The entry point of the command line: declares the commands, and runs one; without a name, `serve`.
 import { Command } from 'commander'
 import { version } from '../package.json'
 import { configCommand } from './cli/config.ts'
@@ -19,7 +20,7 @@ import { doctorCommand } from './doctor/doctor.ts'
 import { serve } from './processes/serve.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
-/** The one setting of what needs no database. */
+/** The one setting of commands that need no database. */
 const entitiesDir = process.env.ENTITIES_DIR || null
 
 const program = new Command('roster')

@@ -1,3 +1,4 @@
+// The registry of entities: loads their declarations from a folder, and checks them against each other.
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { INDEXED_LENGTH_MAX } from './model/declaration.ts'
@@ -7,7 +8,7 @@ import { isText } from './model/kinds.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
 
-/** A declaration is wrong: its message names the file or the entity, and says why. */
+/** Error in a declaration; its message names the file or the entity, and says why. */
 export class DeclarationError extends Error {}
 
 /** Every entity that a file of `entities/` declares: a new file is all it takes. @throws DeclarationError */

@@ -1,4 +1,4 @@
-// What tables of a database lack of their entities' declarations, as SQL.
+// The next migration: SQL of all that the tables of a database lack of the declarations of their entities.
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'

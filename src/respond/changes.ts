@@ -1,9 +1,10 @@
+// JSON of the change feed: events, and pages of them.
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { jsonOf, writeEntity } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
-/** A line of what has changed, as the database has it. */
+/** An event, as the database has it. */
 export interface ChangeLine {
   readonly token: string
   readonly entity: Entity
@@ -23,23 +24,23 @@ export interface ChangeLine {
 
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
-/** A page of lines. `hasValues`: with the values that differ, where they were kept. */
+/** Writes a page. `hasValues`: with the values that differ, if they were kept. */
 export function respondChanges(lines: readonly ChangeLine[], next: string | null, more: boolean, hasValues: boolean): TextReply {
   const changes = lines.map((line) => lineText(line, hasValues)).join()
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
 }
 
-/** When it was written, as the line says it. */
+/** Time of an event, as its JSON has it. */
 export function instantOf({ at }: ChangeLine): string {
   return `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
 }
 
-/** `Employees:update`. */
+/** Name of an event, such as `Employees:update`. */
 export function eventOf({ entity, action }: ChangeLine, separator: string): string {
   return `${entity.plural}${separator}${ACTIONS[action]}`
 }
 
-/** A line as pages, streams and webhooks have it. */
+/** Writes an event as pages, streams and webhooks have it. */
 export function lineText(line: ChangeLine, hasValues: boolean): string {
   const { token, entity, id, action, key, before, after } = line
   const changed = changedProperties(line)

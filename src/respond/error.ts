@@ -1,7 +1,8 @@
+// Errors as responses: status and JSON body of an ApiError. No other file maps error codes to statuses.
 import { type ApiError, errorTable } from '../errors.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
-/** The error body. Spec 7. `base` is the server's address; the reference is a page that it serves. */
+/** Writes the error body. Spec 7. `base`: the server's address, under which the reference is a page. */
 export function respondError(error: ApiError, base: string): TextReply {
   const details = error.details?.map(({ code, target, message }) => ({ Code: code, Target: target, Message: message })) ?? null
   const body = {

@@ -1,3 +1,4 @@
+// JSON of rows: writers for an entity, or for the properties that a request has chosen.
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
@@ -8,7 +9,7 @@ type Members = readonly (Property | Group)[]
 
 const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
-/** The entity as JSON text; decimals as PostgreSQL writes them. */
+/** Writes a row; decimals as PostgreSQL prints them. */
 export function writeEntity(entity: Entity, row: Row): string {
   return entityWriter(entity)(row)
 }

@@ -1,3 +1,5 @@
+// A writer of JSON as UTF-8 from bytes and numbers, without texts in between: for pages of copies in memory.
+
 const QUOTE = 34
 const BACKSLASH = 92
 const MINUS = 45
@@ -23,13 +25,12 @@ const escapes = Array.from({ length: BACKSLASH + 1 }, (_, unit) =>
 const INT32_MAX = 2 ** 31 - 1
 const BYTES = 1 << 14
 
-/** JSON as UTF-8 from values that are bytes or numbers: no text is made of them on the way. */
 export class JsonWriter {
   private bytes = new Uint8Array(BYTES)
   private view = new DataView(this.bytes.buffer)
   private length = 0
 
-  /** JSON that is there already, as UTF-8. */
+  /** Writes JSON that is UTF-8 already. */
   raw(json: Uint8Array): void {
     const bytes = this.room(json.length)
     const { length } = this
@@ -43,7 +44,7 @@ export class JsonWriter {
     this.length += encoder.encodeInto(json, bytes.subarray(this.length)).written
   }
 
-  /** The text that is UTF-8 in `octets[from, to)`, as `JSON.stringify` prints it. */
+  /** Writes the UTF-8 in `octets[from, to)` as a text, escaped like `JSON.stringify` does. */
   text(octets: Uint8Array, from: number, to: number): void {
     const bytes = this.room(2 + 6 * (to - from))
     let { length } = this
@@ -57,12 +58,12 @@ export class JsonWriter {
     this.length = length
   }
 
-  /** An integer of 0 to 2^53 - 1. */
+  /** Writes an integer of 0 to 2^53 - 1. */
   integer(number: number): void {
     this.digits(number, digitsOf(number))
   }
 
-  /** The integer with a point in front of its last `scale` digits, of which there may be none. */
+  /** Writes the integer with a point before its last `scale` digits, of which there may be none. */
   decimal(units: number, scale: number): void {
     const power = 10 ** scale
     const whole = Math.floor(units / power)
@@ -72,7 +73,7 @@ export class JsonWriter {
     this.digits(units - whole * power, scale)
   }
 
-  /** `"2024-01-31T09:00:00Z"`, of years with four digits. */
+  /** Writes `"2024-01-31T09:00:00Z"`, of years with four digits. */
   instant(year: number, month: number, day: number, seconds: number): void {
     const bytes = this.room(22)
     const { view, length } = this
@@ -105,7 +106,7 @@ export class JsonWriter {
     return taken
   }
 
-  /** The last `count` digits. */
+  /** Writes the last `count` digits. */
   private digits(number: number, count: number) {
     const bytes = this.room(count)
     const end = (this.length += count)
@@ -126,7 +127,7 @@ export class JsonWriter {
     if (at === count) bytes[end - at] = ZERO + (small - 10 * ((small / 10) | 0))
   }
 
-  /** The bytes, with room for so many more. */
+  /** Returns the bytes, with room for `count` more. */
   private room(count: number): Uint8Array {
     if (this.length + count > this.bytes.length) {
       const wider = new Uint8Array(2 * (this.length + count))

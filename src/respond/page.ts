@@ -1,3 +1,4 @@
+// Pages of lists: body, total, links and tag, of rows as PostgreSQL prints them or of codes of a copy.
 import type { Cursors } from '../model/cursor.ts'
 import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
@@ -14,10 +15,7 @@ export interface Found {
   readonly total: number
 }
 
-/**
- * A page of a list: rows as `compileList` orders them. `url` is absolute, without query; without
- * `cursors` no link has one.
- */
+/** Responds with a page. Rows are as `compileList` orders them; `url` has no query; without `cursors` no link has one. */
 export function respondPage(
   entity: Entity,
   query: ListQuery,
@@ -39,10 +37,7 @@ export function respondPage(
   return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.kept))
 }
 
-/**
- * A page with its total, its links, and the tag of all that, which every process makes the same of the same; it is weak, because
- * it is no proof. RFC 9110, 8.8.3
- */
+/** Adds total, links and a weak tag of all that, which every process makes the same of the same page. RFC 9110, 8.8.3 */
 export function respondPaged(body: BytesReply['body'], total: number, link: (headers: Reply['headers']) => void): BytesReply {
   const headers: Reply['headers'] = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, 'X-Total-Count': String(total) }
   link(headers)
@@ -75,14 +70,14 @@ function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin
   return writer.take()
 }
 
-/** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */
+/** Range of the rows to show, without a row that has the total alone, and without the one beyond the page. */
 function shownRows({ pageSize, seek }: ListQuery, rows: Found['rows']): [begin: number, end: number] {
   if (!isCoded(rows) && rows[0]?.[0] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
-/** A row's values of the order's keys. */
+/** Values of a row by which the list is sorted. */
 function positionOf(entity: Entity, { sorts }: ListQuery, rows: Found['rows'], index: number): Seek['position'] {
   return order(entity, sorts).map(({ property }) => {
     const place = entity.properties.indexOf(property)

@@ -1,3 +1,4 @@
+// Links between pages: first, previous, next and last; shortened until the head of the response fits into 4 KiB.
 import type { ListQuery } from '../model/query.ts'
 import { isStreamed, type Reply } from './reply.ts'
 
@@ -44,7 +45,6 @@ export function addLinks(
   headers.Link = joined(first, back && `${back}"prev"`, forth)
 }
 
-/** Without a cursor the page's number leads to the page. */
 function parameter(cursor: string | null): string {
   return cursor === null ? '' : `&cursor=${cursor}`
 }

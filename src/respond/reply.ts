@@ -1,6 +1,6 @@
+// Responses before they are bytes: status, headers and body. http/ adds the common headers.
 import type { ApiError } from '../errors.ts'
 
-/** An answer before it becomes bytes: the server adds what every answer carries. */
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
@@ -33,7 +33,7 @@ export function isStreamed(body: Reply['body']): body is Streamed {
 export type TextReply = Reply & { readonly body: string }
 export type BytesReply = Reply & { readonly body: Uint8Array<ArrayBuffer> }
 
-/** To the letter. Spec 1, rule 3. */
+/** Content type of JSON, to the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Content type of rows in lines. */
@@ -42,20 +42,20 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 /** Rows are people's data, and the next moment others: no cache on the way keeps them, nor a browser's disk. RFC 9111, 5.2.2.5 */
 export const NO_STORE = 'no-store'
 
-/** `headers` wins over what an answer of data has by itself. */
+/** Responds with JSON; `headers` override the default ones. */
 export function respondJson(status: number, body: string, headers?: Record<string, string>): TextReply {
   const own = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE }
   return { status, headers: headers ? { ...own, ...headers } : own, body }
 }
 
-/** A row. `tag` names its version, without quotes. `location`: the address of a new one. RFC 9110, 8.8.3 */
+/** Responds with a row. `tag`: its version, without quotes; `location`: the address of a new one. RFC 9110, 8.8.3 */
 export function respondRow(status: number, body: string, tag: string, location?: string): TextReply {
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, ETag: `"${tag}"` }
   if (location !== undefined) headers.Location = location
   return { status, headers, body }
 }
 
-/** A row that its client has already. RFC 9110, 15.4.5 */
+/** Responds 304 for a row that the client has already. RFC 9110, 15.4.5 */
 export function respondUnchanged(tag: string): Reply {
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag: `"${tag}"` }, body: null }
 }

@@ -1,3 +1,4 @@
+// Bodies that are made once and sent often: gzipped for clients that take it, and 304 for clients that have them.
 import { hasWeakly, readTags } from '../model/entityTag.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { Reply } from './reply.ts'
@@ -5,10 +6,7 @@ import type { Reply } from './reply.ts'
 /** Shorter bodies fit into one packet as they are. */
 const GZIP_BYTES_MIN = 1_200
 
-/**
- * A body that is made once and sent often: gzipped for clients that take it, and 304 for those that have it. The tag is a
- * weak one, since it stands for the body in both encodings. RFC 9110, 8.8.3 and 13.1.2.
- */
+/** A body with a weak tag, which stands for both of its encodings. RFC 9110, 8.8.3 and 13.1.2. */
 export class StoredBody {
   private readonly headers: Readonly<Record<string, string>>
   /** Text of the tag in its quotes. */

@@ -1,3 +1,4 @@
+// Streams of rows as CSV or NDJSON: their headers, and writers of lines.
 import type { Entity, Property } from '../model/entity.ts'
 import { isText, type Kind } from '../model/kinds.ts'
 import { takesGzip } from '../model/preferences.ts'
@@ -9,14 +10,14 @@ import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
 
-/** How rows of a stream are written. */
+/** The head of a stream, and the writer of its rows. */
 export interface StreamWriter {
   /** In front of all rows. */
   readonly begin: string
   readonly write: (row: Row) => string
 }
 
-/** Rows that have these columns, in the form that was asked for. */
+/** Creates the writer of rows with these columns. */
 export function streamWriter(
   entity: Entity,
   query: StreamQuery,

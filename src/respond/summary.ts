@@ -1,3 +1,4 @@
+// Groups of a summary as JSON, NDJSON or CSV; averages are computed here, of sums and counts.
 import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
@@ -9,7 +10,7 @@ import { cellWriter, csvWriter, linesWriter, numberWriter, type StreamWriter } f
 
 const AVERAGE_SCALE = 8
 
-/** A page of groups: rows with the keys, the count and the figures. `url` is absolute, without query. */
+/** Responds with a page of groups: rows with keys, count and figures. `url` is absolute, without query. */
 export function respondSummary(query: SummaryQuery, rows: readonly Row[], total: number, url: string): BytesReply {
   const write = groupWriter(membersOf(query))
   const body = Buffer.from(`[${rows.map(write).join(',')}]`)

@@ -1,4 +1,4 @@
-// What names and other texts of the rows are made of: of many languages, so that the order of people's names has work.
+// Words for the names and texts of generated rows, in many languages, so that the order of names can be tried.
 
 export const FIRST_NAMES =
   `Ada Agnieszka Ahmed Aisha Alan Alejandra Amélie Ana Anders André Anna Antonio Arjun Astrid Beatriz Ben Björn Camille
