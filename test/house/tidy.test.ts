@@ -63,6 +63,12 @@ describe('comments', () => {
     expect(begins).toEqual([])
   })
 
+  test('a module begins with what it is in charge of', () => {
+    // These are shown, or copied into projects, as they are.
+    const shown = /^src\/(client\/|cli\/starter\/|entities\/absence)|\/vendor\//
+    expect(source.filter((path) => !shown.test(path) && !/^(#!.*\n)?\/\/ /.test(read(path)))).toEqual([])
+  })
+
   test('no line of a comment is longer than 130 characters', () => {
     // It has the comments of the file that it generates.
     const written = source.filter((path) => path !== 'src/client/clientFile.ts')
