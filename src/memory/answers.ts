@@ -27,7 +27,8 @@ export class Answers {
     const parsed = this.answers.get(target) === undefined ? parse() : null
     await copy.refresh()
     const answer = this.answers.get(target)
-    if (answer?.version === copy.version) return { kept: own(answer.reply), query: null }
+    // A copy that was lost meanwhile has asked nothing.
+    if (copy.search !== null && answer?.version === copy.version) return { kept: own(answer.reply), query: null }
     return { kept: null, query: parsed ?? parse() }
   }
 

@@ -3,9 +3,8 @@ import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 
-/** A question that finds more lines, or more rows, is answered by loading the table anew. */
-const LINES_MAX = 1_000
-const ROWS_MAX = 5_000
+/** Maximum lines, and maximum rows, that a copy takes in at once while lists wait; after more, the table is loaded anew. */
+export const CHANGES_MAX = 5_000
 
 /**
  * Compiles a COPY of the first `size` rows with greater ids; null: of the first rows. COPY takes no parameters. PostgreSQL
@@ -75,16 +74,18 @@ export function compileQuestion(relation: string, snapshot: Snapshot, asksDefini
  * kept, whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without
  * changes it is one row without an id.
  */
-export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot): Statement {
+export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot, changesMax: number): Statement {
+  const most = integer(changesMax)
+  const more = integer(changesMax + 1)
   const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
   const linesOf = (which: Sql) =>
-    sql`(select ids from row_change where relation = ${own}::oid and transaction ${which} order by transaction desc limit ${integer(LINES_MAX + 1)})`
+    sql`(select ids from row_change where relation = ${own}::oid and transaction ${which} order by transaction desc limit ${more})`
   const lines = sql`${linesOf(sql`>= ${next}::xid8`)} union all ${linesOf(sql`= any (${running}::xid8[])`)}`
   // Row by row: a join would read the table whole, since the planner cannot know how few the ids are.
   return toStatement(
     sql`with lines as materialized (${lines}), \
-changed as materialized (select distinct unnest(ids) as id from lines limit ${integer(ROWS_MAX + 1)}), \
-found as materialized (select (select count(*) > ${integer(LINES_MAX)} or coalesce(bool_or(ids is null), false) from lines) or (select count(*) > ${integer(ROWS_MAX)} from changed) as is_whole) \
+changed as materialized (select distinct unnest(ids) as id from lines limit ${more}), \
+found as materialized (select (select count(*) > ${most} or coalesce(bool_or(ids is null), false) from lines) or (select count(*) > ${most} from changed) as is_whole) \
 select ${SNAPSHOT}, ${stateOf(sql`${own}::oid`)}, ${KEPT_FROM}, is_whole::int::text, changed.id::text, now_is.* \
 from found left join changed on not is_whole \
 left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = changed.id offset 0) as now_is on true`,
@@ -96,7 +97,7 @@ left join lateral (select ${columns(entity)} from ${name(entity.table)} as own w
 export class Snapshot {
   /** The first transaction that had not ended: the work of all before it was there, or was undone. */
   readonly oldest: number
-  /** The first transaction that had not begun, as PostgreSQL prints it. */
+  /** One past the last transaction that had ended, as PostgreSQL prints it. */
   readonly next: string
   /** Transactions that ran, as an array of PostgreSQL. */
   readonly running: string

@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
-import { type CopyParts, TableCopy } from './tableCopy.ts'
+import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
 import { NotRecorded, TableReader } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
@@ -22,7 +22,7 @@ const RETRY_MS = 60_000
 /** A copy without lists for this time is evicted when another table needs its memory. */
 const IDLE_MS = 60_000
 /** The interval of refreshes without lists; shorter than the time for which lines of `row_change` are kept. */
-const REFRESH_MS = 20_000
+const REFRESH_MS = 5_000
 /** A copy without lists for this time is evicted. */
 const UNUSED_MS = 600_000
 
@@ -126,9 +126,10 @@ export class TableCopies {
       table = own
       return (bytes, from, to) => own.addLine(bytes, from, to)
     })
-    const onLost = (reason: unknown) => this.noteLost(tracked, reason)
+    const onLost = (error: unknown) => this.noteLost(tracked, error)
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
+    await copy.settle()
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
@@ -165,13 +166,13 @@ export class TableCopies {
   }
 
   /** The next list begins another load. */
-  private noteLost(tracked: Tracked, reason: unknown) {
+  private noteLost(tracked: Tracked, error: unknown) {
     tracked.copy = null
     const { log } = this.options
-    const { table } = tracked.entity
-    if (reason instanceof KernelFull) this.noteFailure(tracked, reason)
-    else if (reason instanceof Error) log.warn('a table is in memory no more', { table, reason: String(reason) })
-    else log.debug('a table is in memory no more', { table, reason: String(reason) })
+    const fields = { table: tracked.entity.table, reason: (error as Error).message }
+    if (error instanceof KernelFull) this.noteFailure(tracked, error)
+    else if (error instanceof CopyLost) log.debug('a table is in memory no more', fields)
+    else log.warn('a table is in memory no more', fields)
   }
 
   private noteFailure(tracked: Tracked, error: unknown) {

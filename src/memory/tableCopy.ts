@@ -9,14 +9,14 @@ import { Turns } from '../execute/turns.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
+import { CHANGES_MAX, compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
 import type { Moment } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {
   /** Answers which rows have changed. */
   readonly questions: Reader
   /** Called when the copy cannot be kept current any more. */
-  onLost(reason: unknown): void
+  onLost(error: unknown): void
 }
 
 /** The interval between two checks of the table's definition. */
@@ -24,14 +24,24 @@ const DEFINITION_MS = 500
 /** Columns of an answer in front of the entity's. */
 const LEAD = 5
 const QUESTIONS = cellOf('questions')
+/** Maximum changes since the beginning of a load. */
+const CHANGES_OF_LOAD_MAX = 50_000
+/** Changed rows that are taken in in one turn of the event loop, before lists use the copy. */
+const TURN_ROWS = 1_000
+/** Maximum attempts to catch up with writes after a load. */
+const SETTLE_MAX = 10
 let versions = 0
+
+/** A copy that cannot be kept current any more. */
+export class CopyLost extends Error {}
 
 /** Exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
 export class TableCopy {
   /** Number that differs after each change of a row, and from that of any other copy. */
   version = ++versions
   private isLost = false
-  private definitionMs = performance.now()
+  /** The time of the last check of the definition; the first question checks what has changed since the load began. */
+  private definitionMs = Number.NEGATIVE_INFINITY
   private isAsking = false
   /** The lists that wait for the next question. */
   private waiting: PromiseWithResolvers<void> | null = null
@@ -92,37 +102,50 @@ export class TableCopy {
     if (this.isLost) return
     count(QUESTIONS)
     try {
-      await this.catchUp()
+      await this.catchUp(CHANGES_MAX)
     } catch (error) {
       if (error instanceof ApiError) throw error
-      this.lose(error)
+      if (this.isLost) return
+      this.release()
+      this.parts.onLost(error)
     }
   }
 
-  private async catchUp() {
+  /** Catches up with the writes since the load began, before any list uses the copy. @throws CopyLost, ApiError, KernelFull */
+  async settle(): Promise<void> {
+    for (let left = SETTLE_MAX; (await this.catchUp(CHANGES_OF_LOAD_MAX)) > CHANGES_MAX / 2; left--)
+      if (left === 0) throw new CopyLost('rows change faster than they can be read')
+  }
+
+  /** Moves the copy to a newer snapshot. Returns the number of rows that have changed, at most `changesMax`. */
+  private async catchUp(changesMax: number): Promise<number> {
     const { relation, snapshot } = this.moment
     const nowMs = performance.now()
     const asksDefinition = nowMs - this.definitionMs >= DEFINITION_MS
     const { questions } = this.parts
     const [answer] = await questions.read(compileQuestion(relation, snapshot, asksDefinition))
     const [text, state, keptFrom, isChanged, definition] = answer as Row
-    if (!this.keepsIfSame(state, keptFrom)) return
-    if (asksDefinition && definition !== this.moment.definition) return this.lose('the table was defined anew')
+    this.requireSame(state, keptFrom)
+    if (asksDefinition && definition !== this.moment.definition) throw new CopyLost('the table was defined anew')
     if (asksDefinition) this.definitionMs = nowMs
-    // With an equal snapshot nothing has committed anywhere, whatever lines there are.
-    if (text === snapshot.text) return
-    if (isChanged === '0') this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
-    else {
-      const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot))
-      await this.alone('', () => this.take(rows))
+    // With an equal snapshot nothing has committed anywhere.
+    if (text === snapshot.text) return 0
+    if (isChanged === '0') {
+      this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
+      return 0
     }
+    const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot, changesMax))
+    await this.alone('', () => this.take(rows))
+    return rows.length
   }
 
-  private take(rows: readonly Row[]) {
+  /** Takes rows in, synchronously if there are no more than lists may wait for. */
+  private async take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
-    if (!this.keepsIfSame(state, keptFrom)) return
-    if (isWhole === '1') return this.lose('too many rows have changed')
-    for (const row of rows) {
+    this.requireSame(state, keptFrom)
+    if (isWhole === '1') throw new CopyLost('too many rows have changed')
+    for (const [index, row] of rows.entries()) {
+      if (index > CHANGES_MAX && index % TURN_ROWS === 0) await Bun.sleep(0)
       const [id, values] = [row[LEAD - 1] as string | null, row.slice(LEAD)]
       if (id === null) continue
       this.version = ++versions
@@ -132,12 +155,11 @@ export class TableCopy {
     this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
   }
 
-  /** Drops the copy unless lines of all changes are there still, in the same run of the database and of the same file. */
-  private keepsIfSame(state: string | null | undefined, keptFrom: string | null | undefined): boolean {
+  /** Requires the same run of the database, the same file, and the lines of all changes since the snapshot. @throws CopyLost */
+  private requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { moment } = this
-    const isSame = state === moment.state && keptFrom != null && Number(keptFrom) <= moment.snapshot.oldest
-    if (!isSame) this.lose('the table or the database is another, or changes were deleted that the copy has not seen')
-    return isSame
+    if (state !== moment.state || keptFrom == null || Number(keptFrom) > moment.snapshot.oldest)
+      throw new CopyLost('the table or the database is another, or changes were deleted that the copy has not seen')
   }
 
   /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */
@@ -159,11 +181,5 @@ export class TableCopy {
   release(): void {
     this.isLost = true
     this.version = ++versions
-  }
-
-  private lose(reason: unknown) {
-    if (this.isLost) return
-    this.release()
-    this.parts.onLost(reason)
   }
 }

@@ -52,14 +52,14 @@ export function oldChanges(days: number): DeleteSlice {
   }
 }
 
-/** Copies of tables are refreshed within this time, or are loaded anew. */
-const LINES_MS = 55_000
+/** A table is loaded, and each copy refreshed, within this time. */
+const LINES_MS = 330_000
 /** Lines are short. */
 const LINES_OF_ROW = 20
 
 /**
- * Lines of `row_change` that had been committed a minute ago. The newest of each table stays: the end of the index has then no
- * entries of deleted lines, over which each question would walk while an old snapshot is held.
+ * Lines of `row_change` that had been committed when this time began. The newest of each table stays: the end of the index has
+ * then no entries of deleted lines, over which each question would walk while an old snapshot is held.
  */
 export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   let earlier: { readonly oldest: string; readonly ms: number } | null = null

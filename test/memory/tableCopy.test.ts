@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
+import { Kernel } from '../../src/columns/kernel.ts'
+import { ID } from '../../src/columns/rowStore.ts'
+import { Slices } from '../../src/columns/slices.ts'
+import company from '../../src/entities/company.ts'
+import { Database } from '../../src/execute/database.ts'
+import { Answers } from '../../src/memory/answers.ts'
+import { TableCopy } from '../../src/memory/tableCopy.ts'
+import { TableReader } from '../../src/memory/tableReader.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+const TARGET = '/Companies'
+
+let sql: postgres.Sql
+let database: Database
+let reader: TableReader
+let lost: unknown
+beforeEach(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  database = new Database({ url, poolSize: 2, prepare: true })
+  reader = new TableReader(url)
+  lost = null
+  await sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
+})
+afterEach(() => Promise.all([reader.end(), database.end(0), sql.end()]))
+
+/** A copy that was read before `write`, and that no list uses yet. */
+async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy> {
+  const table = new ColumnTable(company, new Kernel(64 * 2 ** 20), { orderedBy: ID })
+  const moment = await reader.read(company, null, (rows, sample) => {
+    table.prepare(rows, sample)
+    return (bytes, from, to) => table.addLine(bytes, from, to)
+  })
+  await write()
+  const onLost = (error: unknown) => (lost = error)
+  return new TableCopy(company, table, moment, { database, questions: database, slices: new Slices(), onLost })
+}
+
+async function createMany(statements: number) {
+  const create = () => sql`insert into company (name) select 'many' from generate_series(1, 1000)`
+  for (let left = statements; left > 0; left--) await create()
+}
+
+test('what is written while a table is loaded is in the copy before lists use it, though it is more than lists wait for', async () => {
+  const copy = await copyFromBefore(() => createMany(7))
+  await copy.settle()
+  expect([copy.rows, copy.search === null]).toEqual([7_030, false])
+  await createMany(7)
+  await copy.refresh()
+  expect([copy.search, String(lost)]).toEqual([null, 'Error: too many rows have changed'])
+})
+
+test.each([
+  ['a trigger that is disabled', 'alter table company disable trigger company_updates'],
+  ['a child table', 'create table child () inherits (company)'],
+])('%s while a table is loaded ends the copy before lists use it', async (_, text) => {
+  const copy = await copyFromBefore(() => sql.unsafe(`${text}; update company set name = 'unnoted'`))
+  await expect(copy.settle()).rejects.toThrow('the table was defined anew')
+})
+
+test('a copy that was lost sends no answer that was kept as of it', async () => {
+  const [copy, answers] = [await copyFromBefore(async () => undefined), new Answers(2 ** 20)]
+  const keep = () => answers.keep(TARGET, copy, { status: 200, headers: {}, body: new Uint8Array(2) } as never)
+  const find = async () => (await answers.find(TARGET, copy, () => 'parsed')).kept !== null
+  keep()
+  expect(await find()).toBe(true)
+  copy.release()
+  // A summary that was being computed meanwhile.
+  keep()
+  expect(await find()).toBe(false)
+})
