@@ -17,7 +17,6 @@ import { effectiveSettings } from './config/origins.ts'
 import { settingsHelp } from './config/settings.ts'
 import { nearMisses } from './config/unknownSettings.ts'
 import { doctorCommand } from './doctor/doctor.ts'
-import { serve } from './processes/serve.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
 /** The one setting of commands that need no database. */
@@ -31,7 +30,11 @@ program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')
   .addHelpText('after', () => `\n${settingsHelp()}`)
-  .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
+  // Loaded here, so that other commands begin sooner.
+  .action(async () => {
+    const { serve } = await import('./processes/serve.ts')
+    await serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env))
+  })
 program.addCommand(configCommand(() => effectiveSettings(process.env, readEnvironmentFiles()), readSettings))
 program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))

@@ -1,16 +1,15 @@
 // The endpoints: every path that the server answers, with its methods and handlers; the probes livez and readyz.
 import { describeApi } from '../describe/openApi.ts'
 import { ApiError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
-import { sql, toStatement } from '../model/sql.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
 import { createPages } from '../pages/pages.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
+import { createReadiness } from '../postgres/readiness.ts'
 import { JSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { databaseIsAway } from './authentication.ts'
@@ -76,36 +75,4 @@ export function createRouter(parts: EndpointParts): Router {
     add('/*/Changes', { GET: (call) => changes.history(entity, call) })
   }
   return router
-}
-
-/** SQLSTATE of a table that is not there: nothing was ever migrated. */
-const UNDEFINED_TABLE = '42P01'
-
-const APPLIED = toStatement(sql`select file from migration`)
-
-const KEPT_MS = 1_000
-
-/**
- * Returns whether the database answers and has every migration of `files`. It is asked at most once a second, since the address
- * is open and has no rate limit. @throws ApiError 503
- */
-export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
-  const isReady = async () => {
-    const rows = await database.read(APPLIED).catch((error) => {
-      if (error?.code === UNDEFINED_TABLE) return []
-      throw error
-    })
-    const applied = new Set(rows.map(([file]) => file))
-    return files.every((file) => applied.has(file))
-  }
-  let answer: Promise<boolean> | null = null
-  let askedMs = 0
-  return () => {
-    const nowMs = performance.now()
-    if (answer === null || nowMs - askedMs >= KEPT_MS) {
-      askedMs = nowMs
-      answer = isReady()
-    }
-    return answer
-  }
 }

@@ -7,7 +7,7 @@ import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 
 const ROWS = 200_000
-const SUMMARIES = 60
+const SUMMARIES = 25
 /** So many aggregates that a summary takes several slices. */
 const AGGREGATED = AGGREGATES.map((aggregate) => {
   const names = absence.properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)

@@ -137,7 +137,7 @@ test.each([
       )
       return inMemory() > before
     })
-    const [count, before] = [rounds(150, 5_000), inMemory()]
+    const [count, before] = [rounds(80, 5_000), inMemory()]
     const found: string[] = []
     for (let round = 0; round < count && found.length === 0; round++) {
       await insert(CHANGED, hasOdd)

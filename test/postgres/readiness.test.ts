@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Database } from '../../src/execute/database.ts'
-import { createReadiness } from '../../src/http/endpoints.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
+import { createReadiness } from '../../src/postgres/readiness.ts'
 import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
 
 const files = readMigrations(MIGRATIONS).map(({ file }) => file)

@@ -1,0 +1,35 @@
+// Readiness: the database answers and has every migration of this server.
+import type { Database } from '../execute/database.ts'
+import { sql, toStatement } from '../model/sql.ts'
+
+/** SQLSTATE of a table that is not there: nothing was ever migrated. */
+const UNDEFINED_TABLE = '42P01'
+
+const APPLIED = toStatement(sql`select file from migration`)
+
+const KEPT_MS = 1_000
+
+/**
+ * Returns whether the database answers and has every migration of `files`. It is asked at most once a second, since the address
+ * is open and has no rate limit. @throws ApiError 503
+ */
+export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
+  const isReady = async () => {
+    const rows = await database.read(APPLIED).catch((error) => {
+      if (error?.code === UNDEFINED_TABLE) return []
+      throw error
+    })
+    const applied = new Set(rows.map(([file]) => file))
+    return files.every((file) => applied.has(file))
+  }
+  let answer: Promise<boolean> | null = null
+  let askedMs = 0
+  return () => {
+    const nowMs = performance.now()
+    if (answer === null || nowMs - askedMs >= KEPT_MS) {
+      askedMs = nowMs
+      answer = isReady()
+    }
+    return answer
+  }
+}
