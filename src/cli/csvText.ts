@@ -112,6 +112,11 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
     const row: Record<string, object> = {}
     for (const { property, index } of cells) {
       const cell = unescapedCell(property, record, index, isExcel)
+      if (separator === ';' && property.kind.name === 'decimal' && AMBIGUOUS.test(cell ?? ''))
+        throw new FileFault(
+          record.line,
+          `${property.path.join('.')} is ${cell}: write it without points, or with a decimal comma`,
+        )
       const value = parsedCell(property, cell === null ? null : plainCell(property, cell, separator, onDay))
       const [key = '', part] = property.path
       Object.assign(part === undefined ? row : (row[key] ??= {}), { [part ?? key]: value })
@@ -156,6 +161,8 @@ function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, inde
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 const DECIMAL_COMMA = /^-?\d+,\d+$/
+/** Thousands, as spreadsheets with decimal commas write them, or three decimal places. */
+const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
 
 /** A day as midnight UTC; a number with a decimal comma, where no comma separates cells, with a point. */
 function plainCell(property: Property, cell: string, separator: string, onDay: (property: Property) => void): string {
@@ -167,7 +174,7 @@ function plainCell(property: Property, cell: string, separator: string, onDay: (
   return name === 'decimal' && separator !== ',' && DECIMAL_COMMA.test(cell) ? cell.replace(',', '.') : cell
 }
 
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }
 
 /** Numbers of JSON as they are written, which no type of TypeScript has yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
@@ -177,5 +184,5 @@ function parsedCell({ kind: { name, nullable } }: Property, cell: string | null)
   if (cell === null || (cell === '' && name !== 'text')) return nullable ? null : undefined
   const lower = cell.toLowerCase()
   if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
-  return (name === 'integer' || name === 'decimal') && NUMBER.test(cell) ? rawJSON(cell) : cell
+  return (name === 'integer' || name === 'decimal') && NUMBERS[name].test(cell) ? rawJSON(cell) : cell
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { parse } from 'csv-parse/sync'
-import { csvRecords } from '../../src/cli/csvText.ts'
+import { csvRecords, csvWriter } from '../../src/cli/csvText.ts'
 import type { FileFault } from '../../src/cli/fileLines.ts'
+import { decimal, defineEntity, identity, integer } from '../../src/model/entity.ts'
 import { inPieces } from '../support/pieces.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -23,6 +24,29 @@ function oracle(text: string, delimiter: string): unknown {
     return null
   }
 }
+
+describe('numbers of a CSV', () => {
+  const room = defineEntity('Room', { id: identity(), desks: integer(), area: decimal(2) })
+  const rowOf = async (text: string) => {
+    const [header, record] = await recordsOf(text)
+    return csvWriter(room, header as never, { isExcel: null, matched: null, onNote: () => undefined })(record as never)
+  }
+
+  test.each([
+    ['Desks,Area\n12,2.500', '{"desks":12,"area":2.500}'],
+    ['Desks;Area\n12;2,5', '{"desks":12,"area":2.5}'],
+    ['Desks;Area\n12;1234.25', '{"desks":12,"area":1234.25}'],
+    // The server refuses the text.
+    ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
+    ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
+  ])('%j is %s', async (text, expected) => {
+    expect(await rowOf(text)).toBe(expected)
+  })
+
+  test.each(['2.500', '-1.000.000'])('%s beside semicolons may be thousands, so it is refused', async (cell) => {
+    await expect(rowOf(`Desks;Area\n1;${cell}`)).rejects.toThrow(`area is ${cell}: write it without points`)
+  })
+})
 
 describe('the records of a CSV', () => {
   test('are those that csv-parse reads, of any texts, however they come', async () => {
