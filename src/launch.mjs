@@ -64,7 +64,8 @@ function versionIn(folder) {
 async function wasCutShort() {
   for (let isSaid = false; existsSync(marker); isSaid = true) {
     const pid = readMarker()
-    if (pid === 0 ? isSaid : !alive(pid)) {
+    // Our own number is that of a process before us: a container counts from 1 again.
+    if (pid === 0 ? isSaid : pid === process.pid || !alive(pid)) {
       rmSync(marker, { force: true })
       return true
     }
@@ -86,7 +87,9 @@ function readMarker() {
 async function install() {
   try {
     writeFileSync(marker, String(process.pid), { flag: 'wx' })
-  } catch {
+  } catch ({ code }) {
+    if (code !== 'EEXIST')
+      fail(`${missing().join(', ')} cannot be installed: ${root} cannot be written (${code}); run npm ci there`)
     return (await installed()) || install() // another process was faster
   }
   console.error('roster: installing the dependencies (once) ...')
