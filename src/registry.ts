@@ -5,6 +5,7 @@ import { INDEXED_LENGTH_MAX } from './model/declaration.ts'
 import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf } from './model/entity.ts'
 import { isText } from './model/kinds.ts'
+import { NAME_ENDS, RESERVED_TYPES } from './model/names.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
 
@@ -80,7 +81,10 @@ function checkTogether(entities: readonly Entity[]) {
   for (const { name, plural, table } of entities) {
     if (Object.hasOwn(OWN_TABLES, table))
       throw new DeclarationError(`${name} cannot be the name of an entity: the server has a table ${table} of its own`)
-    for (const key of [`table ${table}`, `path /${plural.toLowerCase()}`]) {
+    const types = NAME_ENDS.map((end) => name + end)
+    const own = types.find((type) => RESERVED_TYPES.test(type))
+    if (own) throw new DeclarationError(`${name} cannot be the name of an entity: the API has a type ${own} of its own`)
+    for (const key of [`table ${table}`, `path /${plural.toLowerCase()}`, ...types.map((type) => `type ${type}`)]) {
       if (seen.has(key)) throw new DeclarationError(`${seen.get(key)} and ${name} cannot both have the ${key}`)
       seen.set(key, name)
     }
@@ -101,6 +105,8 @@ function checkSource(problem: string, source: string, { properties }: Entity) {
   const property = properties.find(({ column }) => column === source)
   if (!property) throw new DeclarationError(`${problem}: it has no such property`)
   if (!isText(property.kind.name)) throw new DeclarationError(`${problem}: only texts can be copied`)
+  if (properties.some(({ reference }) => reference?.copy?.column === source))
+    throw new DeclarationError(`${problem}: it is a copy itself`)
   if ((property.kind.lengthMax ?? 0) > INDEXED_LENGTH_MAX)
     throw new DeclarationError(
       `${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`,

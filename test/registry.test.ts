@@ -1,9 +1,13 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { describeApi } from '../src/describe/openApi.ts'
+import { parseRules } from '../src/model/limits.ts'
+import { NAME_ENDS, RESERVED_TYPES } from '../src/model/names.ts'
 import { loadEntities, OWN_TABLES } from '../src/registry.ts'
 import { connect, createDatabase } from './support/postgres.ts'
 import { temporaryFolder } from './support/process.ts'
+import type { Json } from './support/server.ts'
 
 let folder: string
 beforeEach(() => {
@@ -101,7 +105,29 @@ test('a copy of what is not there, is no text or is too long for an index stops 
   const long = 'name: text({ lengthMax: 651, indexed: false })'
   await expect(declareBoth(long, copies)).rejects.toThrow('more than the 650 characters')
   await expect(declareBoth('name: text(), nameKey: text()', copies)).rejects.toThrow('stands in the column name_key')
+  const chain = "otherId: reference('Desk'), name: copied('otherId', 'code')"
+  await expect(declareBoth(chain, `code: text(), ${copies}`)).rejects.toThrow(
+    'Desk cannot copy name of Room: it is a copy itself',
+  )
   expect(await declareBoth('name: text()', copies)).toHaveLength(2)
+})
+
+test('entities whose schemas, types or operations would have one name stop the start', async () => {
+  await expect(declareBoth('', '', 'RoomGroup')).rejects.toThrow('cannot both have the type RoomGroup')
+  await expect(declareBoth('', '', 'RoomFilter')).rejects.toThrow('cannot both have the type RoomFilter')
+  await expect(declareBoth('', '', 'RoomChange')).rejects.toThrow('cannot both have the type RoomChange')
+  for (const name of ['Fault', 'History', 'DateTime', 'Past', 'Error'])
+    await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
+})
+
+test('all other schemas of the API are names that no entity may have', async () => {
+  const entities = await loadEntities()
+  const limits = parseRules('750/1m')
+  const document = describeApi(entities, { baseUrl: 'http://localhost', limits, anonymousLimits: limits })
+  const own = new Set(entities.flatMap(({ name }) => NAME_ENDS.map((end) => name + end)))
+  const others = Object.keys((document as Json).components.schemas).filter((name) => !own.has(name))
+  expect(others.length).toBeGreaterThan(10)
+  expect(others.filter((name) => !RESERVED_TYPES.test(name))).toEqual([])
 })
 
 test('two entities of one table or path, and one with a table of the server, stop the start', async () => {

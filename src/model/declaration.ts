@@ -78,7 +78,7 @@ function checkProperty({ path, field }: Named, named: readonly Named[], fail: Fa
   if (readOnly && !copied && !computedFrom && property !== 'id')
     fail(`cannot have the property ${property}: the one identity is called id`)
   if (property === 'id' && (!readOnly || copied || computedFrom)) fail('needs id: identity()')
-  if (copied) checkCopy(property, copied.reference, named, fail)
+  if (copied) checkCopy(path, copied.reference, named, fail)
   if (computedFrom) checkComputed(property, field, named, fail)
   const { lengthMax = 0 } = kind
   if (kind.name === 'text' && (!Number.isSafeInteger(lengthMax) || lengthMax < 1))
@@ -94,8 +94,12 @@ function checkIndexed(property: string, length: number, remedy: string, fail: Fa
     )
 }
 
-function checkCopy(property: string, reference: string, named: readonly Named[], fail: Fail) {
-  if (!find(named, reference)?.field.reference) fail(`cannot copy ${property} by ${reference}: it has no reference of that name`)
+function checkCopy(path: readonly string[], reference: string, named: readonly Named[], fail: Fail) {
+  const property = path.join('.')
+  const found = find(named, reference)
+  if (path.length > 1 || (found && found.path.length > 1))
+    fail(`cannot copy ${property} by ${reference}: neither can be a part of an object`)
+  if (!found?.field.reference) fail(`cannot copy ${property} by ${reference}: it has no reference of that name`)
   const copies = named.filter(({ field }) => field.copied?.reference === reference)
   if (copies.length > 1)
     fail(`cannot copy both ${copies.map(({ path }) => path.join('.')).join(' and ')} by ${reference}: a reference has one copy`)
@@ -103,6 +107,7 @@ function checkCopy(property: string, reference: string, named: readonly Named[],
 
 function checkComputed(property: string, field: Field, named: readonly Named[], fail: Fail) {
   const { computedFrom = [], computedBy, indexed = true } = field
+  if (computedFrom.length === 0) fail(`cannot compute ${property} from nothing`)
   const lengths = computedFrom.map((key) => {
     const { kind } = find(named, key)?.field ?? fail(`cannot compute ${property} from ${key}: it has no such property`)
     if (isComputedFrom(key, property, named)) fail(`cannot compute ${property} from itself, by way of ${key}`)

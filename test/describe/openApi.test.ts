@@ -3,7 +3,6 @@ import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { errorTable } from '../../src/errors.ts'
-import { defineEntity, identity } from '../../src/model/entity.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { loadEntities } from '../../src/registry.ts'
 import type { Json } from '../support/server.ts'
@@ -129,8 +128,4 @@ describe('the parameters of a list', () => {
     })
     expect(unions).toEqual([])
   })
-})
-
-test('an entity that is called like a schema of ours is refused', () => {
-  expect(() => describeApi([defineEntity('Fault', { id: identity() })], facts)).toThrow('two schemas are called Fault')
 })

@@ -88,6 +88,10 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ room: copied('roomId', 'name') })).toThrow('cannot copy room by roomId: it has no reference')
     const two = { roomId: reference('Room'), room: copied('roomId', 'name'), alias: copied('roomId', 'alias') }
     expect(declare(two)).toThrow('cannot copy both room and alias by roomId')
+    const [boss, info] = [group({ roomId: reference('Room') }), group({ room: copied('roomId', 'name') })]
+    expect(declare({ boss, room: copied('bossRoomId', 'name') })).toThrow('neither can be a part of an object')
+    expect(declare({ roomId: reference('Room'), info })).toThrow('neither can be a part of an object')
+    expect(declare({ label: computed([]) })).toThrow('cannot compute label from nothing')
     expect(declare({ label: computed(['name']) })).toThrow('cannot compute label from name: it has no such property')
     expect(declare({ a: computed(['b']), b: computed(['c']), c: computed(['a']) })).toThrow('cannot compute a from itself')
     expect(declare({ day: date(), label: computed(['day']) })).toThrow('give an expression with "by"')
