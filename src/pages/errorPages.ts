@@ -81,11 +81,16 @@ function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ''}`
 }
 
-/** The error of a request for a browser, as a page that leads on; null: the client is a program. */
+/** Maximum path of a page: its links repeat the way up from the path. */
+const PATH_LENGTH_MAX = 200
+
+/** The error of a request for a browser, as a page that leads on; null: JSON. */
 export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
-  if ((method !== 'GET' && method !== 'HEAD') || !prefersHtml(asked.get('accept'))) return null
   const { code, message, details, headers } = error
   const { status, title, remedy } = findError(code) as ErrorKind
+  // A page costs many times a body: refused requests must be cheap.
+  const isPage = status !== 429 && (method === 'GET' || method === 'HEAD') && path.length <= PATH_LENGTH_MAX
+  if (!isPage || !prefersHtml(asked.get('accept'))) return null
   const root = rootOf(path)
   const faults = details?.map(({ target, message }) => html`<li>${target}: ${message}</li>\n`) ?? []
   const main = html`<h1>${title}</h1>

@@ -336,6 +336,10 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('Show').selectOption('average of Days')
     await page.getByText('Days, average').waitFor()
     expect(await page.getByLabel('as', { exact: true }).locator('option').allTextContents()).toEqual(['grouped bars', 'a line'])
+    // Averages do not add up, whatever style the address has from another view.
+    await page.goto(`${server.url}/explore#/Absences?view=summary&show=average(Period.Days)&by=Status&as=stacked`)
+    await page.getByRole('img', { name: /^average of Days by Status/ }).waitFor()
+    expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
     await page.context().close()
   })
 

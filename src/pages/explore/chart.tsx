@@ -38,7 +38,7 @@ export function ChartView(whole: Props) {
         {series.length > 1 && (
           <div class="legend">
             {series.map((name, place) => (
-              <span key={name}>
+              <span key={place}>
                 <i style={{ background: colours[place] }} />
                 <bdi>{name}</bdi>
               </span>

@@ -99,10 +99,10 @@ export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
     const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
     const start = new Date(String(value))
-    return [
-      { name, sign: '>=', values: [print(start)] },
-      { name, sign: '<', values: [print(nextUnit(start, unit))] },
-    ]
+    const end = nextUnit(start, unit)
+    const from = { name, sign: '>=', values: [print(start)] }
+    // The API knows no year after 9999.
+    return end.getUTCFullYear() > 9999 ? [from] : [from, { name, sign: '<', values: [print(end)] }]
   })
 }
 

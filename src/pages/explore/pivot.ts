@@ -49,8 +49,16 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
     const value = measured(group, measure)
     return value === null ? null : Number(value)
   }
-  const seriesOf = (group: Row) => (and ? placeOf(group, and) : measure.words)
-  const barOf = (group: Row) => placeOf(group, by)
+  const labels = new Map<string, string>()
+  // Different values may read alike, such as null and the text "no value".
+  const keyOf = (group: Row, dimension: Question['by']) => {
+    const label = placeOf(group, dimension)
+    const key = dimension.unit ? label : JSON.stringify(valueIn(group, dimension.property))
+    labels.set(key, label)
+    return key
+  }
+  const seriesOf = (group: Row) => (and ? keyOf(group, and) : measure.words)
+  const barOf = (group: Row) => keyOf(group, by)
   const weightsBy = (nameOf: (group: Row) => string) => {
     const weights = new Map<string, number>()
     for (const group of groups) weights.set(nameOf(group), (weights.get(nameOf(group)) ?? 0) + Math.abs(numberOf(group) ?? 0))
@@ -70,7 +78,8 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   const others = values[otherBar]
   if (all !== null && others && !and) others[0] = all - values.slice(0, otherBar).reduce((sum, [value]) => sum + (value ?? 0), 0)
   const endsWithNone = by.unit !== null && groups.some((group) => valueIn(group, by.property) === null)
-  return { bars, series, values, otherSeries, otherBar, endsWithNone }
+  const labelled = (keys: readonly string[]) => keys.map((key) => labels.get(key) ?? key)
+  return { bars: labelled(bars), series: labelled(series), values, otherSeries, otherBar, endsWithNone }
 }
 
 const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))

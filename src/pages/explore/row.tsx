@@ -1,6 +1,6 @@
 // The open row: its properties, links to related rows, and its changes.
 import { useEffect, useRef } from 'preact/hooks'
-import { readJson, readTotal, useAnswer } from './api.ts'
+import { readJson, readTotal, send, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
 import { type Resource, type Row, resourcesStore, wordsOf } from './resources.ts'
@@ -102,15 +102,30 @@ interface Change {
   readonly changed: readonly string[]
 }
 
+const [CHANGES_PAGE, CHANGES_SHOWN] = [500, 100]
+
+/** Reads all pages of a history, which begin with the oldest changes; returns the newest ones, the last first. */
+function readChanges(path: string) {
+  return async (response: Response): Promise<readonly Change[]> => {
+    let { changes, next, more } = await readJson(response)
+    while (more) {
+      const page = await readJson(await send(`${path}?PageSize=${CHANGES_PAGE}&after=${next}`))
+      changes = [...changes, ...page.changes].slice(-CHANGES_SHOWN)
+      ;({ next, more } = page)
+    }
+    return changes.slice(-CHANGES_SHOWN).toReversed()
+  }
+}
+
 /** The changes of the row, where the server keeps them. */
 function Changes({ path }: { readonly path: string }) {
-  const { answer } = useAnswer<{ changes: readonly Change[] }>(path, readJson)
-  if (!answer?.changes.length) return null
+  const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path))
+  if (!answer?.length) return null
   return (
     <>
       <h3>Changes</h3>
       <ol>
-        {answer.changes.toReversed().map(({ token, action, at, key, changed }) => (
+        {answer.map(({ token, action, at, key, changed }) => (
           <li key={token}>
             {formatDate('instant', at)}: {action} {changed.join(', ')} {key && <span class="count">by key {key}</span>}
           </li>

@@ -39,7 +39,7 @@ export function Summary({ resource, view, asked }: Shown & { readonly asked: Ask
   const allPath = summaryPath(resource, view, { measure })
   const { answer: chart, problem, retry } = useAnswer(pathOf(1), readChart(question, pathOf, allPath))
   const fitting = by.unit && chart && chart.bars.length > BARS_MAX ? 'line' : isAdditive(measure) ? 'stacked' : 'grouped'
-  const style = STYLES.find((one) => one === view.as) ?? fitting
+  const style = stylesOf(question).find((one) => one === view.as) ?? fitting
   return (
     <>
       <Choices {...{ resource, view, question, style }} />
@@ -52,10 +52,14 @@ export function Summary({ resource, view, asked }: Shown & { readonly asked: Ask
 
 type ChoicesProps = Shown & { readonly question: Question; readonly style: Style }
 
-function Choices({ resource, view, question: { measure, by, and }, style }: ChoicesProps) {
+/** Styles of charts of a question: lines are of dates, and only values that add up are stacked. */
+const stylesOf = ({ measure, by }: Question) =>
+  STYLES.filter((one) => (one === 'line' ? by.unit : one === 'grouped' || isAdditive(measure)))
+
+function Choices({ resource, view, question, style }: ChoicesProps) {
+  const { measure, by, and } = question
   const dimensions = dimensionsOf(resource)
-  const styles = STYLES.filter((one) => (one === 'line' ? by.unit : one === 'grouped' || isAdditive(measure)))
-  const looks = styles.map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
+  const looks = stylesOf(question).map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
   const others = dimensions.filter(({ property }) => property !== by.property)
   const choice = (label: string, name: 'show' | 'by' | 'and' | 'as', value: string, options: readonly Named[]) => (
     <label for={name}>
