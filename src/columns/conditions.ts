@@ -131,6 +131,9 @@ function aroundCode(code: number | null): Around {
 /** Neighbors of a number that has no code itself. */
 function aroundNone(kind: Kind, operand: string): Around {
   const nearest = Number(operand)
+  // Between the finite codes and those of infinity and NaN.
+  if (nearest === Infinity) return { equal: null, below: () => Number.MAX_VALUE, above: () => Infinity }
+  if (nearest === -Infinity) return { equal: null, below: () => -Infinity, above: () => -Number.MAX_VALUE }
   // The one decimal that has this float as its code.
   const plain = plainDecimal(nearest.toPrecision(15))
   const order = plain === null || kind.name !== 'decimal' ? 0 : compareDecimals(kind.printFilter(plain), operand)

@@ -50,24 +50,28 @@ export function* groupsInOrder(
 const values = new Float64Array(GROUPS_MAX)
 const buckets = new Int16Array(GROUPS_MAX)
 
-/** Finds the bucket of each of `count` values. False: all are the same. */
+/** Finds the bucket of each of `count` values; infinite ones have buckets of their own. False: all are the same. */
 function divide(count: number, isDescending: boolean): boolean {
-  let [least, greatest, nones] = [Infinity, -Infinity, 0]
+  let [least, greatest] = [Infinity, -Infinity]
   for (let at = 0; at < count; at++) {
     const value = values[at] as number
-    if (value < least) least = value
-    if (value > greatest) greatest = value
-    if (Number.isNaN(value)) nones++
+    if (value < least && value !== -Infinity) least = value
+    if (value > greatest && value !== Infinity) greatest = value
   }
-  if (nones === count || (nones === 0 && least === greatest)) return false
   // Monotonic, if not exact: a greater value is never in a bucket before that of a lesser one.
-  const scale = greatest > least ? (BUCKETS - 1) / (greatest - least) : 0
+  const scale = greatest > least ? (BUCKETS - 3) / (greatest - least) : 0
+  let isDivided = false
   for (let at = 0; at < count; at++) {
     const value = values[at] as number
-    const bucket = Number.isNaN(value) ? BUCKETS : ((value - least) * scale) | 0
+    let bucket = 1
+    if (Number.isNaN(value)) bucket = BUCKETS
+    else if (value === Infinity) bucket = BUCKETS - 1
+    else if (value === -Infinity) bucket = 0
+    else bucket += ((value - least) * scale) | 0
     buckets[at] = isDescending ? BUCKETS - bucket : bucket
+    isDivided ||= buckets[at] !== buckets[0]
   }
-  return true
+  return isDivided
 }
 
 /** The groups of the buckets in which `[from, to)` lie, bucket by bucket: where the first begins, and where each ends. */

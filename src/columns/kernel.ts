@@ -42,6 +42,8 @@ const BLOCK = 8_192
 const PAGE = 65_536
 /** For `scratch`. */
 const PAGES_MIN = 16
+/** 2 GiB, since addresses are signed integers of 32 bits. */
+const PAGES_MAX = 32_768
 
 /** Maximum rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out. */
 export const SEGMENT_ROWS = 8_192
@@ -77,7 +79,7 @@ export class Kernel {
 
   /** 1 MiB at least; with vectors of 128 bits if the processor has them and `hasVectors`. */
   constructor(bytesMax: number, hasVectors = true) {
-    const pagesMax = Math.max(PAGES_MIN, Math.min(65_536, Math.floor(bytesMax / PAGE)))
+    const pagesMax = Math.max(PAGES_MIN, Math.min(PAGES_MAX, Math.floor(bytesMax / PAGE)))
     this.blocksMax = (pagesMax * PAGE) / BLOCK
     this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
     this.memory = new WebAssembly.Memory({ initial: pagesMax, maximum: pagesMax })

@@ -3,8 +3,8 @@ import { LruCache } from '../model/lruCache.ts'
 import type { BytesReply, Reply } from '../respond/reply.ts'
 import type { TableCopy } from './tableCopy.ts'
 
-/** Estimated bytes of a response without its body. */
-const REPLY_BYTES = 1_500
+/** Estimated bytes of a response without its body: of itself, and of each character of its target, which its links repeat. */
+const [REPLY_BYTES, TARGET_BYTES] = [1_500, 10]
 
 interface Answer {
   /** Version of the copy that it was made from. */
@@ -18,7 +18,7 @@ export class Answers {
   private readonly answers: LruCache<Answer>
 
   constructor(bytesMax: number) {
-    this.answers = new LruCache(bytesMax, ({ reply }, target) => REPLY_BYTES + reply.body.length + 2 * target.length)
+    this.answers = new LruCache(bytesMax, ({ reply }, target) => REPLY_BYTES + reply.body.length + TARGET_BYTES * target.length)
   }
 
   /** Makes the copy current, then finds the answer to this target or, without one, parses its query. @throws ApiError */

@@ -17,6 +17,8 @@ const CODE_BYTES = 4
 /** An estimate: how full segments are, and what the index of ids takes for a row. */
 const FILL = 0.8
 const INDEX_BYTES = 6
+/** Lines of a load between two checks of its memory: nobody knows before how long texts are. */
+const CHECKED_LINES = 1_000
 /** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
 /** A copy without lists for this time is evicted when another table needs its memory. */
@@ -91,7 +93,8 @@ export class TableCopies {
       this.tables.set(entity.table, tracked)
     }
     tracked.askedMs = performance.now()
-    this.startLoad(tracked, orderFor(entity, query))
+    // A copy that cannot answer this one stays, with the orders of texts that others need.
+    if (tracked.copy === null) this.startLoad(tracked, orderFor(entity, query))
   }
 
   /** Stops a load that is under way. */
@@ -121,10 +124,15 @@ export class TableCopies {
     let table: ColumnTable | null = null
     const moment = await this.reader.read(entity, sampled, (rows, sample) => {
       this.makeRoom(tracked, rows)
-      const own = new ColumnTable(entity, new Kernel(this.bytesMax - this.use.bytes), { orderedBy })
+      const room = this.bytesMax - this.use.bytes
+      let lines = 0
+      const own = new ColumnTable(entity, new Kernel(room), { orderedBy })
       own.prepare(rows, sample)
       table = own
-      return (bytes, from, to) => own.addLine(bytes, from, to)
+      return (bytes, from, to) => {
+        own.addLine(bytes, from, to)
+        if (++lines % CHECKED_LINES === 0 && own.bytes > room) throw new KernelFull('texts take too much')
+      }
     })
     const onLost = (error: unknown) => this.noteLost(tracked, error)
     const parts = { database, questions, slices: this.slices, onLost }

@@ -276,6 +276,23 @@ describe('what codes cannot tell', () => {
     expect([totalOf(readings, byAmount), idsOf(readings.page([], bySort, 0, 5))]).toEqual([2, [1, 3, 2]])
   })
 
+  test('a number beyond all floats is compared as PostgreSQL does, for which NaN is the greatest', () => {
+    const readings = new ColumnTable(reading, new Kernel(MEMORY))
+    for (const [index, amount] of ['-1.00000000', '1.00000000', 'NaN', null].entries())
+      readings.put([String(index + 1), null, 't', null, amount])
+    const [high, low] = [`${'9'.repeat(150)}e200`, `-${'9'.repeat(150)}e200`]
+    const totals = ['=', '<', '<=', '>', '>='].map((sign) =>
+      [high, low].map((operand) => totalOf(readings, parseList(reading, `Amount=${sign}${operand}`).filters)),
+    )
+    expect(totals).toEqual([
+      [0, 0],
+      [2, 0],
+      [2, 0],
+      [1, 3],
+      [1, 3],
+    ])
+  })
+
   test('is null: an operator that is not one of order', () => {
     const [filter] = list('Name=d').filters as [Filter]
     const other = { ...filter, operator: { ...filter.operator, sides: null } }

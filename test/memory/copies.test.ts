@@ -45,6 +45,15 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory'])
   })
 
+  test('stays where PostgreSQL has to answer a summary', async () => {
+    await untilInMemory()
+    // More new texts than are sorted while a summary waits.
+    await server.sql`insert into company (name) select 'n' || n from generate_series(1, 150) as n`
+    for (const page of [1, 2, 3]) expect((await server.get(`/Companies/Summary?groupBy=Name&page=${page}`)).status).toBe(200)
+    await Bun.sleep(300)
+    expect(said).toEqual(['a table is in memory'])
+  })
+
   test.each([
     ['a rewrite', 'vacuum full company'],
     [
