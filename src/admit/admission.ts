@@ -45,7 +45,9 @@ export class Admission {
 
   /** The key with this text once it is known whether it is still valid; charges nothing. */
   async confirm(text: string | undefined): Promise<Confirmed> {
-    const isConfirmed = !this.keyring.find(text)?.isStored || (await this.refresh.confirm())
+    const found = this.keyring.find(text)
+    const isNew = found === null && text !== undefined && idOf(text) !== ''
+    const isConfirmed = isNew ? await this.asks() : !found?.isStored || (await this.refresh.confirm())
     return { key: this.keyring.find(text), isConfirmed }
   }
 
@@ -58,10 +60,17 @@ export class Admission {
   private async admitUnknown(text: string, address: string): Promise<Admitted> {
     const rateLimit = await this.charge(null, address)
     if (!rateLimit.admitted) return { key: null, isConfirmed: true, rateLimit }
-    const asked = this.refresh.refresh()
-    const isConfirmed = await asked.then(() => true).catch(() => false)
+    const isConfirmed = await this.asks()
     const key = this.keyring.find(text)
     return { key, isConfirmed, rateLimit: key === null ? rateLimit : await this.charge(key, address) }
+  }
+
+  /** Reads keys that have changed. False: the database does not answer. */
+  private asks(): Promise<boolean> {
+    return this.refresh.refresh().then(
+      () => true,
+      () => false,
+    )
   }
 
   private charged(confirmed: Confirmed, address: string): Admitted | Promise<Admitted> {

@@ -109,10 +109,15 @@ function wrap(entity: Entity, operands: readonly Operand[], { from }: Runs, { fi
   return sql`with ${join(steps, sql`, `)} ${result}`
 }
 
-/** The entity's columns as PostgreSQL writes them, and the transaction. */
-export function answerOf({ properties }: Entity): Sql {
-  const texts = properties.map(({ kind }, index) => printed(sql`"C${integer(index + 1)}"`, kind))
-  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`], sql`, `)}]`
+/** The entity's columns as PostgreSQL writes them, the transaction, and the shape of the entity. */
+export function answerOf(entity: Entity): Sql {
+  const texts = entity.properties.map(({ kind }, index) => printed(sql`"C${integer(index + 1)}"`, kind))
+  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, sql`(${integer(BigInt(shapeOf(entity)))})::text`], sql`, `)}]`
+}
+
+/** A negative number that differs, in all likelihood, from that of an entity with other properties. */
+export function shapeOf({ properties }: Entity): number {
+  return -1 - Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())
 }
 
 /** A deletion under a key. `remove` holds the condition that it is given; of what is deleted nothing is kept. */

@@ -158,7 +158,9 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
 /** Answers a request that a route of a project's own makes for its client: by its key, and charged with it. */
 async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
-  const call = { ...outer, request, target, location: router.find(target.path) }
+  // As it is now: an open route has not asked whether the key is still valid.
+  const confirmed = await parts.admission.confirm(bearerTextOf(outer.request))
+  const call = { ...outer, ...confirmed, request, target, location: router.find(target.path) }
   try {
     return await answer(parts, router, call)
   } catch (error) {

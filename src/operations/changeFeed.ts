@@ -97,10 +97,10 @@ export class ChangeFeed {
     const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`)
     if (id === null) throw absent
     const { after } = query
-    const { lines, more } = await this.changes.historyAfter(entity, id, after, query)
-    const isKnown = lines.length > 0 || after !== null
+    const { lines, more, end } = await this.changes.historyAfter(entity, id, after, query)
+    const isKnown = lines.length > 0 || (after !== null && after !== 'now')
     if (!isKnown && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
-    const next = lines.at(-1)?.token ?? (after === null || after === 'now' ? null : writeToken(after))
+    const next = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
     return respondChanges(lines, next, more, hasValues)
   }
 

@@ -1,5 +1,7 @@
 // Idempotency: runs a write under an Idempotency-Key once, and replays its stored response to repeated requests. D43
-import { compileLook } from '../compile/once.ts'
+import { compileRows } from '../compile/changes.ts'
+import { compileGet } from '../compile/entity.ts'
+import { compileLook, shapeOf } from '../compile/once.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/outcomes.ts'
@@ -109,6 +111,7 @@ export class Repeats {
     } catch (error) {
       if (!(error instanceof ConstraintViolation)) throw error
       // Another has begun after this one had looked, and ended before it: this one was undone.
+      if (once) await this.look(once)
       if (!once || error.constraint !== ONCE_CONSTRAINT) throw await refusal.explain(error)
     }
     if (once) await this.look(once)
@@ -130,9 +133,26 @@ export class Repeats {
   async look(once: Once): Promise<void> {
     const [found] = await this.database.read(compileLook(once))
     if (!found) return
-    if (found[0] === 't') throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
+    if (found[0] === 't') throw new AnsweredBefore(await this.readable(JSON.parse(found[1] ?? '[]')))
     const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
     throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
+  }
+
+  /** The stored row or rows; as they are now if a server whose entity has other properties has stored them. @throws ApiError */
+  private async readable(stored: Row | readonly Row[]): Promise<Row | readonly Row[]> {
+    const { entity, database } = this
+    const isSeveral = Array.isArray(stored[0])
+    const rows = (isSeveral ? stored : [stored]) as readonly Row[]
+    const shape = rows[0]?.at(-1)
+    // Former versions stored none.
+    if (!shape?.startsWith('-') || shape === String(shapeOf(entity))) return stored
+    const ids = rows.map(([id]) => id as string)
+    const found = isSeveral
+      ? (await database.read(compileRows([[entity, ids]]))).map((row) => row.slice(1))
+      : await database.read(compileGet(entity, ids[0] as string))
+    if (found.length < rows.length)
+      throw new ApiError('NotFound', 'The write was done, by another version of the server, and a row of it was deleted since.')
+    return isSeveral ? found.toSorted(([one], [other]) => Number(one) - Number(other)) : (found[0] as Row)
   }
 }
 

@@ -87,7 +87,7 @@ export class Resource {
     const values = parse(this.entity, await readBody(call.request))
     const once = this.repeats.begin(call, id, values)
     const change = () => this.rows.update(call, id, values, once)
-    return this.repeats.answer(once, change, (row) => this.written(200, call, row))
+    return this.repeats.answer(once, change, (row) => this.written(200, call, this.rows.withOwnCopies(row)))
   }
 
   private written(status: number, { mayRead }: ResourceRequest, row: Row, location?: string): Reply {

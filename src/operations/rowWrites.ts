@@ -50,7 +50,7 @@ export class RowWrites {
     return row as Row
   }
 
-  /** Changes a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
+  /** Changes a row; returns it as its statement does, and the transaction that wrote it. @throws ApiError */
   async update(call: ResourceRequest, id: string, values: Assignments, once: Once | null): Promise<Row> {
     const asked = await this.asked(call, id, once)
     if (values.size === 0) {
@@ -64,7 +64,7 @@ export class RowWrites {
     const [row] = isRename
       ? await this.rename(call, plan, refusal, longWrites)
       : await this.repeats.write(compileUpdate(this.entity, plan), refusal)
-    return this.withOwnCopies(row as Row)
+    return row as Row
   }
 
   /** Deletes a row; returns it as it was. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.write` */
@@ -98,7 +98,7 @@ export class RowWrites {
   }
 
   /** A row that refers to itself gets its copies after the statement has returned it: they are added here. */
-  private withOwnCopies(row: Row): Row {
+  withOwnCopies(row: Row): Row {
     let whole = row
     for (const { reference, copy, source } of this.own)
       if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)

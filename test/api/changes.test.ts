@@ -214,9 +214,14 @@ describe('the history of a row', () => {
   test('of a row that there never was is 404, and of one without changes empty', async () => {
     expect((await server.get('/Companies/999999/Changes')).status).toBe(404)
     expect((await server.get('/Companies/x/Changes')).status).toBe(404)
+    expect((await server.get('/Companies/999999/Changes?after=now')).status).toBe(404)
     const [row] = await server.sql`insert into company (name, enabled) values ('Before', true) returning id`
     await server.sql`delete from entity_change where id = ${row?.id}`
     expect((await server.get(`/Companies/${row?.id}/Changes`)).body).toEqual({ changes: [], next: null, more: false })
+    const now = (await server.get(`/Companies/${row?.id}/Changes?after=now`)).body
+    await server.patch(`/Companies/${row?.id}`, { Name: 'After' })
+    const { body } = await server.get(`/Companies/${row?.id}/Changes?after=${now.next}`)
+    expect(body.changes.map(brief)).toEqual([`update Companies ${row?.id} Name`])
   })
 })
 

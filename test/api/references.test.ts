@@ -105,9 +105,12 @@ describe('2 Names of rows referred to', () => {
       ['PATCH', { FirstName: 'Eve', ManagerId: id }, { displayName: 'Eve', managerId: id, manager: 'Eve' }],
     ]
     for (const [method, body, expected] of writes) {
-      const answer = await server.send(method, path, body)
+      const headers = { 'Idempotency-Key': crypto.randomUUID() }
+      const answer = await server.send(method, path, body, headers)
       expect(answer).toMatchObject({ status: 200, body: expected })
       expect(await one(path)).toEqual(answer.body)
+      const again = await server.send(method, path, body, headers)
+      expect([again.headers.get('idempotency-replayed'), again.text]).toEqual(['true', answer.text])
     }
     expect((await server.remove(path)).status).toBe(204)
   })

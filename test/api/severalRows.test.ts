@@ -7,8 +7,9 @@ const limitsOf = (name: string, limits: string) => makeKey({ name, limits })
 const twenty = limitsOf('twenty', '20/1h')
 const twelve = limitsOf('twelve', '12/1h,100/2h')
 const three = limitsOf('three', '3/1h')
+const bytes = limitsOf('bytes', '3/1h')
 const writer = makeKey({ name: 'writer', rights: '*:write' })
-const KEYS = [twenty, twelve, three, writer].map(({ record }) => record)
+const KEYS = [twenty, twelve, three, bytes, writer].map(({ record }) => record)
 
 const environment = { RATE_LIMIT_CLIENTS: '9', CHANGES_VALUES: 'on' }
 const server = useServer({ keys: KEYS, environment })
@@ -211,6 +212,13 @@ describe('D59: counts as a request for each 100 rows begun', () => {
       'The body counts as 4 requests, and the key may send 3 per 1h: send fewer rows, up to 100 or 200 KiB for each request.',
     )
     expect((await post(companies(200), three.headers)).status).toBe(201)
+  })
+
+  test('nor more than they allow once bytes were charged', async () => {
+    const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
+    const refused = await post(rows, bytes.headers)
+    expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
+    expect(refused.body.Error.Message).toStartWith('The body counts as 4 requests, and the key may send 3 per 1h')
   })
 })
 

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Database } from '../../src/execute/database.ts'
+import { ListReads } from '../../src/execute/listReads.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import { defineEntity, identity, text } from '../../src/model/entity.ts'
+import { BODIES, Places, STREAMS } from '../../src/operations/places.ts'
+import { Resource } from '../../src/operations/resource.ts'
+import { parsePartial } from '../../src/parse/assignments.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let database: Database
+beforeAll(async () => {
+  const url = await createDatabase()
+  const sql = connect(url)
+  await sql`create table thing (id bigint primary key, name text, secret text, note text)`
+  await sql`insert into thing values (1, 'A', 'hidden', 'x'), (2, 'B', 'hidden', 'y')`
+  database = new Database({ url, poolSize: 2, prepare: true })
+})
+afterAll(() => database.end(0))
+
+/** The answer of a server whose entity has these properties to a PATCH under a key. */
+async function rename(fields: Record<string, ReturnType<typeof text>>, id: string): Promise<unknown> {
+  const thing = defineEntity('Thing', { id: identity(), ...fields })
+  const resource = new Resource(thing, [thing], {
+    ...{ database, longWrites: null, memory: null, cursors: new Cursors('secret') },
+    listReads: new ListReads({ quick: database, own: database, places: 2, mayCancel: true }),
+    ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES) },
+  })
+  const url = `http://localhost/Things/${id}`
+  const headers = { 'content-type': 'application/json', 'idempotency-key': `rename-${id}` }
+  const request = new Request(url, { method: 'PATCH', body: '{"Name":"Renamed"}', headers })
+  const call = { request, url, query: '', id, mayRead: true, key: 'a', keyName: 'a' }
+  return JSON.parse(String((await resource.update(call, parsePartial)).body))
+}
+
+test.each([
+  ['1', { secret: text(), name: text() }, { id: 1, secret: 'hidden', name: 'Renamed' }],
+  ['2', { name: text(), note: text(), secret: text() }, { id: 2, name: 'Renamed', note: 'y', secret: 'hidden' }],
+])(
+  'D43: a repeated write of thing %s has its values under their names, though a server with other properties did it',
+  async (id, fields, expected) => {
+    expect(await rename({ name: text(), secret: text() }, id)).toEqual({ id: Number(id), name: 'Renamed', secret: 'hidden' })
+    expect(await rename(fields, id)).toEqual(expected)
+  },
+)
