@@ -8,7 +8,7 @@ import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { withKeys } from './openDatabase.ts'
 import { report, reportAll } from './output.ts'
-import { addCommand, orUsage, parserOf } from './run.ts'
+import { addCommand, CommandError, orUsage, parserOf } from './run.ts'
 
 type Common = { name: string; json?: true }
 type Create = Common & { rights: string; limits?: string }
@@ -48,6 +48,8 @@ export function keysCommand(readSettings: () => Config): Command {
 
 async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null } = options
+  // Both would have one set of Idempotency-Keys.
+  if (name === 'bootstrap') throw new CommandError('bootstrap is the name of the key of BOOTSTRAP_API_KEY: choose another')
   const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
   const { key, id, hash } = newKey()

@@ -83,6 +83,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   }
 
   request.signal.addEventListener('abort', leave)
+  if (request.signal.aborted) leave()
   return new ReadableStream(
     {
       start(controller) {

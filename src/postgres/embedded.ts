@@ -35,7 +35,7 @@ interface Options extends RunnerOptions {
 }
 
 const QUIT_AFTER_MS = 1_200
-const READY_MS_MAX = 30_000
+const READY_MS_MAX = 600_000
 /**
  * Messages of the log while processes of the last run, or a client's connection to it, have not ended; or another program has
  * taken the port since we found it free.
@@ -85,7 +85,9 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const passwordAt = passwordFile(runner.cluster)
-  if (!existsSync(passwordAt)) writeFileSync(passwordAt, randomBytes(24).toString('hex'), { mode: 0o600 })
+  // Empty where the disk was full.
+  if (!existsSync(passwordAt) || readFileSync(passwordAt, 'utf8') === '')
+    writeFileSync(passwordAt, randomBytes(24).toString('hex'), { mode: 0o600 })
   const password = readFileSync(passwordAt, 'utf8')
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner)
   const { access = 'tables' } = options
@@ -190,7 +192,7 @@ async function initialize(runner: Runner) {
   const locale = ['--encoding=UTF8', '--locale=C', ...builtin]
   // No role gets in before there is a role to serve.
   const memory = version >= 16 ? sharedMemorySettings() : []
-  const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale, ...memory]
+  const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', ...locale, ...memory]
   const launched = runner.launch('initdb', args)
   const code = await endOf(launched.child)
   if (code !== 0) {

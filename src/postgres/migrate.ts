@@ -41,8 +41,8 @@ export function migrate(url: string, folder: string): Promise<string[]> {
 export async function applyPending(transaction: postgres.ISql, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
   await requireUtf8(transaction)
-  await transaction`set local lock_timeout = '60s'`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
+  await transaction`set local lock_timeout = '60s'`
   const applied = await appliedMigrations(transaction)
   // Only then, so that a role without the right to create can start once all is there.
   if (applied === null)

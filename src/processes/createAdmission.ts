@@ -10,11 +10,14 @@ import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
 import { cellOf, count, gauge } from '../metrics/counts.ts'
 import { parseNetworks } from '../model/targets.ts'
+import { withDeadline } from '../os/time.ts'
 import type { Surroundings } from './messages.ts'
 
 /** Interval of refreshes without requests: a change of keys also tells the supervisor of other webhooks. */
 const REFRESH_EVERY_MS = 4_000
 const USED_EVERY_MS = 10_000
+/** Maximum time for the last note: a database that hangs must not hold up the end. */
+const NOTE_MS_MAX = 300
 const OVERFLOWED = cellOf('overflowed')
 
 /** A worker's admission, and what keeps its keys those of the database. */
@@ -29,26 +32,29 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   }
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, onOutage)
   const limiters = new Limiters(config, tables, store)
-  limiters.update(tables)
+  update(tables)
   const keys = new KeyRefresh(keySource(database), {
     async onKeys(records) {
       const limits = ownLimitsOf(records)
       // Tables first: a key with limits of its own is charged by no others.
       const own = await tablesFor(limits)
-      if (own !== null) update(own)
+      const isOpen = limits.size > 0 ? own !== null && update(own) : update({ ...tables, own: new Map() })
       keyring.replace(records)
-      return own !== null || limits.size === 0
+      return isOpen
     },
     onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
   })
   noteLimits()
   const timers = [setInterval(() => keys.refresh().catch(() => undefined), REFRESH_EVERY_MS), setInterval(noteUse, USED_EVERY_MS)]
 
-  function update(own: LimiterTables) {
+  /** False: a table cannot be opened. */
+  function update(own: LimiterTables): boolean {
     try {
       limiters.update(own)
+      return true
     } catch (error) {
-      log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', { error: String(error) })
+      log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to it', { error: String(error) })
+      return false
     }
   }
 
@@ -78,7 +84,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     /** While the database can still be asked. */
     async close() {
       timers.forEach(clearInterval)
-      await noteUse()
+      await withDeadline(noteUse(), NOTE_MS_MAX, () => undefined)
       store?.close()
     },
   }

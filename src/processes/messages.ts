@@ -32,7 +32,7 @@ export interface Surroundings extends Omit<StartMessage, 'kind' | 'config'> {
 export type ToWorker =
   | StartMessage
   /** The tables for the keys that the worker has reported. */
-  | { readonly kind: 'tables'; readonly tables: LimiterTables }
+  | { readonly kind: 'tables'; readonly tables: LimiterTables; readonly question: number }
   /** The database is reachable: requests are answered from now on. */
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
@@ -54,4 +54,4 @@ export type FromWorker =
   /** The answer to a ping, in their order, or the last message before the end. `samples`: null, where there are no scrapes. */
   | { readonly kind: 'pong'; readonly samples: Samples | null }
   /** The worker has read other keys: those with limits of their own need a table each, in a message `tables`. */
-  | { readonly kind: 'keys'; readonly limits: OwnLimits }
+  | { readonly kind: 'keys'; readonly limits: OwnLimits; readonly question: number }

@@ -37,6 +37,7 @@ export async function serve(config: Config, launcher: number, misses: ReturnType
   const supervisor = createSupervisor(config, log, () => stop(1))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+  process.on('SIGHUP', onSignal)
   process.on('SIGUSR2', supervisor.restartWorkers)
   const onFault = (error: unknown) => {
     log.error('the server failed: it stops', { error: String((error as Error | null)?.stack ?? error) })

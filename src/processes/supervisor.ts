@@ -113,8 +113,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
   async function stop(): Promise<void> {
     isStopping = true
     certificates?.stop()
-    await Promise.all([stopOldRows?.(), hooks?.stop()])
-    await pool?.stop(LEAVE_MS)
+    await Promise.all([stopOldRows?.(), hooks?.stop(), pool?.stop(LEAVE_MS)])
     monitor?.stop()
     await (await embedded?.catch(() => null))?.stop()
     for (const release of releases.splice(0)) release()

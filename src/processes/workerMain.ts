@@ -15,20 +15,21 @@ let log: Log | undefined
 let worker: Promise<Worker> | undefined
 let isStopping = false
 let isScraped = false
-let takeTables: (tables: LimiterTables) => void = () => undefined
+let questions = 0
+let takeTables: (answer: ToWorker & { kind: 'tables' }) => void = () => undefined
 
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
   else if (message.kind === 'ping') answerPing()
-  else if (message.kind === 'tables') takeTables(message.tables)
+  else if (message.kind === 'tables') takeTables(message)
   else begin(message.cursorSecret)
 })
 // Without the supervisor no process would stop this one, or replace it.
 process.on('disconnect', () => stop(0))
 process.on('SIGTERM', () => stop(LEAVE_MS))
-// A terminal sends it to the whole group, the supervisor too, which then says when to stop.
-process.on('SIGINT', () => undefined)
+// A terminal sends these to the whole group, the supervisor too, which then says when to stop.
+for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
 
@@ -55,8 +56,10 @@ async function begin(cursorSecret: string) {
 /** The tables for keys with these limits of their own, from the supervisor; null: there are none, or it does not answer. */
 async function tablesFor(limits: OwnLimits): Promise<LimiterTables | null> {
   const { promise, resolve } = Promise.withResolvers<LimiterTables | null>()
-  takeTables = resolve
-  report({ kind: 'keys', limits })
+  const question = ++questions
+  // An answer that is late is to keys of before. A supervisor of a former version, which is replaced last, numbers none.
+  takeTables = ({ tables, question: answered = question }) => answered === question && resolve(tables)
+  report({ kind: 'keys', limits, question })
   return limits.size === 0 ? null : withDeadline(promise, TABLES_MS_MAX, () => null)
 }
 

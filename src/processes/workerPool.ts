@@ -119,7 +119,7 @@ export class WorkerPool {
     const { startMessage, sums, onKeys, onEnd } = this.options
     const worker: WorkerProcess = new WorkerProcess(
       startMessage(this.port),
-      (limits) => worker.send({ kind: 'tables', tables: onKeys(worker, limits) }),
+      (limits, question) => worker.send({ kind: 'tables', tables: onKeys(worker, limits), question }),
       (samples) => sums?.note(worker, samples),
     )
     this.workers.add(worker)

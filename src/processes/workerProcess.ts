@@ -48,7 +48,11 @@ export class WorkerProcess {
   private readonly waiting: (() => void)[] = []
 
   /** @throws Error when the process cannot be started at all */
-  constructor(message: StartMessage, onKeys: (limits: OwnLimits) => void, onSamples: (samples: Samples) => void) {
+  constructor(
+    message: StartMessage,
+    onKeys: (limits: OwnLimits, question: number) => void,
+    onSamples: (samples: Samples) => void,
+  ) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
@@ -57,7 +61,7 @@ export class WorkerProcess {
         this.waiting.shift()?.()
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
-      else onKeys(received.limits)
+      else onKeys(received.limits, received.question)
     }
     const env = { ...MEMORY, ...process.env }
     this.child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })

@@ -18,6 +18,7 @@ const ends: [what: string, command: string[], end: (program: RunningProgram) => 
   ['the launcher passes SIGTERM on and ends as the server does', LAUNCHER, (program) => program.kill('SIGTERM'), 0],
   ['the launcher, killed, takes the server and PostgreSQL along', LAUNCHER, (program) => program.kill('SIGKILL'), null],
   ['npm start: Ctrl-C, which the whole group gets, leaves no process', NPM, (program) => program.killGroup('SIGINT'), null],
+  ['npm start: a terminal that is closed leaves no process', NPM, (program) => program.killGroup('SIGHUP'), null],
   ['npm start: SIGTERM to npm leaves no process', NPM, (program) => program.kill('SIGTERM'), null],
   ['npm start: SIGINT to npm leaves no process', NPM, (program) => program.kill('SIGINT'), null],
   ['npm start: SIGKILL to npm leaves no process', NPM, (program) => program.kill('SIGKILL'), null],
