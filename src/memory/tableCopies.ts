@@ -21,6 +21,8 @@ const INDEX_BYTES = 6
 const CHECKED_LINES = 1_000
 /** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
+/** The pause after a load that writes have overtaken, as a multiple of its time. */
+const OVERTAKEN_PAUSE = 4
 /** A copy without lists for this time is evicted when another table needs its memory. */
 const IDLE_MS = 60_000
 /** The interval of refreshes without lists; shorter than the time for which lines of `row_change` are kept. */
@@ -137,7 +139,14 @@ export class TableCopies {
     const onLost = (error: unknown) => this.noteLost(tracked, error)
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
-    await copy.settle()
+    try {
+      await copy.settle()
+    } catch (error) {
+      if (!(error instanceof CopyLost)) throw error
+      tracked.notBeforeMs = performance.now() + Math.min(RETRY_MS, OVERTAKEN_PAUSE * (performance.now() - startMs))
+      log.debug('a table is in memory no more', { table: entity.table, reason: error.message })
+      return
+    }
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
