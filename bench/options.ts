@@ -31,6 +31,13 @@ const SEED_MAX = 999_999
 
 export const WRONG_USAGE = 2
 
+/** Returns the command line of a run for its report, without the folders, which say nothing on another machine. */
+export function commandOf(args: readonly string[]): string {
+  const isFolder = (word?: string) => word === '--data' || word === '--output'
+  const told = args.filter((word, index) => !isFolder(word) && !isFolder(args[index - 1]) && !/^--(data|output)=/.test(word))
+  return ['npm run bench', ...(told.length > 0 ? ['--', ...told] : [])].join(' ')
+}
+
 const ROOT = join(import.meta.dir, '..')
 
 /** Reads the command line; ends the process where it cannot be read. */

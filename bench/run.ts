@@ -8,7 +8,7 @@ import { measureCurves } from './curves.ts'
 import { rowsFor } from './data.ts'
 import { type Database, openCluster } from './database.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
-import { readOptions, WRONG_USAGE } from './options.ts'
+import { commandOf, readOptions, WRONG_USAGE } from './options.ts'
 import { type Peer, peerNames } from './peers.ts'
 import { NotPublished, publish } from './publish.ts'
 import { writePage } from './report/page.ts'
@@ -72,7 +72,7 @@ async function describeRun({ url, rows }: Database, peers: readonly Peer[]): Pro
   const versions = await readVersions(url)
   for (const peer of peers.filter(({ isIndexed }) => !isIndexed)) versions[peer.name] = peer.version
   const machine = describeMachine()
-  const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
+  const command = commandOf(process.argv.slice(2))
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}`)
   console.log(`${rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${workers} workers, seed ${seed}`)
   const load = { seconds, rounds, connections, workers, seed }

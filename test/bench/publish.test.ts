@@ -23,6 +23,10 @@ function publishRun(more: Partial<Results> = {}) {
 }
 
 describe('the published run', () => {
+  test('names no folder of the machine that it was made on', () => {
+    expect(published.command).not.toMatch(/ --(data|output)\b| \//)
+  })
+
   for (const { path, textFor } of pages)
     test(`${path} shows its figures`, () => {
       const text = read(ROOT, path)

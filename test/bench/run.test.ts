@@ -39,6 +39,9 @@ describe('the runner', () => {
       expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
       const results = resultsIn()
       expect(results).toMatchObject({ seconds: 0.2, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
+      expect(results.command).toBe(
+        `npm run bench -- ${small.join(' ')} --seed 7 --no-curves --only new-lists,patch,summaries-employee`,
+      )
       expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
       expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
       expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'summaries-employee', 'patch'])
