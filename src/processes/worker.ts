@@ -68,7 +68,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     },
   }
   const database = new Database({ ...options, lockMsMax: LOCK_MS_MAX })
-  const longWrites = new LongWrites(options)
+  // Past a pooler, where the role's time limit would end them.
+  const longWrites = new LongWrites({ ...options, url: directUrl })
   const lists = new Database({
     ...options,
     poolSize: connections.lists,

@@ -34,6 +34,11 @@ test('applies every file once, in order', async () => {
   expect(Number((await sql`select * from first`).count)).toBe(1)
 })
 
+test('takes longer than the role lets a statement take', async () => {
+  file('0003_long.sql', 'select pg_sleep(0.3)')
+  expect(await migrate(`${url}?options=-c%20statement_timeout%3D100`, folder)).toHaveLength(3)
+})
+
 test('of processes at once one does the work and all succeed', async () => {
   const code = `
     const { migrate } = await import('${import.meta.dir}/../../src/postgres/migrate.ts')

@@ -9,6 +9,8 @@ import { dataFolder, endServers, headersOf, keyIn, roster, type Served, serve } 
 
 /** Fewer connections than the clients at once, and than those of the workers. */
 const POOL = 3
+/** What the role lets a statement take, as docs/operations.md says for a pooler, which drops the server's own limits. */
+const ROLE_MS_MAX = 2_000
 
 /** For the top of tests: one server behind a pooler for all of them. `isDirect`: with an address past the pooler. */
 function useServer(makeDatabase: () => Promise<string>, isDirect = false) {
@@ -120,7 +122,13 @@ function pgBouncerTests() {
 
 /** `isDirect`: with an address past the pooler. */
 function memoryTests(isDirect: boolean) {
-  const { ask, output, directUrl } = useServer(() => createDatabase('empty'), isDirect)
+  const { ask, output, directUrl } = useServer(async () => {
+    const url = await asPlainRole(await createDatabase('empty'))
+    const sql = connect(url)
+    await sql.unsafe(`alter role current_user set statement_timeout = ${ROLE_MS_MAX}`)
+    await sql.end()
+    return url
+  }, isDirect)
   let sql: postgres.Sql
   beforeAll(() => {
     sql = connect(directUrl())
@@ -156,6 +164,21 @@ function memoryTests(isDirect: boolean) {
     await sql`insert into company (name) values ('kept')`
     expect(await totalOf('/Companies?Name=kept')).toBe('2')
   })
+
+  if (isDirect)
+    test('a rename of many copies may take longer than the role lets a statement of the pooler take', async () => {
+      const { body: company } = await ask('POST', '/Companies', { Name: 'large' })
+      await sql`insert into employee (company_id, company_key) select ${company.id}, '=large' from generate_series(1, 1001)`
+      const locking = connect(directUrl())
+      const renamed = await locking.begin(async (transaction) => {
+        await transaction`select from employee where company_id = ${company.id} for update`
+        const rename = ask('PATCH', `/Companies/${company.id}`, { Name: 'larger' })
+        await Bun.sleep(ROLE_MS_MAX + 500)
+        return { rename }
+      })
+      expect((await renamed.rename).status).toBe(200)
+      await locking.end()
+    })
 
   test('nothing of this was worth an error', () => expect(output()).not.toMatch(/ error /))
 }
