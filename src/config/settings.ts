@@ -50,7 +50,11 @@ export const settings = {
     meaning:
       'Address of the same database without the pooler of DATABASE_URL: for migrations, webhooks and loading tables into memory.',
   },
-  DATABASE_POOL: { ...integer(1, 1000), default: '10', meaning: 'Maximum connections of each worker to the database.' },
+  DATABASE_POOL: {
+    ...integer(1, 1000),
+    default: '10',
+    meaning: 'Maximum connections of each worker for requests. For renames and memory it opens up to 4 more.',
+  },
   DATABASE_PREPARE: {
     schema: Type.Boolean(),
     default: 'true',
@@ -129,12 +133,12 @@ export const settings = {
   },
   RATE_LIMIT_STORE: {
     ...text('an address like redis://user:password@host:6379/0', '^(redis|rediss|valkey|valkeys)://.+'),
-    meaning: 'Address of a Redis 7 or Valkey, so that several machines share rate limits. If empty, each machine has its own.',
+    meaning: 'Address of a Redis 7 or Valkey, so that several servers share rate limits. If empty, each counts for itself.',
     check: parseUrl,
   },
   TRUSTED_PROXIES: {
     ...text('addresses and networks like 10.0.0.0/8,::1'),
-    meaning: 'Addresses or networks of proxies whose X-Forwarded-For header is trusted.',
+    meaning: 'Addresses or networks, separated by commas, of proxies whose X-Forwarded-For header is trusted.',
     check: parseNetworks,
   },
   CHANGES_DAYS: { ...integer(0, 3_650), default: '30', meaning: 'Days for which GET /Changes keeps events. 0 turns events off.' },
@@ -146,7 +150,8 @@ export const settings = {
   },
   HOOKS_ALLOW: {
     ...text('hosts, addresses and networks like receiver.internal,10.0.0.0/8'),
-    meaning: 'Hosts, addresses or networks to which webhooks may be sent although they are private or without TLS.',
+    meaning:
+      'Hosts, addresses or networks, separated by commas, to which webhooks may be sent although they are private or without TLS.',
     check: parseTargets,
   },
   MEMORY_MB: {
