@@ -87,7 +87,7 @@ export const settings = {
   ADMIN_PORT: {
     ...PORT,
     default: null,
-    meaning: 'Separate port for /metrics, /livez and /readyz, which need no key there. If empty, it is off.',
+    meaning: 'Separate port for /metrics, /livez and /readyz, without keys. If empty, it is off.',
   },
   ADMIN_HOST: { ...HOST, default: '127.0.0.1', meaning: 'Address that ADMIN_PORT listens on.' },
   PUBLIC_URL: {
