@@ -48,7 +48,7 @@ export const settings = {
   DATABASE_DIRECT_URL: {
     ...DATABASE,
     meaning:
-      'Address of the same database without the pooler of DATABASE_URL: for migrations, webhooks and loading tables into memory.',
+      'Address of the same database without the pooler of DATABASE_URL: for migrations, webhooks, long renames and loading tables into memory.',
   },
   DATABASE_POOL: {
     ...integer(1, 1000),
