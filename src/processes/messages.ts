@@ -37,8 +37,8 @@ export type ToWorker =
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping' }
-  /** The worker lets clients leave for `leaveMs`, finishes what runs, and ends. */
-  | { readonly kind: 'stop'; readonly leaveMs: number }
+  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs`, and ends. A former version sends no `finishMs`. */
+  | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs?: number }
 
 export interface Ready {
   /** `http://127.0.0.1:3000`. */

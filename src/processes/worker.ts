@@ -32,8 +32,8 @@ export interface Worker extends Ready {
   refreshKeys(): Promise<void>
   /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
   begin(cursorSecret: string): Promise<void>
-  /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
-  stop(leaveMs: number): Promise<void>
+  /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. A second call only shortens that. */
+  stop(leaveMs: number, finishMs?: number): Promise<void>
 }
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
@@ -100,6 +100,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       if (!isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })
   let draining = false
+  let finishByMs = Number.POSITIVE_INFINITY
   let baseUrl = config.publicUrl ?? ''
   const cursors = new Cursors(surroundings.cursorSecret ?? '')
   const parts: Parts = {
@@ -152,15 +153,16 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
     },
-    async stop(leaveMs) {
+    async stop(leaveMs, finishMs = FINISH_MS) {
+      finishByMs = Math.min(finishByMs, performance.now() + leaveMs + finishMs)
+      if (draining) return
       draining = true
       const settleMs = tls ? SETTLE_TLS_MS : SETTLE_MS
       await Bun.sleep(Math.max(0, leaveMs - settleMs))
       endKeeping()
       listener.stopAccepting()
       await Bun.sleep(Math.min(leaveMs, settleMs))
-      const deadlineMs = performance.now() + FINISH_MS
-      while (requestsInFlight() > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
+      while (requestsInFlight() > 0 && performance.now() < finishByMs) await Bun.sleep(10)
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
       await Promise.all([database.end(0), lists.end(0), longWrites.end(), questions.end(0), memory?.end()])

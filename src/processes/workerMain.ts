@@ -20,14 +20,14 @@ let takeTables: (answer: ToWorker & { kind: 'tables' }) => void = () => undefine
 
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
-  else if (message.kind === 'stop') stop(message.leaveMs)
+  else if (message.kind === 'stop') stop(message)
   else if (message.kind === 'ping') answerPing()
   else if (message.kind === 'tables') takeTables(message)
   else begin(message.cursorSecret)
 })
 // Without the supervisor no process would stop this one, or replace it.
-process.on('disconnect', () => stop(0))
-process.on('SIGTERM', () => stop(LEAVE_MS))
+process.on('disconnect', () => stop({ leaveMs: 0 }))
+process.on('SIGTERM', () => stop({ leaveMs: LEAVE_MS }))
 // A terminal sends these to the whole group, the supervisor too, which then says when to stop.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('uncaughtException', fail)
@@ -68,14 +68,16 @@ function fail(error: unknown) {
   log?.error('a worker failed: it finishes its requests and is replaced', {
     error: String((error as Error | null)?.stack ?? error),
   })
-  stop(0, 1)
+  stop({ leaveMs: 0 }, 1)
 }
 
-async function stop(leaveMs: number, code = 0) {
-  if (isStopping) return
+/** Again: what runs has at most this time. */
+async function stop({ leaveMs, finishMs }: { leaveMs: number; finishMs?: number }, code = 0) {
+  const isFirst = !isStopping
   isStopping = true
   const running = await worker?.catch(() => null)
-  await running?.stop(leaveMs)
+  await running?.stop(leaveMs, finishMs)
+  if (!isFirst) return
   answerPing()
   await log?.flush()
   process.exit(code)

@@ -23,6 +23,8 @@ const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
 /** How long clients of a worker that is replaced have to leave. */
 const RESTART_LEAVE_MS = 2_000
+/** How long its requests have to finish: longer than any but a stream may take. */
+const RESTART_FINISH_MS = 100_000
 const PING_EVERY_MS = 2_000
 
 /** Worker processes on one port: one that ends unasked is replaced. */
@@ -87,7 +89,7 @@ export class WorkerPool {
         if (!this.workers.has(worker)) this.replace(worker)
         return
       }
-      if (this.workers.has(worker)) await worker.leave(RESTART_LEAVE_MS)
+      if (this.workers.has(worker)) await worker.leave(RESTART_LEAVE_MS, RESTART_FINISH_MS)
     }
     if (!this.isStopping) log.info('restart done: all workers are new')
   }

@@ -25,8 +25,9 @@ const PROGRAM = join(import.meta.dir, 'workerMain.ts')
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
-/** Time for a worker to leave, besides the time for its clients: its requests finish, its connections close. */
-const STOP_MS_MAX = 2_500
+/** Time for a worker to finish its requests, where nobody waits for more, and to close its connections after that. */
+const FINISH_MS = 1_000
+const CLOSE_MS_MAX = 1_500
 /** Maximum pings without an answer. Counted, not timed: if the whole machine pauses, no worker hangs. */
 const SILENCE_MAX = 5
 /** A worker that is not ready yet may leave any number of pings unanswered. */
@@ -108,11 +109,11 @@ export class WorkerProcess {
     this.send({ kind: 'ping' })
   }
 
-  /** Lets clients leave for `leaveMs` and requests finish; resolves when the process has ended. */
-  async leave(leaveMs: number): Promise<void> {
+  /** Lets clients leave for `leaveMs` and requests finish within `finishMs`; resolves when the process has ended. */
+  async leave(leaveMs: number, finishMs = FINISH_MS): Promise<void> {
     this.isLeaving = true
-    this.send({ kind: 'stop', leaveMs })
-    const timer = setTimeout(() => this.kill(), leaveMs + STOP_MS_MAX)
+    this.send({ kind: 'stop', leaveMs, finishMs })
+    const timer = setTimeout(() => this.kill(), leaveMs + finishMs + CLOSE_MS_MAX)
     await this.child.exited
     clearTimeout(timer)
   }

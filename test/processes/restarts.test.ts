@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { startClients } from '../support/clients.ts'
-import { PATH, renewed, usePlace } from '../support/place.ts'
+import { headers, PATH, renewed, usePlace } from '../support/place.ts'
+import { connect } from '../support/postgres.ts'
 import { type RunningProgram, until, workersOf } from '../support/process.ts'
 import { rounds } from '../support/rounds.ts'
 import { KEY } from '../support/server.ts'
@@ -37,6 +38,27 @@ describe('no request fails', () => {
     const { server, clients } = await startLoaded(32, false)
     await replaceWorkers(server)
     expect((await clients.stop()).failures).toEqual({})
+  })
+
+  test('while the worker of a rename that waits for seconds is replaced', async () => {
+    const { server, url } = await place.start({ WORKERS: '1' })
+    const sql = connect(place.DATABASE_URL)
+    const [{ id } = { id: '' }] = await sql<{ id: string }[]>`insert into company (name) values ('large') returning id`
+    await sql`insert into employee (company_id, company_key) select ${id}, '=large' from generate_series(1, 1001)`
+    const renamed = await sql.begin(async (transaction) => {
+      await transaction`select from employee where company_id = ${id} for update`
+      const asked = { method: 'PATCH', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"Name":"larger"}' }
+      const answer = fetch(`${url}/Companies/${id}`, asked)
+      await until(async () => (await sql`select from pg_locks where not granted`).count > 0)
+      const old = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      await until(() => workersOf(server.pid).some((worker) => !old.includes(worker)))
+      // Longer than its clients have to leave, and the requests of a server that stops.
+      await Bun.sleep(6_500)
+      return { answer }
+    })
+    expect((await renamed.answer).status).toBe(200)
+    await sql.end()
   })
 
   for (const run of RUNS)
