@@ -37,7 +37,7 @@ export type ToWorker =
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping' }
-  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs`, and ends. A former version sends no `finishMs`. */
+  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs` (of former versions: none), and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs?: number }
 
 export interface Ready {
