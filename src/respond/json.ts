@@ -6,6 +6,8 @@ import type { Row } from '../model/sql.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
+/** Parts of a kind that writers need; without `readText` its values are numbers, as PostgreSQL prints them. */
+export type Printed = Pick<Kind, 'name' | 'readText'>
 
 const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
@@ -30,8 +32,10 @@ export function choiceWriter({ members }: { readonly members: Members }, columns
 }
 
 /** A value that PostgreSQL has printed, as JSON. */
-export function jsonOf({ readText }: Kind, text: string | null): string {
-  return readText === null || text === null ? (text ?? 'null') : JSON.stringify(readText(text))
+export function jsonOf({ readText }: Printed, text: string | null): string {
+  // JSON has no NaN, which only programs that write SQL can have stored.
+  if (text === null || (readText === null && text === 'NaN')) return 'null'
+  return readText === null ? text : JSON.stringify(readText(text))
 }
 
 /** Writes objects with these keys, in this order. */

@@ -1,11 +1,11 @@
 // Streams of rows as CSV or NDJSON: their headers, and writers of lines.
 import type { Entity, Property } from '../model/entity.ts'
-import { isText, type Kind } from '../model/kinds.ts'
+import { isText } from '../model/kinds.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { CsvForm, StreamQuery } from '../model/query.ts'
 import { escapeFormulas, spreadsheetInstant } from '../model/spreadsheet.ts'
 import type { Row } from '../model/sql.ts'
-import { choiceWriter } from './json.ts'
+import { choiceWriter, type Printed } from './json.ts'
 import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
@@ -73,19 +73,15 @@ export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
   return { begin, write: (row) => cells.map(({ text, write }) => cellOf(text(row), write)).join(separator) + END }
 }
 
-/** Writes a number that PostgreSQL has printed. */
-export function numberWriter({ hasDecimalComma }: CsvForm): (text: string) => string {
-  return hasDecimalComma ? (text) => text.replace('.', ',') : (text) => text
-}
-
 /** Writes values of this kind. For Excel formulas are escaped, and date-times are in UTC and without a zone. */
-export function cellWriter(kind: Kind, form: CsvForm): (text: string) => string {
-  const { isForExcel } = form
+export function cellWriter(kind: Printed, form: CsvForm): (text: string) => string {
+  const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)
   if (isText(kind.name)) return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
   if (isForExcel && kind.name === 'instant') return spreadsheetInstant
   const { readText } = kind
-  return readText === null ? numberWriter(form) : (text) => String(readText(text))
+  if (readText !== null) return (text) => String(readText(text))
+  return hasDecimalComma ? (text) => text.replace('.', ',') : (text) => text
 }
 
 function quoted(text: string, separator: keyof typeof QUOTED): string {

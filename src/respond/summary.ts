@@ -1,12 +1,11 @@
 // Groups of a summary as JSON, NDJSON or CSV; averages are computed here, of sums and counts.
-import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
-import { objectWriter, type Write } from './json.ts'
+import { jsonOf, objectWriter, type Printed, type Write } from './json.ts'
 import { respondPaged } from './page.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import type { BytesReply } from './reply.ts'
-import { cellWriter, csvWriter, linesWriter, numberWriter, type StreamWriter } from './stream.ts'
+import { cellWriter, csvWriter, linesWriter, type StreamWriter } from './stream.ts'
 
 const AVERAGE_SCALE = 8
 
@@ -22,8 +21,7 @@ export function respondSummary(query: SummaryQuery, rows: readonly Row[], total:
 export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): StreamWriter {
   const members = membersOf(query)
   if (form === 'ndjson') return linesWriter(groupWriter(members))
-  const writerOf = (kind: Kind | null) => (kind ? cellWriter(kind, query) : numberWriter(query))
-  const cells = members.map(({ path, text, kind }) => ({ path, text, write: writerOf(kind) }))
+  const cells = members.map(({ path, text, kind }) => ({ path, text, write: cellWriter(kind, query) }))
   return csvWriter(cells, query)
 }
 
@@ -31,20 +29,22 @@ export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): Stre
 interface Member {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
-  /** Null: a number that is computed. */
-  readonly kind: Kind | null
+  readonly kind: Printed
 }
+
+/** Kind of counts, sums and averages. */
+const NUMBER: Printed = { name: 'decimal', readText: null }
 
 function membersOf(query: SummaryQuery): Member[] {
   const { keys, measures } = query
   const text = (index: number) => (row: Row) => row[index] ?? null
   return [
     ...keys.map(({ property }, index) => ({ path: property.path, text: text(index), kind: property.kind })),
-    { path: ['count'], text: text(keys.length), kind: null },
+    { path: ['count'], text: text(keys.length), kind: NUMBER },
     ...measures.map((measure) => ({
       path: [measure.aggregate, ...measure.property.path],
       text: measureText(query, measure),
-      kind: ['minimum', 'maximum'].includes(measure.aggregate) ? measure.property.kind : null,
+      kind: ['minimum', 'maximum'].includes(measure.aggregate) ? measure.property.kind : NUMBER,
     })),
   ]
 }
@@ -75,16 +75,9 @@ function averageOf(sum: string | null, values: string): string | null {
 /** Writes groups as JSON. Objects have the order in which a member of theirs comes first. */
 function groupWriter(members: readonly Member[], depth = 0): Write {
   const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
-  const writerOf = (own: Member[]) => (own[0]?.path.length === depth + 1 ? valueWriter(own[0]) : groupWriter(own, depth + 1))
-  return objectWriter([...byKey].map(([key, own]) => [key, writerOf(own)]))
-}
-
-function valueWriter({ text, kind }: Member): Write {
-  const readText = kind?.readText ?? null
-  return (row) => {
-    const value = text(row)
-    // JSON has no number that is none, which only psql can have written.
-    if (value === null || (readText === null && value === 'NaN')) return 'null'
-    return readText === null ? value : JSON.stringify(readText(value))
+  const writerOf = (own: Member[]): Write => {
+    const [{ path, text, kind }] = own as [Member]
+    return path.length > depth + 1 ? groupWriter(own, depth + 1) : (row) => jsonOf(kind, text(row))
   }
+  return objectWriter([...byKey].map(([key, own]) => [key, writerOf(own)]))
 }

@@ -31,6 +31,14 @@ describe('2 Period', () => {
     expectAll(server, '400 InvalidValue Period', [['POST /Absences', `{"Period":${written}}`]]),
   )
 
+  test('a NaN that another program has stored is null, so that the answer is JSON', async () => {
+    const { body } = await server.post('/Absences', { Period: { Hours: 1 } })
+    await server.sql`update absence set period_days = 'NaN' where id = ${body.id}`
+    const expected = { prefered: null, days: null, hours: 1 }
+    expect((await server.get(`/Absences/${body.id}`)).body.period).toEqual(expected)
+    expect((await server.get(`/Absences?Id=${body.id}`)).body[0].period).toEqual(expected)
+  })
+
   const whole = { Prefered: 'Hours', Days: 1, Hours: 8 }
   test.each([
     ['a PATCH merges the period field by field', 'PATCH', { Days: 2 }, { prefered: 'Hours', days: 2, hours: 8 }],
