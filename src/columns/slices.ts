@@ -23,7 +23,7 @@ export class Slices {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
     const { promise, resolve } = Promise.withResolvers<void>()
     this.waiting++
-    this.turns.take(asker, (release) => {
+    this.turns.take(asker).then((release) => {
       const begin = () => this.begin(resolve, release)
       if (this.spentMs < SLICE_MS) begin()
       else setImmediate(begin)

@@ -8,7 +8,7 @@ import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { type DriverQuery, type Execution, Sending } from './execution.ts'
 import { busyWithWrites, classify, errorFor, isUnknown, outcomeUnknown, unavailable, type Verdict } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
-import { WriteTurns } from './turns.ts'
+import { Turns } from './turns.ts'
 
 export interface DatabaseOptions extends PoolOptions {
   /** Kind in metrics; default: read or write, by the statement. */
@@ -32,6 +32,13 @@ const WRITING_MS_MAX = 100
 const PAUSES_MS = [50, 150, 450]
 /** Share of a write's time in which it may be sent: later its outcome could be unknown at the deadline. */
 const SENT_SHARE = 0.6
+/** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
+const READS_MIN = 2
+/** Writes that wait for a turn, of one key and of all; further ones are refused at once. */
+const WAITING_OF_ONE_MAX = 200
+const WAITING_MAX = 600
+/** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
+const PAUSE_MS = 40
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
@@ -42,7 +49,8 @@ export class Database {
   private readonly deadlines: Deadlines
   private readonly reads: Batcher
   private readonly writes: Batcher
-  private readonly turns: WriteTurns
+  /** Turns of writes at the connections: a key that writes what is locked holds up its own writes alone. */
+  private readonly turns: Turns
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -54,7 +62,7 @@ export class Database {
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
-    this.turns = new WriteTurns(options.poolSize)
+    this.turns = new Turns(Math.max(1, options.poolSize - READS_MIN))
     const run = (execution: Execution) => this.run(execution)
     this.reads = new Batcher(run, this.queryMsMax, READING_MS_MAX)
     this.writes = new Batcher(run, SENT_SHARE * this.queryMsMax, WRITING_MS_MAX)
@@ -74,7 +82,8 @@ export class Database {
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   async write(statement: Batchable): Promise<Row[]> {
-    this.turns.requireRoom(statement.asker ?? '')
+    const { turns } = this
+    if (turns.waitingOf(statement.asker ?? '') >= WAITING_OF_ONE_MAX || turns.waiting >= WAITING_MAX) throw busyWithWrites()
     const sending = new Sending()
     const ask = statement.batch
       ? () => this.writes.ask(statement, sending)
@@ -115,7 +124,9 @@ export class Database {
     const repeatable = sending === null || Boolean(statement.once)
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
-      const release = sending ? await this.turns.take(statement.asker ?? '', sending) : null
+      if (sending) sending.isWaiting = true
+      const release = sending ? await this.turns.take(statement.asker ?? '') : null
+      if (sending) sending.isWaiting = false
       if (performance.now() >= untilMs) {
         release?.()
         const cause = locked ?? unavailable(this.refusal)
@@ -146,7 +157,8 @@ export class Database {
           // Nothing was done: another statement may leave its lock, or its connection.
           if (isLocked) locked = error
           else this.refusal = error
-          await this.turns.pause(sending)
+          if (sending) sending.isWaiting = true
+          await Bun.sleep(PAUSE_MS * (0.5 + Math.random()))
           attempt--
           continue
         }

@@ -6,7 +6,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
-import { isCancelled, isTooCostly, retryLater } from './outcomes.ts'
+import { retryLater } from './outcomes.ts'
 import { Turns } from './turns.ts'
 
 /** Maximum lists of one asker that wait: more would be answered too late anyway. */
@@ -19,6 +19,9 @@ const SLOW_BYTES_MAX = 256 * 1024
 const LISTS_SHARE = 0.45
 /** Time after which the server first asks whether the client of a list has left. */
 const UNWATCHED_MS = 250
+
+/** SQLSTATEs of statements that PostgreSQL ended: by their time or by a request, or for more temporary files than they may write. */
+const [ENDED, TOO_MANY_FILES] = ['57014', '53400']
 
 /** A list that was given up, since all clients that it was read for have left. */
 export class Abandoned extends ApiError {
@@ -86,15 +89,17 @@ export class ListReads {
   }
 
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
-    if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
+    if (this.turns.waitingOf(asker.key) >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const list = this.queue.get(key) ?? queuedListOf(statement)
     this.queue.set(key, list)
     list.untilMs = performance.now() + QUERY_MS_MAX
     list.askers++
-    this.turns.take(asker.key, (release) => {
-      if (list.isSent) release()
-      else this.send(key, list, release)
+    this.turns.take(asker.key).then((release) => {
+      if (list.isSent) return release()
+      list.isSent = true
+      this.queue.delete(key)
+      this.run(list).then(list.resolve, list.reject).finally(release)
     })
     const unwatch = watchLeaving(asker, () => this.cancelFor(key, list))
     try {
@@ -102,12 +107,6 @@ export class ListReads {
     } finally {
       unwatch()
     }
-  }
-
-  private send(key: string, list: QueuedList, release: () => void): void {
-    list.isSent = true
-    this.queue.delete(key)
-    this.run(list).then(list.resolve, list.reject).finally(release)
   }
 
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
@@ -118,14 +117,15 @@ export class ListReads {
         if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })
     } catch (error) {
-      if (!isTooCostly(error)) throw error
-      if (isCancelled(error)) {
+      const cause = (error as ApiError).cause as { code?: unknown } | undefined
+      if (cause?.code !== ENDED && cause?.code !== TOO_MANY_FILES) throw error
+      if (cause.code === ENDED) {
         if (list.askers === 0) throw new Abandoned()
         // Meant for the statement that its backend ran before.
         const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
         if (isEarly && attempts > 1) return this.run(list, attempts - 1)
       }
-      throw new TooCostly((error as ApiError).cause)
+      throw new TooCostly(cause)
     } finally {
       list.backend = () => null
     }

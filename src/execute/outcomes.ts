@@ -45,7 +45,7 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
 
 /** `hasWritten`: the database has taken writes before, so one that takes none now is a standby before its promotion. D51 */
 export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Execution, hasWritten: boolean): Error {
-  if (sending && !hasWritten && hasCode(error, [READ_ONLY])) {
+  if (sending && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
     const message = 'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
     return new ApiError('ReadOnly', message, { headers: { Allow: 'GET, HEAD, OPTIONS' }, cause: error })
   }
@@ -128,21 +128,6 @@ export function isAway(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (code === undefined) return cause !== undefined && isAway(cause)
   return code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)))
-}
-
-/** Returns whether the error, or its cause, says that the statement was ended, by its time or by a request. */
-export function isCancelled(error: unknown): boolean {
-  return hasCode(error, ['57014'])
-}
-
-/** Returns whether PostgreSQL ended the statement, since it took too long, or wrote more temporary files than it may. */
-export function isTooCostly(error: unknown): boolean {
-  return hasCode(error, ['57014', '53400'])
-}
-
-function hasCode(error: unknown, codes: readonly unknown[]): boolean {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
-  return codes.includes(code) || (cause !== undefined && hasCode(cause, codes))
 }
 
 /** Returns the meaning of an error of the driver. */

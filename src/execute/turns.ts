@@ -1,12 +1,9 @@
 // Fair queues: connections are shared by keys, for lists and for writes.
 import { LruCache } from '../model/lruCache.ts'
-import type { Sending } from './execution.ts'
-import { busyWithWrites } from './outcomes.ts'
-
-type Begin = (release: () => void) => void
 
 interface Party {
-  readonly waiters: Begin[]
+  /** Each gets what ends its turn. */
+  readonly waiters: ((release: () => void) => void)[]
   running: number
 }
 
@@ -24,23 +21,24 @@ export class Turns {
   /** Use of each asker, halved each `HALF_LIFE_MS`. */
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
+  /** Turns that all askers wait for. */
+  waiting = 0
 
   constructor(private readonly places: number) {}
 
-  /** Calls `begin` when the asker's turn has come, at once if there is a place; `release` ends the turn. */
-  take(asker: string, begin: Begin): void {
+  /** Resolves when the asker's turn has come, with what ends the turn. */
+  take(asker: string): Promise<() => void> {
     let party = this.parties.get(asker)
     if (!party) this.parties.set(asker, (party = { waiters: [], running: 0 }))
-    party.waiters.push(begin)
+    const { promise, resolve } = Promise.withResolvers<() => void>()
+    party.waiters.push(resolve)
+    this.waiting++
     this.grant()
+    return promise
   }
 
-  /** How many wait, of one asker or of all. */
-  waiting(asker?: string): number {
-    if (asker !== undefined) return this.parties.get(asker)?.waiters.length ?? 0
-    let count = 0
-    for (const { waiters } of this.parties.values()) count += waiters.length
-    return count
+  waitingOf(asker: string): number {
+    return this.parties.get(asker)?.waiters.length ?? 0
   }
 
   private grant(): void {
@@ -48,11 +46,12 @@ export class Turns {
   }
 
   private start(asker: string, party: Party): void {
-    const begin = party.waiters.shift() as Begin
+    const begin = party.waiters.shift() as Party['waiters'][0]
     const startMs = performance.now()
     let isHeld = true
     party.running++
     this.running++
+    this.waiting--
     begin(() => {
       if (!isHeld) return
       isHeld = false
@@ -88,42 +87,5 @@ export class Turns {
 
   private charge(asker: string, ms: number): void {
     this.usages.set(asker, { ms: this.usedMs(asker) + ms, atMs: performance.now() })
-  }
-}
-
-/** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
-const READS_MIN = 2
-/** Writes that wait for a turn, of one key and of all; further ones are refused at once. */
-const WAITING_OF_ONE_MAX = 200
-const WAITING_MAX = 600
-/** Between attempts: at random, so that two writes do not meet again. */
-const PAUSE_MS = 40
-
-/** The turns of writes at a pool's connections: a key that writes what is locked holds up its own writes alone. */
-export class WriteTurns {
-  private readonly turns: Turns
-
-  constructor(poolSize: number) {
-    this.turns = new Turns(Math.max(1, poolSize - READS_MIN))
-  }
-
-  /** @throws ApiError ServiceUnavailable where too many wait already */
-  requireRoom(asker: string): void {
-    const { turns } = this
-    if (turns.waiting(asker) >= WAITING_OF_ONE_MAX || turns.waiting() >= WAITING_MAX) throw busyWithWrites()
-  }
-
-  /** Resolves with what ends the turn when the write may take a connection. */
-  async take(asker: string, sending: Sending): Promise<() => void> {
-    sending.isWaiting = true
-    const release = await new Promise<() => void>((resolve) => this.turns.take(asker, resolve))
-    sending.isWaiting = false
-    return release
-  }
-
-  /** Waits without a connection for a lock, or a connection, that was not there in time. */
-  async pause(sending: Sending | null): Promise<void> {
-    if (sending) sending.isWaiting = true
-    await Bun.sleep(PAUSE_MS * (0.5 + Math.random()))
   }
 }

@@ -164,10 +164,9 @@ export class TableCopy {
 
   /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */
   async alone<Result>(asker: string, work: () => Promise<Result> | Result): Promise<Result> {
-    const { promise, resolve } = Promise.withResolvers<() => void>()
-    this.uses.take(asker, resolve)
-    const release = await this.deadlines.race(promise, busyWithLists).catch((error) => {
-      promise.then((release) => release())
+    const turn = this.uses.take(asker)
+    const release = await this.deadlines.race(turn, busyWithLists).catch((error) => {
+      turn.then((release) => release())
       throw error
     })
     try {

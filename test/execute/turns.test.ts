@@ -1,0 +1,13 @@
+import { expect, test } from 'bun:test'
+import { Turns } from '../../src/execute/turns.ts'
+
+test('20,000 turns of a hundred askers, each of which ends as it begins, follow each other without a deep stack', async () => {
+  const turns = new Turns(1)
+  const end = await turns.take('first')
+  const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`)
+  const many = Array.from({ length: 200 }, () => keys.map((key) => turns.take(key).then((end) => end()))).flat()
+  expect([turns.waiting, turns.waitingOf('key 7')]).toEqual([20_000, 200])
+  end()
+  await Promise.all(many)
+  expect([turns.waiting, turns.waitingOf('key 7')]).toEqual([0, 0])
+})
