@@ -19,7 +19,6 @@ interface Queue {
   readonly key: string
   waiting: Run[]
   running: number
-  isDue: boolean
 }
 
 const BATCHES = { read: cellOf('batches', 'read'), write: cellOf('batches', 'write') }
@@ -42,7 +41,7 @@ const SLOW_MS_MIN = 250
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
-  private due: Queue[] = []
+  private due = new Set<Queue>()
   /** How many runs a batch may have: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
@@ -60,7 +59,7 @@ export class Batcher {
   ask(statement: Batchable, sending: Sending | null = null): Promise<Row[]> {
     const key = keyOf(statement)
     let queue = this.queues.get(key)
-    if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
+    if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0 }))
     return new Promise((resolve, reject) => {
       const untilMs = performance.now() + this.waitMsMax
       queue.waiting.push({ statement, sending, untilMs, resolve, reject })
@@ -70,18 +69,14 @@ export class Batcher {
 
   /** At the end of this turn of the event loop, when all that has arrived is read. */
   private makeDue(queue: Queue) {
-    if (queue.isDue) return
-    queue.isDue = true
-    if (this.due.push(queue) === 1) setImmediate(this.sendDue)
+    if (this.due.size === 0) setImmediate(this.sendDue)
+    this.due.add(queue)
   }
 
   private readonly sendDue = () => {
     const { due } = this
-    this.due = []
-    for (const queue of due) {
-      queue.isDue = false
-      while (queue.waiting.length > 0 && queue.running < RUNNING_MAX) this.send(queue)
-    }
+    this.due = new Set()
+    for (const queue of due) while (queue.waiting.length > 0 && queue.running < RUNNING_MAX) this.send(queue)
   }
 
   private async send(queue: Queue) {
@@ -170,20 +165,15 @@ function joined({ text }: Batch, runs: readonly Run[], asker: string | undefined
 function take(queue: Queue, runsMax: number): Run[] {
   const { waiting } = queue
   const distinct = waiting[0]?.statement.batch?.distinct ?? null
-  if (distinct === null && waiting.length <= runsMax) {
-    queue.waiting = []
-    return waiting
-  }
-  const taken: Run[] = []
-  const values = new Set<string | null | undefined>()
+  if (distinct === null) return waiting.splice(0, runsMax)
+  const taken = new Map<string | null | undefined, Run>()
   queue.waiting = waiting.filter((run) => {
-    const value = distinct === null ? null : run.statement.values[distinct]
-    if (taken.length === runsMax || (distinct !== null && values.has(value))) return true
-    values.add(value)
-    taken.push(run)
+    const value = run.statement.values[distinct]
+    if (taken.size === runsMax || taken.has(value)) return true
+    taken.set(value, run)
     return false
   })
-  return taken
+  return [...taken.values()]
 }
 
 function distribute({ rows: kind, matches = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {

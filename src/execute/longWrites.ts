@@ -1,5 +1,4 @@
 // Writes that may take a minute, such as renames that many rows copy: one after the other, over a connection of their own.
-import type { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -29,15 +28,13 @@ export class LongWrites {
 
   /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
   async write({ text, values, once }: Batchable): Promise<Row[]> {
-    if (this.waiting >= WAITING_MAX) throw busy()
+    if (this.waiting >= WAITING_MAX) throwBusy()
     this.waiting++
     const before = this.last
     const { promise, resolve } = Promise.withResolvers<void>()
     this.last = before.then(() => promise)
     try {
-      await withDeadline(before, TURN_MS_MAX, () => {
-        throw busy()
-      })
+      await withDeadline(before, TURN_MS_MAX, throwBusy)
       return await this.own.write({ text, values, once })
     } finally {
       this.waiting--
@@ -54,7 +51,7 @@ export class LongWrites {
   }
 }
 
-function busy(): ApiError {
+function throwBusy(): never {
   const message = 'Other changes of names that many rows copy are under way; retry after the seconds in Retry-After.'
-  return retryLater(message, undefined, 10)
+  throw retryLater(message, undefined, 10)
 }
