@@ -2,8 +2,6 @@
 import { compileList, ownerOf } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned, TooCostly } from '../execute/listReads.ts'
-import type { TableCopies } from '../memory/tableCopies.ts'
-import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
@@ -19,55 +17,45 @@ const ORDERINGS_MAX = 3
 
 const countList = countFrom('lists')
 
-export class Lists {
-  constructor(
-    private readonly entity: Entity,
-    private readonly parts: ResourceParts,
-  ) {}
-
-  /** @throws ApiError */
-  page(call: ResourceRequest): Promise<Reply> {
-    const { entity } = this
-    const { memory, cursors } = this.parts
-    const copy = memory?.of(entity)
-    if (memory && copy) return this.fromCopy(memory, copy, call)
-    const query = parseList(entity, call.query, cursors)
+/** A page of a list. @throws ApiError */
+export async function pageList(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
+  const { memory, cursors } = parts
+  const parse = () => parseList(entity, call.query, cursors)
+  const copy = memory?.of(entity)
+  if (!memory || !copy) {
+    const query = parse()
     memory?.load(entity, query)
-    return this.fromDatabase(query, call)
+    return pageFromDatabase(entity, parts, call, query)
   }
+  const target = `${call.url}?${call.query}`
+  const { kept, query } = await memory.answers.find(target, copy, parse)
+  if (kept !== null) {
+    countList('kept')
+    return kept
+  }
+  const turn = memory.slices.next(call.key)
+  if (turn !== null) {
+    await turn
+    if (call.request.signal.aborted) throw new Abandoned()
+  }
+  for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
+    const ordering = copy.search?.prepare(query)
+    if (!ordering) break
+    await ordering
+  }
+  // From here on nothing is awaited: the answer is kept for the state of the copy in which it was found.
+  const found = copy.search?.find(query)
+  if (!found) return pageFromDatabase(entity, parts, call, query)
+  countList('memory')
+  return memory.answers.keep(target, copy, respondPage(entity, query, found, call.url, cursors))
+}
 
-  private async fromCopy(memory: TableCopies, copy: TableCopy, call: ResourceRequest): Promise<Reply> {
-    const { cursors } = this.parts
-    const target = `${call.url}?${call.query}`
-    const { kept, query } = await memory.answers.find(target, copy, () => parseList(this.entity, call.query, cursors))
-    if (kept !== null) {
-      countList('kept')
-      return kept
-    }
-    const turn = memory.slices.next(call.key)
-    if (turn !== null) {
-      await turn
-      if (call.request.signal.aborted) throw new Abandoned()
-    }
-    for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
-      const ordering = copy.search?.prepare(query)
-      if (!ordering) break
-      await ordering
-    }
-    // From here on nothing is awaited: the answer is kept for the state of the copy in which it was found.
-    const found = copy.search?.find(query)
-    if (!found) return this.fromDatabase(query, call)
-    countList('memory')
-    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, call.url, cursors))
-  }
-
-  private async fromDatabase(query: ListQuery, call: ResourceRequest): Promise<Reply> {
-    countList('database')
-    const statement = compileList(this.entity, query)
-    const rows = await this.parts.listReads.read(statement, call, ownerOf(query)).catch(advise(() => narrowing(query)))
-    const total = Number(rows[0]?.[this.entity.properties.length] ?? 0)
-    return respondPage(this.entity, query, { rows, total }, call.url, this.parts.cursors)
-  }
+async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: ListQuery): Promise<Reply> {
+  countList('database')
+  const statement = compileList(entity, query)
+  const rows = await parts.listReads.read(statement, call, ownerOf(query)).catch(advise(() => narrowing(query)))
+  const total = Number(rows[0]?.[entity.properties.length] ?? 0)
+  return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
 }
 
 /** Adds to the error of a read that was too costly how to ask for less; rethrows any other. */

@@ -7,19 +7,16 @@ import { formOf, parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/parameters.ts'
 import { choiceWriter, writeEntity, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
-import { Lists, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
+import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
 import { RowsCreates } from './rowsCreates.ts'
 import { RowWrites } from './rowWrites.ts'
-import { Streams } from './streams.ts'
-import { Summaries } from './summaries.ts'
+import { streamList } from './streams.ts'
+import { pageSummary, streamSummary } from './summaries.ts'
 
 export class Resource {
-  private readonly lists: Lists
-  private readonly streams: Streams
-  private readonly summaries: Summaries
   private readonly reads: RowReads
   private readonly repeats: Repeats
   private readonly rows: RowWrites
@@ -28,23 +25,20 @@ export class Resource {
   constructor(
     private readonly entity: Entity,
     entities: readonly Entity[],
-    parts: ResourceParts,
+    private readonly parts: ResourceParts,
   ) {
     this.reads = new RowReads(entity, parts.database)
     this.repeats = new Repeats(entity, parts.database)
     this.rows = new RowWrites(entity, entities, this.reads, this.repeats, parts)
     this.many = new RowsCreates(entity, this.repeats, parts)
-    this.lists = new Lists(entity, parts)
-    this.streams = new Streams(entity, parts)
-    this.summaries = new Summaries(entity, parts)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {
-    return pageOrStream(this.summaries, this.summaries, call)
+    return this.pageOrStream(call, pageSummary, streamSummary)
   }
 
   list(call: ResourceRequest): Promise<Reply> {
-    return pageOrStream(this.lists, this.streams, call)
+    return this.pageOrStream(call, pageList, streamList)
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
@@ -90,17 +84,19 @@ export class Resource {
     return this.repeats.answer(once, change, (row) => this.written(200, call, this.rows.withOwnCopies(row)))
   }
 
+  /** Answers in the form that the request asks for. @throws ApiError */
+  private pageOrStream(call: ResourceRequest, page: typeof pageList, stream: typeof streamList): Promise<Reply> {
+    const { entity, parts } = this
+    const { headers } = call.request
+    const conditions = parseConditions(headers)
+    const form = formOf(headers.get('accept'))
+    if (form === 'json')
+      return conditions === null ? page(entity, parts, call) : unlessHeld(page(entity, parts, call), conditions)
+    if (conditions !== null) requireAnyVersion(conditions)
+    return stream(entity, parts, call, form)
+  }
+
   private written(status: number, { mayRead }: ResourceRequest, row: Row, location?: string): Reply {
     return respondRow(status, writeWritten(this.entity, row, mayRead), this.reads.tagOf(row), location)
   }
-}
-
-/** Answers in the form that the request asks for. @throws ApiError */
-function pageOrStream(pages: Pick<Lists, 'page'>, streams: Pick<Streams, 'stream'>, call: ResourceRequest): Promise<Reply> {
-  const { headers } = call.request
-  const conditions = parseConditions(headers)
-  const form = formOf(headers.get('accept'))
-  if (form === 'json') return conditions === null ? pages.page(call) : unlessHeld(pages.page(call), conditions)
-  if (conditions !== null) requireAnyVersion(conditions)
-  return streams.stream(call, form)
 }

@@ -18,39 +18,23 @@ interface Piece {
   readonly ms: number
 }
 
-export class Streams {
-  constructor(
-    private readonly entity: Entity,
-    private readonly parts: ResourceParts,
-  ) {}
+/** Streams a list; the first piece is read before the answer begins, so that its errors have a status. @throws ApiError */
+export function streamList(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
+  const { listReads, keysInUse, streamPlaces, changesToken } = parts
+  const query = parseStream(entity, call.query, form)
+  const headers = streamHeaders(entity.plural, form, call.request.headers)
+  const columns = streamColumns(entity, query)
+  const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
 
-  /** The first piece is read before the answer begins, so that its errors have a status of their own. @throws ApiError */
-  async stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
-    const query = parseStream(this.entity, call.query, form)
-    const headers = streamHeaders(this.entity.plural, form, call.request.headers)
-    const columns = streamColumns(this.entity, query)
-    const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
-    const readBehind = async (last: Row | null, size: number): Promise<Piece> => {
-      const startMs = performance.now()
-      const position = last && keys.map((index) => last[index] as string | null)
-      const statement = compilePiece(this.entity, query, columns, position, size)
-      const rows = await this.parts.listReads.read({ ...statement, batch: null }, call)
-      return { rows, size, ms: performance.now() - startMs }
-    }
-    return replyStreamed(call, this.parts.streamPlaces, { headers, form }, async () => {
-      // Before the first row is read, so that all that changes while rows are read lies behind it.
-      const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
-      if (token) headers['X-Changes-After'] = token
-      const first = await readBehind(null, rowsOfPiece(PAID_ROWS, 0))
-      return textsOf(streamWriter(this.entity, query, columns, form), this.pieces(call, readBehind, first))
-    })
+  async function readBehind(last: Row | null, size: number): Promise<Piece> {
+    const startMs = performance.now()
+    const position = last && keys.map((index) => last[index] as string | null)
+    const statement = compilePiece(entity, query, columns, position, size)
+    const rows = await listReads.read({ ...statement, batch: null }, call)
+    return { rows, size, ms: performance.now() - startMs }
   }
 
-  private async *pieces(
-    call: ResourceRequest,
-    readBehind: (last: Row, size: number) => Promise<Piece>,
-    first: Piece,
-  ): AsyncGenerator<readonly Row[]> {
+  async function* pieces(first: Piece): AsyncGenerator<readonly Row[]> {
     let paidRows = PAID_ROWS
     for (let piece = first; ; ) {
       const { rows, size, ms } = piece
@@ -59,13 +43,21 @@ export class Streams {
       if (!hasMore) return
       paidRows -= size
       if (paidRows === 0) {
-        const rights = await this.parts.keysInUse?.charge(call.request)
-        if (rights) requireRight(rights, this.entity.plural, 'read')
+        const rights = await keysInUse?.charge(call.request)
+        if (rights) requireRight(rights, entity.plural, 'read')
         paidRows = PAID_ROWS
       }
       piece = await readBehind(rows[size - 1] as Row, rowsOfPiece(paidRows, ms))
     }
   }
+
+  return replyStreamed(call, streamPlaces, { headers, form }, async () => {
+    // Before the first row is read, so that all that changes while rows are read lies behind it.
+    const token = form === 'ndjson' ? await changesToken?.(entity) : null
+    if (token) headers['X-Changes-After'] = token
+    const first = await readBehind(null, rowsOfPiece(PAID_ROWS, 0))
+    return textsOf(streamWriter(entity, query, columns, form), pieces(first))
+  })
 }
 
 type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>

@@ -22,92 +22,89 @@ import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 
-export class Summaries {
-  constructor(
-    private readonly entity: Entity,
-    private readonly parts: ResourceParts,
-  ) {}
+/** A page of groups. @throws ApiError */
+export async function pageSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
+  const { memory } = parts
+  const parse = () => parseSummary(entity, call.query, 'json')
+  const copy = memory?.of(entity)
+  if (!memory || !copy) return pageFromDatabase(entity, parts, call, parse())
+  const target = `${call.url}?${call.query}`
+  const { kept, query } = await memory.answers.find(target, copy, parse)
+  if (kept !== null) {
+    countSummary('kept')
+    return kept
+  }
+  const reply = await grouped(call, memory, copy, query, async (grouping) => {
+    const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
+    return memory.answers.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
+  })
+  return reply ?? pageFromDatabase(entity, parts, call, query)
+}
 
-  /** A page of groups. @throws ApiError */
-  async page(call: ResourceRequest): Promise<Reply> {
-    const { entity } = this
-    const { memory } = this.parts
-    const parse = () => parseSummary(entity, call.query, 'json')
+/** A stream of all groups in their order. @throws ApiError */
+export function streamSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
+  const { memory, streamPlaces } = parts
+  const query = parseSummary(entity, call.query, form)
+  const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
+  return replyStreamed(call, streamPlaces, { headers, form }, async () => {
+    const writer = summaryWriter(query, form)
     const copy = memory?.of(entity)
-    if (!memory || !copy) return this.pageFromDatabase(call, parse())
-    const target = `${call.url}?${call.query}`
-    const { kept, query } = await memory.answers.find(target, copy, parse)
-    if (kept !== null) {
-      countSummary('kept')
-      return kept
+    await copy?.refresh()
+    const grouping = memory && copy && (await grouped(call, memory, copy, query, async (found) => found.leave()))
+    if (!grouping) return textsOf(writer, [(await readGroups(entity, parts, call, query, null)).rows])
+    return textsOf(writer, piecesOf(call, memory, grouping))
+  })
+}
+
+/** Groups the rows of a copy that stays until `use` has ended; null: the database has to. @throws ApiError TooManyGroups */
+async function grouped<Result>(
+  call: ResourceRequest,
+  memory: TableCopies,
+  copy: TableCopy,
+  query: SummaryQuery,
+  use: (grouping: Grouping) => Promise<Result>,
+): Promise<Result | null> {
+  await copy.search?.prepareGroups(query)
+  return copy.alone(call.key, async () => {
+    if (call.request.signal.aborted) throw new Abandoned()
+    const grouping = copy.search?.group(query)
+    if (!grouping) return null
+    try {
+      await memory.slices.run(call, grouping.steps())
+      countSummary('memory')
+      return await use(grouping)
+    } catch (error) {
+      if (error instanceof KernelFull) return null
+      throw error instanceof TooManyGroups ? tooManyGroups() : error
+    } finally {
+      grouping.close()
     }
-    const reply = await this.grouped(call, memory, copy, query, async (grouping) => {
-      const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
-      return memory.answers.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
-    })
-    return reply ?? this.pageFromDatabase(call, query)
-  }
+  })
+}
 
-  /** Groups the rows of a copy that stays until `use` has ended; null: the database has to. @throws ApiError TooManyGroups */
-  private async grouped<Result>(
-    call: ResourceRequest,
-    memory: TableCopies,
-    copy: TableCopy,
-    query: SummaryQuery,
-    use: (grouping: Grouping) => Promise<Result>,
-  ): Promise<Result | null> {
-    await copy.search?.prepareGroups(query)
-    return copy.alone(call.key, async () => {
-      if (call.request.signal.aborted) throw new Abandoned()
-      const grouping = copy.search?.group(query)
-      if (!grouping) return null
-      try {
-        await memory.slices.run(call, grouping.steps())
-        countSummary('memory')
-        return await use(grouping)
-      } catch (error) {
-        if (error instanceof KernelFull) return null
-        throw error instanceof TooManyGroups ? tooManyGroups() : error
-      } finally {
-        grouping.close()
-      }
-    })
-  }
+async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery) {
+  const { page, pageSize } = query
+  const { total, rows } = await readGroups(entity, parts, call, query, { offset: (page - 1) * pageSize, size: pageSize })
+  return respondSummary(query, rows, total, call.url)
+}
 
-  private async pageFromDatabase(call: ResourceRequest, query: SummaryQuery): Promise<Reply> {
-    const { page, pageSize } = query
-    const { total, rows } = await this.readGroups(call, query, { offset: (page - 1) * pageSize, size: pageSize })
-    return respondSummary(query, rows, total, call.url)
-  }
-
-  /** `page`: null for all groups. */
-  private async readGroups(call: ResourceRequest, query: SummaryQuery, page: { offset: number; size: number } | null) {
-    this.parts.memory?.load(this.entity, { filters: query.filters, sorts: [] })
-    countSummary('database')
-    const statement = compileSummary(this.entity, query, page)
-    const found = await this.parts.listReads.read(statement, call).catch(advise(() => 'filter by a range that few rows match'))
-    const total = Number(found[0]?.[0] ?? 0)
-    if (total > GROUPS_MAX) throw tooManyGroups()
-    // Behind the last group there is one row without a count.
-    const rows = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
-    return { total, rows }
-  }
-
-  /** A stream of all groups in their order. @throws ApiError */
-  stream(call: ResourceRequest, form: StreamForm): Promise<Reply> {
-    const { entity } = this
-    const { memory, streamPlaces } = this.parts
-    const query = parseSummary(entity, call.query, form)
-    const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
-    return replyStreamed(call, streamPlaces, { headers, form }, async () => {
-      const writer = summaryWriter(query, form)
-      const copy = memory?.of(entity)
-      await copy?.refresh()
-      const grouping = memory && copy && (await this.grouped(call, memory, copy, query, async (found) => found.leave()))
-      if (!grouping) return textsOf(writer, [(await this.readGroups(call, query, null)).rows])
-      return textsOf(writer, piecesOf(call, memory, grouping))
-    })
-  }
+/** `page`: null for all groups. */
+async function readGroups(
+  entity: Entity,
+  { memory, listReads }: ResourceParts,
+  call: ResourceRequest,
+  query: SummaryQuery,
+  page: { readonly offset: number; readonly size: number } | null,
+) {
+  memory?.load(entity, { filters: query.filters, sorts: [] })
+  countSummary('database')
+  const statement = compileSummary(entity, query, page)
+  const found = await listReads.read(statement, call).catch(advise(() => 'filter by a range that few rows match'))
+  const total = Number(found[0]?.[0] ?? 0)
+  if (total > GROUPS_MAX) throw tooManyGroups()
+  // Behind the last group there is one row without a count.
+  const rows = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
+  return { total, rows }
 }
 
 /** Groups of a stream that are sorted together: each time, all are looked at. */
