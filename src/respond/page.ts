@@ -15,25 +15,17 @@ export interface Found {
   readonly total: number
 }
 
-/** Responds with a page. Rows are as `compileList` orders them; `url` has no query; without `cursors` no link has one. */
-export function respondPage(
-  entity: Entity,
-  query: ListQuery,
-  { rows, total }: Found,
-  url: string,
-  cursors: Cursors | null = null,
-): BytesReply {
+/** Responds with a page. Rows are as `compileList` orders them; `url` has no query. */
+export function respondPage(entity: Entity, query: ListQuery, found: Found, url: string, cursors: Cursors): BytesReply {
+  const { rows, total } = found
   const [begin, end] = shownRows(query, rows)
   const body = isCoded(rows) ? codedBody(entity, query, rows, begin, end) : printedBody(entity, query, rows.slice(begin, end))
   const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
-  const cursorOf = (side: Seek['side'], index: number) => {
-    if (cursors === null || begin === end) return null
+  const cursorOf = (side: Seek['side'], page: number | null, index: number) => {
+    if (page === null || begin === end) return null
     return cursors.write(entity, query, { side, position: positionOf(entity, query, rows, index) })
   }
-  const linked = {
-    previous: links.previous === null ? null : cursorOf('before', begin),
-    next: links.next === null ? null : cursorOf('behind', end - 1),
-  }
+  const linked = { previous: cursorOf('before', links.previous, begin), next: cursorOf('behind', links.next, end - 1) }
   return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.kept))
 }
 

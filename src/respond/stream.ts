@@ -9,6 +9,7 @@ import { choiceWriter, type Printed } from './json.ts'
 import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
+type Form = keyof typeof TYPES
 
 /** The head of a stream, and the writer of its rows. */
 export interface StreamWriter {
@@ -18,12 +19,7 @@ export interface StreamWriter {
 }
 
 /** Creates the writer of rows with these columns. */
-export function streamWriter(
-  entity: Entity,
-  query: StreamQuery,
-  columns: readonly Property[],
-  form: keyof typeof TYPES,
-): StreamWriter {
+export function streamWriter(entity: Entity, query: StreamQuery, columns: readonly Property[], form: Form): StreamWriter {
   const choice = query.choice ?? entity
   if (form === 'ndjson') return linesWriter(choiceWriter(choice, columns))
   const cells = choice.properties.map((property): Cell => {
@@ -39,12 +35,9 @@ export function linesWriter(write: (row: Row) => string): StreamWriter {
 }
 
 /** Headers of a stream, which browsers save as `file`. Its length and its total are not known before its end. */
-export function streamHeaders(file: string, form: keyof typeof TYPES, request: Headers): Record<string, string> {
-  const headers: Record<string, string> = {
-    'Content-Type': TYPES[form],
-    'Cache-Control': NO_STORE,
-    Vary: 'Accept, Accept-Encoding',
-  }
+export function streamHeaders(file: string, form: Form, request: Headers): Record<string, string> {
+  const own = { 'Content-Type': TYPES[form], 'Cache-Control': NO_STORE, Vary: 'Accept, Accept-Encoding' }
+  const headers: Record<string, string> = own
   if (form === 'csv') headers['Content-Disposition'] = `attachment; filename="${file}.csv"`
   if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
   return headers
