@@ -16,7 +16,6 @@ import { FOLLOWERS, Places } from './places.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
-const NO_RIGHTS: Rights = { read: new Set(), write: new Set() }
 /** Time that a connection may be silent beyond the wait of its request. */
 const SPARE_SECONDS = 15
 /** Events that count as one request; the request itself pays for the first ones. */
@@ -56,7 +55,7 @@ export class ChangeFeed {
     this.requireKept()
     const isStream = formOf(request.headers.get('accept')) === 'ndjson'
     const query = parseChanges(call.query, all, isStream)
-    let entities = this.entitiesFor(call.rights, query)
+    let entities = this.entitiesFor(call.rights as Rights, query)
     const parts: FollowParts = {
       readOn: (after) => this.changes.pageAfter(entities, after, query),
       wait: (after, untilMs) => this.waits.wait({ entities, after, untilMs, signal: request.signal, key }),
@@ -110,10 +109,9 @@ export class ChangeFeed {
   }
 
   /** Returns the entities that are asked for, or that the key may read. @throws ApiError Forbidden */
-  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
-    const own = rights ?? NO_RIGHTS
-    for (const { plural } of entities ?? []) requireRight(own, plural, 'read')
-    const readable = entities ?? this.parts.entities.filter(({ plural }) => allows(own, plural, 'read'))
+  private entitiesFor(rights: Rights, { entities }: ChangesQuery): readonly Entity[] {
+    for (const { plural } of entities ?? []) requireRight(rights, plural, 'read')
+    const readable = entities ?? this.parts.entities.filter(({ plural }) => allows(rights, plural, 'read'))
     if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
     return readable
   }

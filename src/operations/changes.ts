@@ -47,11 +47,8 @@ export class Changes {
     return this.read((place) => compileHistory(entity, id, place, query.pageSize + 1), after, query)
   }
 
-  private async read(
-    compile: (after: ChangesPlace) => Statement,
-    after: After,
-    { pageSize, hasRows }: PageQuery,
-  ): Promise<ChangesPage> {
+  private async read(compile: (after: ChangesPlace) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
+    const { pageSize, hasRows } = query
     const rows = (await this.database.read(compile(after === 'now' ? END : (after ?? START)))).map(named)
     const [first] = rows as [Found]
     if (after !== null && after !== 'now') requireKept(after, first)
