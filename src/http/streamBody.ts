@@ -28,15 +28,21 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   const { texts, isGzipped, place } = streamed
   const { request, stallMs = STALL_MS } = watch
   const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
-  const patience = new Patience(stallMs)
   const pace = new StreamPace()
+  let controller: ReadableStreamDefaultController<Uint8Array>
   let bytes = 0
   let isEnded = false
+  /** Its last text is being made, and nothing may follow that. */
+  let isEnding = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  /** Time that a slow client has left; it starts again every 1,000 rows. */
+  let leftMs = STALLS_MAX * stallMs
+  let turns = 0
 
   function end(isWhole: boolean) {
     if (isEnded) return
     isEnded = true
-    patience.end()
+    clearTimeout(timer)
     request.signal.removeEventListener('abort', leave)
     if (encoder instanceof GzipEncoder) encoder.close()
     place.release()
@@ -46,20 +52,28 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   const leave = () => end(false)
 
   /** Starts the time in which the client has to read. */
-  function waitFor(controller: ReadableStreamDefaultController<Uint8Array>) {
+  function beginWait() {
     place.idleSinceMs = performance.now()
-    patience.begin(() => breakOff(controller))
+    timer = setTimeout(breakOff, Math.min(leftMs, stallMs))
   }
 
-  async function send(controller: ReadableStreamDefaultController<Uint8Array>, text: string) {
+  function endWait() {
+    clearTimeout(timer)
+    leftMs -= performance.now() - (place.idleSinceMs as number)
+    place.idleSinceMs = null
+    if (++turns % STALL_TEXTS === 0) leftMs = STALLS_MAX * stallMs
+  }
+
+  async function send(text: string) {
     const piece = await encoder.encode(text)
     if (isEnded) return
     bytes += piece.length
     controller.enqueue(piece)
-    waitFor(controller)
+    beginWait()
   }
 
-  async function finish(controller: ReadableStreamDefaultController<Uint8Array>, isWhole: boolean) {
+  async function finish(isWhole: boolean) {
+    isEnding = true
     const tail = encoder instanceof GzipEncoder ? await encoder.end() : null
     if (isEnded) return
     if (tail !== null) controller.enqueue(tail)
@@ -67,72 +81,49 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     end(isWhole)
   }
 
-  function breakOff(controller: ReadableStreamDefaultController<Uint8Array>) {
+  function breakOff() {
     if (isEnded) return
     end(false)
     controller.error(new Error('a stream ended early'))
   }
 
-  async function fail(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown) {
-    if (isEnded) return
+  async function fail(error: unknown) {
+    if (isEnded || isEnding) return
+    isEnding = true
     const line = watch.faultLine(error)
-    if (line === '') return breakOff(controller)
-    await send(controller, line)
-    patience.end()
-    await finish(controller, false)
+    if (line === '') return breakOff()
+    clearTimeout(timer)
+    await send(line)
+    await finish(false)
   }
 
   request.signal.addEventListener('abort', leave)
   if (request.signal.aborted) leave()
   return new ReadableStream(
     {
-      start(controller) {
-        place.onEvict = (error) => fail(controller, error)
-        waitFor(controller)
+      start(own) {
+        controller = own
+        place.onEvict = fail
+        beginWait()
       },
-      async pull(controller) {
-        patience.end()
-        place.idleSinceMs = null
+      async pull() {
+        endWait()
         try {
           await pace.turn()
           const startMs = performance.now()
           const next = await texts.next()
           pace.note(performance.now() - startMs)
-          if (isEnded) return
-          await (next.done ? finish(controller, true) : send(controller, next.value))
+          // Meanwhile its client may have left, or it was evicted.
+          if (isEnded || isEnding) return
+          await (next.done ? finish(true) : send(next.value))
         } catch (error) {
-          await fail(controller, error)
+          await fail(error)
         }
       },
       cancel: leave,
     },
     { highWaterMark: 0 },
   )
-}
-
-/** The time that a slow client has left; it starts again every 1,000 rows. */
-class Patience {
-  private timer: ReturnType<typeof setTimeout> | undefined
-  private beganMs = 0
-  private leftMs: number
-  private turns = 0
-
-  constructor(private readonly stallMs: number) {
-    this.leftMs = STALLS_MAX * stallMs
-  }
-
-  begin(onOver: () => void): void {
-    this.beganMs = performance.now()
-    this.timer = setTimeout(onOver, Math.min(this.leftMs, this.stallMs))
-  }
-
-  end(): void {
-    if (this.timer === undefined) return
-    clearTimeout(this.timer)
-    this.timer = undefined
-    this.leftMs -= performance.now() - this.beganMs
-    if (++this.turns % STALL_TEXTS === 0) this.leftMs = STALLS_MAX * this.stallMs
-  }
 }
 
 /** Compresses texts one by one, each flushed, so that the client can read it at once. */

@@ -1,5 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { ApiError } from '../../src/errors.ts'
 import { inPieces, streamBody } from '../../src/http/streamBody.ts'
 import { PAID_ROWS, TEXT_ROWS } from '../../src/operations/streams.ts'
 import { usePlace } from '../support/place.ts'
@@ -94,6 +96,26 @@ test('D55: a client that sips is cut off before it has a thousand rows, however 
   }
   expect(isCut).toBe(true)
   expect(await ended.promise).toBe(false)
+})
+
+test('a stream that is evicted ends with the line that says so, though its next text comes at that moment', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  texts = async function* () {
+    yield await promise
+  }
+  const place = { ...NO_PLACE, onEvict: (_: ApiError) => undefined }
+  const body = streamBody(
+    { texts: texts('/'), isGzipped: true, saysFault: true, place },
+    { request: new Request(server.url.href), faultLine: () => 'evicted\n', onEnd: () => undefined },
+  )
+  const reader = body.getReader()
+  const first = reader.read()
+  await Bun.sleep(20)
+  place.onEvict(new ApiError('ServiceUnavailable', 'Another needs the place.'))
+  const pieces = [(await first).value as Uint8Array]
+  resolve('too late\n')
+  for (let next = await reader.read(); !next.done; next = await reader.read()) pieces.push(next.value)
+  expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe('evicted\n')
 })
 
 test('one that takes a thousand rows in time has its time again for the next', async () => {
