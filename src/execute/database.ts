@@ -223,10 +223,14 @@ export class Database {
 
   /** Replaces the connections. The old ones end with their last query, or the driver would open new ones for those that wait. */
   private renew() {
+    const old = this.pool
+    try {
+      this.pool = openPool(this.options, this.pools++)
+    } catch {
+      return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
+    }
     count(RENEWALS)
     this.stuck = 0
-    const old = this.pool
-    this.pool = openPool(this.options, this.pools++)
     old.isRetired = true
     if (old.running === 0) closePool(old)
   }

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { withConnection } from '../../src/execute/connect.ts'
+import { Database } from '../../src/execute/database.ts'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
@@ -64,6 +65,23 @@ if (hasOpenssl) {
     expect(faultOf('missing.crt')).toThrow('the file of sslrootcert cannot be read (ENOENT)')
     expect(faultOf('empty.crt')).toThrow('the file of sslrootcert has no certificate in PEM')
     expect(faultOf('broken.crt')).toThrow('the file of sslrootcert has a certificate that cannot be read')
+  })
+
+  test('while the file of authorities is away, connections that are open serve on, and later ones open again', async () => {
+    const file = join(folder.path, 'rotated.crt')
+    copyFileSync(own.certificate, file)
+    // One write at a time.
+    const database = new Database({ url: urlWith(`sslrootcert=${file}`), poolSize: 3, prepare: true })
+    const write = () => database.write({ text: "select 'kept'", values: [] })
+    await write()
+    rmSync(file)
+    // So many shapes that are worth preparing are a reason for a new pool.
+    for (let use = 0; use < 3; use++)
+      await Promise.all(Array.from({ length: 200 }, (_, shape) => database.read({ text: `select ${shape}`, values: [] })))
+    for (let count = 0; count < 3; count++) expect(await write()).toEqual([['kept']])
+    copyFileSync(own.certificate, file)
+    expect(await write()).toEqual([['kept']])
+    await database.end(0)
   })
 
   test('a server has every connection encrypted, also those by which tables come into memory', async () => {
