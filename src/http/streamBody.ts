@@ -129,36 +129,27 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
 /** Compresses texts one by one, each flushed, so that the client can read it at once. */
 class GzipEncoder {
   private readonly gzip: Gzip = createGzip({ level: GZIP_LEVEL })
-  private pieces: Buffer[] = []
+  private readonly pieces: Buffer[] = []
 
   constructor() {
     this.gzip.on('data', (piece: Buffer) => this.pieces.push(piece))
   }
 
-  encode(text: string): Promise<Uint8Array> {
+  encode(text: string, flush = constants.Z_SYNC_FLUSH): Promise<Uint8Array> {
     return new Promise((resolve) => {
       this.gzip.write(text)
-      this.gzip.flush(constants.Z_SYNC_FLUSH, () => resolve(this.take()))
+      this.gzip.flush(flush, () => resolve(Buffer.concat(this.pieces.splice(0))))
     })
   }
 
   /** Returns the rest, with the checksum. */
   end(): Promise<Uint8Array> {
-    return new Promise((resolve) => {
-      this.gzip.once('end', () => resolve(this.take()))
-      this.gzip.end()
-    })
+    return this.encode('', constants.Z_FINISH)
   }
 
   /** Frees its memory, which is outside of the heap. */
   close(): void {
     this.gzip.destroy()
-  }
-
-  private take(): Uint8Array {
-    const { pieces } = this
-    this.pieces = []
-    return Buffer.concat(pieces)
   }
 }
 
