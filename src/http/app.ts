@@ -12,7 +12,7 @@ import { respondError } from '../respond/error.ts'
 import { fitHead } from '../respond/pageLinks.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerTextOf, databaseIsAway, keyChecks, rateLimitExceeded, unauthorized, unconfirmed } from './authentication.ts'
-import { type Cors, isPreflight, respondPreflight } from './cors.ts'
+import { type AddCors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
@@ -25,7 +25,7 @@ import { hasUnreadBody, readRest } from './unreadBody.ts'
 export interface Parts extends EndpointParts {
   readonly admission: Admission
   /** Null: no page of another origin may read answers. */
-  readonly cors: Cors | null
+  readonly addCors: AddCors | null
   readonly log: Log
 }
 
@@ -117,7 +117,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (server !== null && call.address === '')
     throw new ApiError('RequestTimeout', 'The client left before its request was begun; nothing was done.')
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
-  if (parts.cors !== null && isPreflight(request)) return respondPreflight()
+  if (parts.addCors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
   if (!location?.endpoint.isOpen) {
@@ -181,7 +181,7 @@ function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextR
 
 /** Adds common headers and writes the access log. `isArriving`: the request's body has not ended. */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
-  const { cors, isDraining } = parts
+  const { addCors, isDraining } = parts
   const { request, rateLimit } = call
   const headers = reply.headers
   if (rateLimit !== null) {
@@ -194,7 +194,7 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   }
   headers['X-Request-Id'] = call.requestId
   headers['X-Content-Type-Options'] = 'nosniff'
-  if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
+  if (addCors !== null) addCors(headers, request.headers.get('origin'))
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
   const { status, body } = reply

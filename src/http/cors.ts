@@ -11,32 +11,30 @@ const EXPOSED =
 /** Chromium keeps the answer to a preflight for two hours at most, Firefox for a day. */
 const PREFLIGHT_SECONDS = 86_400
 
+/** Adds the headers that the page at `origin` needs; null: the request names none. */
+export type AddCors = (headers: Record<string, string>, origin: string | null) => void
+
 /** Reads the setting CORS_ORIGINS; null: no page of another origin may read responses, and none has a header for it. */
-export function createCors(corsOrigins: string | null) {
+export function createCors(corsOrigins: string | null): AddCors | null {
   if (corsOrigins === null) return null
   const origins = parseOrigins(corsOrigins)
   const isOpen = origins === '*'
-  return {
-    /** Adds the headers that the page at `origin` needs; null: the request names none. */
-    addTo(headers: Record<string, string>, origin: string | null): void {
-      // Also where the origin is none of these, or missing: a cache must not give that answer to a page that may read it.
-      if (!isOpen) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
-      const allowed = isOpen ? '*' : origin
-      if (allowed === null || !(isOpen || origins.has(allowed))) return
-      headers['Access-Control-Allow-Origin'] = allowed
-      headers['Access-Control-Expose-Headers'] = EXPOSED
-    },
+  return (headers, origin) => {
+    // Also where the origin is none of these, or missing: a cache must not give that answer to a page that may read it.
+    if (!isOpen) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
+    const allowed = isOpen ? '*' : origin
+    if (allowed === null || !(isOpen || origins.has(allowed))) return
+    headers['Access-Control-Allow-Origin'] = allowed
+    headers['Access-Control-Expose-Headers'] = EXPOSED
   }
 }
-
-export type Cors = NonNullable<ReturnType<typeof createCors>>
 
 /** Returns whether a request is a browser's preflight. It sends no key, and the page cannot see why it is refused. */
 export function isPreflight({ method, headers }: Request): boolean {
   return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }
 
-/** Allows any request, whatever is at its path: the page can read the answer that says what is wrong. `addTo` adds the origin. */
+/** Allows any request, whatever is at its path: the page can read the answer that says what is wrong. `AddCors` adds the rest. */
 export function respondPreflight(): Reply {
   return respondEmpty({
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',

@@ -109,7 +109,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     listReads,
     longWrites,
     admission,
-    cors: createCors(config.corsOrigins),
+    addCors: createCors(config.corsOrigins),
     cursors,
     memory,
     changes: config.changesDays === 0 ? null : { hasValues: config.changesValues },

@@ -31,7 +31,7 @@ function partsOf() {
     longWrites: new LongWrites(options),
     cursors: new Cursors(''),
     memory: null,
-    cors: null,
+    addCors: null,
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     admission: new Admission(new Keyring(KEY), new Limiters(config, tablesFor(config, []), null), null, {} as never),
