@@ -50,13 +50,17 @@ async function bounded(request: Request): Promise<Request> {
   return new Request(request.url, { method, headers, body: body.length === 0 ? null : body })
 }
 
+/** Common headers, which an answer of the API that a route passes on has already. */
+const COMMON = /^(x-request-id|x-content-type-options|x-ratelimit-.*|ratelimit|ratelimit-policy)$/
+
 /** @throws Error of what failed there, or cannot be sent, which is for the log and not for clients */
 async function replyOf(response: Response): Promise<Reply> {
   const { status } = response
   const body = new Uint8Array(await response.arrayBuffer())
   if (status === 500) throw new Error(`a route of APP_FILE: ${new TextDecoder().decode(body)}`)
   if (response.headers.getSetCookie().length > 1) throw new Error('a route of APP_FILE sets more than one cookie')
-  return { status, headers: Object.fromEntries(response.headers), body: body.length === 0 ? null : body }
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => !COMMON.test(name)))
+  return { status, headers, body: body.length === 0 ? null : body }
 }
 
 /** Headers of the request that `ask` passes on. */

@@ -67,6 +67,15 @@ test('two entities with one path stop the start, as does an entity with the path
   }
 })
 
+test('a route of APP_FILE that passes on an answer of the API has each common header once', async () => {
+  const names = ['X-Request-Id', 'X-Content-Type-Options', 'X-RateLimit-Limit', 'RateLimit', 'RateLimit-Policy']
+  const passedOn = { ...Object.fromEntries(names.map((name) => [name, 'passed-on'])), ETag: '"1"' }
+  const own = { method: 'GET', path: '/Passed', isOpen: true, handle: async () => new Response('x', { headers: passedOn }) }
+  const { headers } = await createApp(partsOf(), [own]).handle(new Request('http://localhost/Passed'))
+  expect(names.filter((name) => headers.get(name)?.includes('passed-on') !== false)).toEqual([])
+  expect(headers.get('etag')).toBe('"1"')
+})
+
 describe('a documented path and another spelling of it are answered alike', () => {
   const server = useServer()
   beforeAll(async () => void (await createRow(server, '/Companies', { Name: 'Acme' })))
