@@ -5,7 +5,7 @@ import { parseComplete } from '../parse/assignments.ts'
 import { RowsText, readBodies, readBody } from '../parse/body.ts'
 import { formOf, parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/parameters.ts'
-import { choiceWriter, writeEntity, writeWritten } from '../respond/json.ts'
+import { rowWriter, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
 import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
 import { Repeats } from './repeats.ts'
@@ -47,8 +47,7 @@ export class Resource {
     const row = await this.reads.find(id)
     const tag = this.reads.tagOf(row)
     if (conditions !== null && this.reads.isHeld(conditions, id, tag)) return respondUnchanged(tag)
-    const body = choice === null ? writeEntity(this.entity, row) : choiceWriter(choice, this.entity.properties)(row)
-    return respondRow(200, body, tag)
+    return respondRow(200, rowWriter(this.entity, choice)(row), tag)
   }
 
   async create(call: ResourceRequest): Promise<Reply> {

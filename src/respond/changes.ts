@@ -1,7 +1,7 @@
 // JSON of the change feed: events, and pages of them.
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { jsonOf, writeEntity } from './json.ts'
+import { jsonOf, rowWriter } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
 /** An event, as the database has it. */
@@ -46,7 +46,7 @@ export function lineText(line: ChangeLine, hasValues: boolean): string {
   const changed = changedProperties(line)
   const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(line)}"`
   const names = changed.map(({ property }) => JSON.stringify(property.name))
-  const row = line.row === undefined ? '' : `,"row":${line.row === null ? 'null' : writeEntity(entity, line.row)}`
+  const row = line.row === undefined ? '' : `,"row":${line.row === null ? 'null' : rowWriter(entity)(line.row)}`
   const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]${row}`
   if (!hasValues) return `{${text}}`
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`

@@ -1,5 +1,5 @@
 // JSON of rows: writers for an entity, or for the properties that a request has chosen.
-import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
@@ -11,14 +11,14 @@ export type Printed = Pick<Kind, 'name' | 'readText'>
 
 const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
-/** Writes a row; decimals as PostgreSQL prints them. */
-export function writeEntity(entity: Entity, row: Row): string {
-  return entityWriter(entity)(row)
+/** Returns a writer of rows, or of what is chosen of them; decimals as PostgreSQL prints them. */
+export function rowWriter(entity: Entity, choice: Choice | null = null): Write {
+  return choice === null ? entityWriter(entity) : choiceWriter(choice, entity.properties)
 }
 
 /** JSON of a written row: all of it, or for a key that may not read, its id alone. D34 */
 export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string {
-  return mayRead ? writeEntity(entity, row) : `{"id":${row[0]}}`
+  return mayRead ? rowWriter(entity)(row) : `{"id":${row[0]}}`
 }
 
 /** Writes what is chosen of rows with these columns as JSON text: `{"a":1,"b":{"c":2}}`. */

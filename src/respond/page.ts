@@ -4,7 +4,7 @@ import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } f
 import { memoize } from '../model/memoize.ts'
 import { type ListQuery, order, type Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { choiceWriter, writeEntity } from './json.ts'
+import { rowWriter } from './json.ts'
 import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE, type Reply } from './reply.ts'
@@ -42,8 +42,7 @@ function isCoded(rows: Found['rows']): rows is CodedRows {
 }
 
 function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
-  const write = choice === null ? (row: Row) => writeEntity(entity, row) : choiceWriter(choice, entity.properties)
-  return Buffer.from(`[${rows.map(write).join(',')}]`)
+  return Buffer.from(`[${rows.map(rowWriter(entity, choice)).join(',')}]`)
 }
 
 const encoder = new TextEncoder()

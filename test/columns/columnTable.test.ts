@@ -11,7 +11,7 @@ import { order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { findMember } from '../../src/parse/names.ts'
-import { writeEntity } from '../../src/respond/json.ts'
+import { rowWriter } from '../../src/respond/json.ts'
 import { JsonWriter } from '../../src/respond/jsonWriter.ts'
 import { codedWriter } from '../../src/respond/page.ts'
 import { compilePredicate } from '../support/predicate.ts'
@@ -90,7 +90,7 @@ function misprinted(table: RandomTable, page: FoundPage): string | null {
     if (JSON.stringify(own) !== JSON.stringify(printed)) return `${printed} is printed for ${own}`
     codedWriter(entity, null)(page.rows, index, writer)
     const written = new TextDecoder('utf-8', { ignoreBOM: true }).decode(writer.take())
-    if (written !== writeEntity(entity, own)) return `${written} is written for ${own}`
+    if (written !== rowWriter(entity)(own)) return `${written} is written for ${own}`
   }
   return null
 }
