@@ -28,14 +28,10 @@ export interface ChangesPage {
 
 /** Events, as the triggers of tables have recorded them. D57 */
 export class Changes {
-  private readonly byTable: ReadonlyMap<string, Entity>
-
   constructor(
-    entities: readonly Entity[],
+    private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
-  ) {
-    this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
-  }
+  ) {}
 
   /** Events of some entities behind a token; null: from the first, `now`: none. @throws ApiError TokenExpired */
   pageAfter(entities: readonly Entity[], after: After, query: PageQuery): Promise<ChangesPage> {
@@ -54,7 +50,8 @@ export class Changes {
     if (after !== null && after !== 'now') requireKept(after, first)
     const found = rows.filter(({ position }) => position !== null)
     const shown = found.slice(0, pageSize)
-    const plain = shown.map((row) => ({ ...row, token: writeToken(row), entity: this.byTable.get(row.entity) as Entity }))
+    const entityOf = (name: string) => this.entities.find(({ table }) => table === name) as Entity
+    const plain = shown.map((row) => ({ ...row, token: writeToken(row), entity: entityOf(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     // All up to `settled` was read. A history also has later events, and others may still be committed in front of these.
