@@ -74,8 +74,9 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
 
   async function finish(isWhole: boolean) {
     isEnding = true
-    const tail = encoder instanceof GzipEncoder ? await encoder.end() : null
+    const tail = encoder instanceof GzipEncoder ? await encoder.encode('', constants.Z_FINISH) : null
     if (isEnded) return
+    // The rest, with the checksum.
     if (tail !== null) controller.enqueue(tail)
     controller.close()
     end(isWhole)
@@ -140,11 +141,6 @@ class GzipEncoder {
       this.gzip.write(text)
       this.gzip.flush(flush, () => resolve(Buffer.concat(this.pieces.splice(0))))
     })
-  }
-
-  /** Returns the rest, with the checksum. */
-  end(): Promise<Uint8Array> {
-    return this.encode('', constants.Z_FINISH)
   }
 
   /** Frees its memory, which is outside of the heap. */
