@@ -14,13 +14,15 @@ const WAITING_OF_ONE_MAX = 200
 const WAITING_MAX = 1_000
 /** A list that is found in so little time holds up no other statement of its connection. */
 const QUICK_MS_MAX = 100
+/** Afterwards it is asked for at once again: a lock or a pause of the database may have held it up. */
+const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
 /** Share of a pool for lists: with most of the rest waiting for locks, a connection is left to other statements. */
 const LISTS_SHARE = 0.45
 /** Time after which the server first asks whether the client of a list has left. */
 const UNWATCHED_MS = 250
 
-/** SQLSTATEs of statements that PostgreSQL ended: by their time or by a request, or for more temporary files than they may write. */
+/** SQLSTATEs of statements that PostgreSQL ended: by their time or by a request, or for too many temporary files. */
 const [ENDED, TOO_MANY_FILES] = ['57014', '53400']
 
 /** A list that was given up, since all clients that it was read for have left. */
@@ -68,8 +70,8 @@ export class ListReads {
   private readonly turns: Turns
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private readonly queue = new Map<string, QueuedList>()
-  /** Lists of one row, by that row, which were found to take long. */
-  private readonly slow = new LruCache<true>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
+  /** Until when lists of one row, by that row, wait for a turn, since one was found to take long. */
+  private readonly slow = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
 
   private readonly backends = new Set<number>()
 
@@ -79,12 +81,13 @@ export class ListReads {
 
   /** `owner`: the row whose list it is, where it is likely to be short. @throws ApiError 500, 503; Abandoned; TooCostly */
   async read(statement: Batchable, asker: Asker, owner: string | null = null): Promise<Row[]> {
-    if (owner === null || !statement.batch || this.slow.get(owner)) return this.inTurn(statement, asker)
     const startMs = performance.now()
+    if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker)
     try {
       return await this.options.quick.read(statement)
     } finally {
-      if (performance.now() - startMs > QUICK_MS_MAX) this.slow.set(owner, true)
+      const endMs = performance.now()
+      if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
     }
   }
 

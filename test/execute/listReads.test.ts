@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
 import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
@@ -163,6 +163,21 @@ describe('a list of one row', () => {
       expect(isAnswered).toBe(false)
       open()
       await Promise.all([...long, own])
+    }))
+
+  test('does not wait for one a minute after it was found to take long', () =>
+    held(async (open) => {
+      const a = askerOf('a')
+      await reads.read(ofRow("select 'held up', pg_sleep(0.2)"), a, 'employee_id 4')
+      const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
+      await until(async () => (await running()).length === 1)
+      const now = performance.now.bind(performance)
+      const clock = spyOn(performance, 'now').mockImplementation(() => now() + 61_000)
+      const answer = reads.read(ofRow("select 'quick again'"), a, 'employee_id 4')
+      clock.mockRestore()
+      expect(await answer).toEqual([['quick again']])
+      open()
+      await Promise.all(long)
     }))
 })
 
