@@ -80,7 +80,8 @@ export class Batcher {
   }
 
   private async send(queue: Queue) {
-    const runs = take(queue, this.runsMaxOf(queue))
+    const { batch } = (queue.waiting[0] as Run).statement
+    const runs = take(queue, batch ? (this.runsMax.get(batch) ?? RUNS_FIRST) : Number.POSITIVE_INFINITY)
     let isHolding = true
     const release = () => {
       if (!isHolding) return
@@ -127,11 +128,6 @@ export class Batcher {
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
     else this.separate(runs)
-  }
-
-  private runsMaxOf({ waiting }: Queue): number {
-    const batch = waiting[0]?.statement.batch
-    return batch ? (this.runsMax.get(batch) ?? RUNS_FIRST) : Number.POSITIVE_INFINITY
   }
 
   private learn(batch: Batch, runs: number, ms: number) {
