@@ -61,8 +61,9 @@ export class Router {
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
     const slash = path.indexOf('/', 1)
     const hasId = slash !== -1 && slash < end
-    // Ids begin with a digit, and no other second segment does.
-    const fixed = hasId && isDigit(path.charCodeAt(slash + 1)) ? undefined : named(this.fixed, path.slice(1, end))
+    // Ids begin with a digit, which is 48 to 57, and no other second segment does.
+    const first = hasId ? path.charCodeAt(slash + 1) : 0
+    const fixed = first >= 48 && first <= 57 ? undefined : named(this.fixed, path.slice(1, end))
     if (fixed) return { endpoint: fixed, id: '' }
     if (!hasId) return null
     const behind = path.indexOf('/', slash + 1)
@@ -76,10 +77,6 @@ export class Router {
   get names(): string[] {
     return this.added.flatMap(([path]) => (path === '' || path.includes('/') ? [] : [path.toLowerCase()]))
   }
-}
-
-function isDigit(unit: number): boolean {
-  return unit >= 48 && unit <= 57
 }
 
 /** Finds a path in the spelling with which it was added at once; others are decoded and changed to lower case. */

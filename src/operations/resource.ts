@@ -66,11 +66,8 @@ export class Resource {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
     const once = this.repeats.begin(call, id, null)
-    return this.repeats.answer(
-      once,
-      () => this.rows.remove(call, id, once),
-      () => respondEmpty(),
-    )
+    const remove = () => this.rows.remove(call, id, once)
+    return this.repeats.answer(once, remove, () => respondEmpty())
   }
 
   /** Changes a row by a body of which `parse` takes all properties, or those that are given. */
