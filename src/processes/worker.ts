@@ -32,7 +32,7 @@ export interface Worker extends Ready {
   refreshKeys(): Promise<void>
   /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
   begin(cursorSecret: string): Promise<void>
-  /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. A second call only shortens that. */
+  /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: only shortens that. */
   stop(leaveMs: number, finishMs?: number): Promise<void>
 }
 
