@@ -1,6 +1,6 @@
 // Change feed in the OpenAPI document: its parameters and schemas.
 import type { Entity } from '../model/entity.ts'
-import { CHANGES_PAGE_DEFAULT, CHANGES_PAGE_MAX, WAIT_SECONDS_MAX } from '../parse/changes.ts'
+import { CHANGES_PAGES, WAITS } from '../parse/changes.ts'
 import { objectSchema, parameterRefs, refTo, type Schema } from './headers.ts'
 import { boundedInQuery, inQuery, listInQuery } from './parameters.ts'
 
@@ -13,18 +13,11 @@ export const changesParameters: Readonly<Record<string, Schema>> = {
     token,
     'now',
   ),
-  ChangesPageSize: boundedInQuery(
-    'PageSize',
-    'Changes of a page',
-    [1, CHANGES_PAGE_MAX],
-    CHANGES_PAGE_DEFAULT,
-    ' Refused with NDJSON.',
-  ),
+  ChangesPageSize: boundedInQuery('PageSize', 'Changes of a page', CHANGES_PAGES, ' Refused with NDJSON.'),
   Wait: boundedInQuery(
     'wait',
     'Seconds to wait for a change where there is none',
-    [0, WAIT_SECONDS_MAX],
-    0,
+    WAITS,
     ' Too many who wait are answered at once. Refused with NDJSON.',
   ),
   ChangesRows: inQuery('rows', '`current`: each change comes with `row`, its row as it is now; null: it is gone.', {
@@ -79,7 +72,7 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
 
 function page(item: string, next: Schema): Schema {
   return objectSchema({
-    changes: { type: 'array', items: refTo('schemas', item), maxItems: CHANGES_PAGE_MAX },
+    changes: { type: 'array', items: refTo('schemas', item), maxItems: CHANGES_PAGES.max },
     next: { ...next, description: 'For `after`: what comes behind this page.' },
     more: { type: 'boolean', description: 'Whether there is more by now.' },
   })

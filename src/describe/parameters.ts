@@ -2,7 +2,7 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { ANY_IN_WORDS } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/parameters.ts'
+import { type Bounds, LIST_PAGES } from '../parse/parameters.ts'
 import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
 import { exampleOf } from './exampleRow.ts'
 import { parameterRefs, refTo, type Schema } from './headers.ts'
@@ -21,7 +21,7 @@ export const inQuery = parameter.bind(null, 'query')
 const inHeader = parameter.bind(null, 'header')
 
 /** Integer of a query string that is set to the nearer bound where it is outside. `more`: goes on with its description. */
-export function boundedInQuery(name: string, what: string, [min, max]: [number, number], normal: number, more = ''): Schema {
+export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Schema {
   const description = `${what}: ${min} to ${max}; other integers are set to the nearer of the two.${more}`
   return inQuery(name, description, { type: 'integer', default: normal }, normal)
 }
@@ -37,7 +37,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     example: 1,
   },
-  PageSize: boundedInQuery('PageSize', 'Rows of a page', [PAGE_SIZE_MIN, PAGE_SIZE_MAX], PAGE_SIZE_DEFAULT),
+  PageSize: boundedInQuery('PageSize', 'Rows of a page', LIST_PAGES),
   Page: inQuery('page', 'The number of the page. One past the last is empty.', { type: 'integer', minimum: 1, default: 1 }, 1),
   Cursor: inQuery(
     'cursor',

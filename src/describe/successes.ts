@@ -1,6 +1,6 @@
 // Successful responses in the OpenAPI document, and 304.
 import type { Entity } from '../model/entity.ts'
-import { PAGE_SIZE_MAX, SUMMARY_PAGES } from '../parse/parameters.ts'
+import { LIST_PAGES, SUMMARY_PAGES } from '../parse/parameters.ts'
 import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 
@@ -32,7 +32,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
   })
   switch (success) {
     case 'list':
-      return listed('row', read(entity as Entity), PAGE_SIZE_MAX, answer)
+      return listed('row', read(entity as Entity), LIST_PAGES.max, answer)
     case 'summary':
       return listed('group', row(`${(entity as Entity).name}Group`), SUMMARY_PAGES.max, answer)
     case 'row':

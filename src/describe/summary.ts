@@ -23,7 +23,7 @@ export function summaryParameters(entity: Entity): Schema[] {
       'The order of groups: keys as in `groupBy`, `count`, or a sum that is asked for, as `sum(…)`; `-` in front for descending. Ties, and all without it, by the keys.',
       { minItems: 1, items: { type: 'string', pattern: '^[+-]?[A-Za-z]' } },
     ),
-    boundedInQuery('PageSize', 'Groups of a page', [SUMMARY_PAGES.min, SUMMARY_PAGES.max], SUMMARY_PAGES.normal),
+    boundedInQuery('PageSize', 'Groups of a page', SUMMARY_PAGES),
     ...parameterRefs('Page', 'Bom', 'Excel', 'Locale'),
     ...properties.flatMap((property) => bracketParameters(entity, property)),
   ]

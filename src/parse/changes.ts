@@ -4,11 +4,12 @@ import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
-import { parseInteger, readNamed } from './parameters.ts'
+import { type Bounds, parseInteger, readNamed } from './parameters.ts'
 
-export const CHANGES_PAGE_MAX = 500
-export const CHANGES_PAGE_DEFAULT = 100
-export const WAIT_SECONDS_MAX = 30
+/** Changes of a page. */
+export const CHANGES_PAGES: Bounds = { min: 1, max: 500, normal: 100 }
+/** Seconds that a request waits for a change. */
+export const WAITS: Bounds = { min: 0, max: 30, normal: 0 }
 
 export interface ChangesQuery {
   /** Null: from the first line that is kept; `now`: behind the last one. */
@@ -24,8 +25,6 @@ export interface ChangesQuery {
 /** Errors of repeated parameters: of the history of a row, and of the change feed. */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
-const PAGES = { min: 1, max: CHANGES_PAGE_MAX, normal: CHANGES_PAGE_DEFAULT }
-const WAITS = { min: 0, max: WAIT_SECONDS_MAX, normal: 0 }
 
 /** Parses a query of the change feed; `entities` null: of one row's history. `isStream`: of a stream. @throws ApiError */
 export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
@@ -41,7 +40,7 @@ export function parseChanges(query: string, entities: readonly Entity[] | null, 
   return {
     after: after === undefined ? null : parseAfter(after),
     entities: parseEntities(entity, entities ?? []),
-    pageSize: isStream ? CHANGES_PAGE_MAX : parseInteger(CODES.PageSize, 'PageSize', PageSize, PAGES),
+    pageSize: isStream ? CHANGES_PAGES.max : parseInteger(CODES.PageSize, 'PageSize', PageSize, CHANGES_PAGES),
     waitMs: 1_000 * parseInteger(CODES.wait, 'wait', wait, WAITS),
     hasRows: parseRows(rows),
   }

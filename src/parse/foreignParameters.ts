@@ -2,50 +2,42 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { operators } from '../model/operators.ts'
 
-/** Purposes of parameters of other APIs, which have another name here, or do not exist. */
-const PURPOSES = {
-  size: ['limit', 'perPage', 'pageSize', 'pageLimit', 'size', 'take', 'top', 'rows', 'maxResults'],
-  page: ['offset', 'skip', 'pageOffset', 'pageNumber', 'pageNo', 'pageIndex', 'p', 'startIndex'],
-  cursor: ['pageToken', 'nextToken', 'continuationToken', 'startingAfter', 'endingBefore'],
-  sort: ['order', 'orderBy', 'ordering', 'sortBy', 'sortOrder', 'sorting', 'sorts', 'sortField', 'direction', 'dir'],
-  fields: ['fields', 'field', 'select', 'columns', 'attributes'],
-  related: ['include', 'includes', 'expand', 'embed', 'populate', 'relations'],
-  search: ['q', 'query', 'search', 'keyword', 'keywords', 'term', 'filter', 'filters', 'where'],
-  any: ['or', 'and', 'not'],
-  groups: ['groupBy', 'group', 'aggregate', 'apply', 'having', 'distinct'],
-  total: ['count', 'total', 'totalCount', 'includeCount', 'includeTotalCount', 'inlineCount', 'withCount', 'meta'],
-  form: ['format', 'output', 'accept', 'export'],
-} as const satisfies Record<string, readonly string[]>
+type Hint = (entity: Entity) => string
 
-type Purpose = keyof typeof PURPOSES
+/** Names of parameters of other APIs, which have another name here, or do not exist. */
+const HINTS: Readonly<Record<string, Hint>> = {
+  'limit perPage pageSize pageLimit size take top rows maxResults': () => 'The size of a page is PageSize.',
+  'offset skip pageOffset pageNumber pageNo pageIndex p startIndex': () =>
+    'Pages go by their number, from 1: page=2, with PageSize.',
+  'pageToken nextToken continuationToken startingAfter endingBefore': () =>
+    'Follow the link rel="next" in the header Link or Location: it has the cursor.',
+  'order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': (entity) =>
+    `The order is sort=${exampleOf(entity)}, descending sort=-${exampleOf(entity)}.`,
+  'fields field select columns attributes': (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity)}.`,
+  'include includes expand embed populate relations': () =>
+    'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.',
+  'q query search keyword keywords term filter filters where': (entity) =>
+    `A filter is named after its property, as in ${exampleOf(entity)}[contains]=<text>.`,
+  'or and not': (entity) =>
+    `There is no "or" of several properties; values of one are ${exampleOf(entity)}[]=<value>&${exampleOf(entity)}[]=<value>.`,
+  'groupBy group aggregate apply having distinct': ({ plural }) =>
+    `Groups, counts and sums are at /${plural}/Summary, as in groupBy=<property>&sum=<property>.`,
+  'count total totalCount includeCount includeTotalCount inlineCount withCount meta': () =>
+    'The total is always there, in the header X-Total-Count.',
+  'format output accept export': () =>
+    'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
+}
 
-const purposes = new Map<string, Purpose>(
-  Object.entries(PURPOSES).flatMap(([purpose, names]) => names.map((name) => [plain(name), purpose as Purpose])),
+const hints = new Map(
+  Object.entries(HINTS).flatMap(([names, hint]) => names.split(' ').map((name) => [plain(name), hint] as const)),
 )
 
 /** Hint for a name such as `$orderby` or `page[size]`; null: unknown, or also a property. `known`: parameters that there are. */
 export function hintForForeign(entity: Entity, name: string, known: readonly string[] = []): string | null {
-  if (name.length > 64) return null
-  const isOwn = entity.properties.some((property) => plain(property.name) === plain(name))
-  const purpose = isOwn ? undefined : (purposes.get(plain(name)) ?? purposes.get(plain(name.replace(/\[.*$/, ''))))
+  if (name.length > 64 || entity.properties.some((property) => plain(property.name) === plain(name))) return null
+  const hint = hints.get(plain(name)) ?? hints.get(plain(name.replace(/\[.*$/, '')))
   // A summary has these itself.
-  if (purpose === 'groups' && known.includes('groupBy')) return null
-  return purpose === undefined ? null : ` ${hints[purpose](entity)}`
-}
-
-const hints: Record<Purpose, (entity: Entity) => string> = {
-  size: () => 'The size of a page is PageSize.',
-  page: () => 'Pages go by their number, from 1: page=2, with PageSize.',
-  cursor: () => 'Follow the link rel="next" in the header Link or Location: it has the cursor.',
-  sort: (entity) => `The order is sort=${exampleOf(entity)}, descending sort=-${exampleOf(entity)}.`,
-  fields: (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity)}.`,
-  related: () => 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.',
-  search: (entity) => `A filter is named after its property, as in ${exampleOf(entity)}[contains]=<text>.`,
-  any: (entity) =>
-    `There is no "or" of several properties; values of one are ${exampleOf(entity)}[]=<value>&${exampleOf(entity)}[]=<value>.`,
-  groups: ({ plural }) => `Groups, counts and sums are at /${plural}/Summary, as in groupBy=<property>&sum=<property>.`,
-  total: () => 'The total is always there, in the header X-Total-Count.',
-  form: () => 'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
+  return hint === undefined || (hint === hints.get('groupby') && known.includes('groupBy')) ? null : ` ${hint(entity)}`
 }
 
 /** Name of a property that most readers would sort and filter by: the first beside the id. */

@@ -9,7 +9,7 @@ import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './headers.ts'
-import { findByName, findMember } from './names.ts'
+import { findByName, findMember, sortDefinitions } from './names.ts'
 import { csvFormOf, LIST_PAGES, parseFields, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
 
@@ -70,13 +70,9 @@ function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>,
 
 /** Adds the definitions of one `sort` parameter, decoded, to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
 export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
-  if (text === '') return
-  for (const definition of text.split(',')) {
-    // A + that was not percent-encoded has become a space.
-    const name = /^[+ -]/.test(definition) ? definition.slice(1) : definition
+  for (const { name, descending } of sortDefinitions(text)) {
     const property = findProperty(entity, name, sorts)
-    if (sorts.some((sort) => sort.property === property)) continue // only the first reference counts
-    sorts.push({ property, descending: definition.startsWith('-') })
+    if (!sorts.some((sort) => sort.property === property)) sorts.push({ property, descending }) // only the first reference counts
   }
 }
 

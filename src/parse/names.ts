@@ -1,4 +1,4 @@
-// Names of properties in requests: found in any case; messages about unknown ones.
+// Names of properties in requests: found in any case, in sorts behind signs; messages about unknown ones.
 import type { Entity, Group, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
@@ -30,6 +30,13 @@ export function faultOfName(
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
   const names = known.map((one) => one.name)
   return `${plural} have no property "${shown(name)}".${suggest(name, names)}`
+}
+
+/** The definitions of one `sort` parameter: names of properties behind signs. Spec 4.2, Sorting */
+export function sortDefinitions(text: string): { name: string; descending: boolean }[] {
+  if (text === '') return []
+  // A + that was not percent-encoded has become a space.
+  return text.split(',').map((one) => ({ name: one.replace(/^[+ -]/, ''), descending: one.startsWith('-') }))
 }
 
 /** `=, != and []`, or with another word in front of the last. */

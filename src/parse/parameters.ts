@@ -6,19 +6,15 @@ import { shown } from '../model/shown.ts'
 import { faultOfName, findMember } from './names.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
-export const PAGE_SIZE_MIN = 5
-export const PAGE_SIZE_MAX = 50
-export const PAGE_SIZE_DEFAULT = 20
-
 /** Bounds of an integer, and its value in a request that names none. */
-interface Bounds {
+export interface Bounds {
   readonly min: number
   readonly max: number
   readonly normal: number
 }
 
 /** Rows of a list's page. */
-export const LIST_PAGES: Bounds = { min: PAGE_SIZE_MIN, max: PAGE_SIZE_MAX, normal: PAGE_SIZE_DEFAULT }
+export const LIST_PAGES: Bounds = { min: 5, max: 50, normal: 20 }
 /** Groups of a summary's page. D76 */
 export const SUMMARY_PAGES: Bounds = { min: 5, max: 1_000, normal: 100 }
 

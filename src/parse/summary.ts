@@ -19,7 +19,7 @@ import {
 } from '../model/summary.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { Form } from './headers.ts'
-import { faultOfName, findByName, findMember, listed } from './names.ts'
+import { faultOfName, findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { csvFormOf, readShared, refuseForeign, type SharedParameters, SUMMARY_PAGES } from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
@@ -51,7 +51,8 @@ export function parseSummary(entity: Entity, query: string, form: Form): Summary
   const { filters, keys, measures, kept } = read
   const figures = figuresOf(measures)
   const sorts: GroupSort[] = []
-  for (const text of read.sorts) addSorts(sorts, text, { entity, keys, figures })
+  for (const { name, descending } of read.sorts.flatMap(sortDefinitions))
+    addSort(sorts, { column: sortColumn(entity, { keys, figures }, name), isDescending: descending })
   for (let column = 0; column < keys.length; column++) addSort(sorts, { column, isDescending: false })
   const pages = { pageSize: read.pageSize ?? SUMMARY_PAGES.normal, page: read.page ?? 1, kept }
   return { filters, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }
@@ -140,24 +141,12 @@ function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate)
   throw new ApiError(code, `${member.name} is an object: give one of ${listed(parts, 'or')}.`, { target })
 }
 
-type Columns = { readonly entity: Entity } & Pick<SummaryQuery, 'keys' | 'figures'>
-
-/** Adds the definitions of one `sort` parameter. */
-function addSorts(sorts: GroupSort[], text: string, columns: Columns) {
-  if (text === '') return
-  for (const definition of text.split(',')) {
-    // A + that was not percent-encoded has become a space.
-    const name = /^[+ -]/.test(definition) ? definition.slice(1) : definition
-    addSort(sorts, { column: sortColumn(name, columns), isDescending: definition.startsWith('-') })
-  }
-}
-
 /** Only the first reference counts. */
 function addSort(sorts: GroupSort[], sort: GroupSort) {
   if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
 }
 
-function sortColumn(text: string, { entity, keys, figures }: Columns): number {
+function sortColumn(entity: Entity, { keys, figures }: Pick<SummaryQuery, 'keys' | 'figures'>, text: string): number {
   const lower = text.toLowerCase()
   if (lower === 'count') return keys.length
   const key = keys.findIndex((one) => groupName(one).toLowerCase() === lower || one.property.name.toLowerCase() === lower)
