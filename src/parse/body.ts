@@ -27,8 +27,6 @@ const DEPTH_MAX = 64
 const ESCAPES_MAX = 100_000
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
-/** Results of `elementEnd` that are no position. */
-export const [NO_END, EXCESSIVE] = [-1, -2]
 
 /** An object of JSON, with numbers as JsonNumber. */
 export type JsonObject = Record<string, unknown>
@@ -105,15 +103,12 @@ function tooLarge(bytesMax: number): ApiError {
 
 function requireType({ headers }: Request, pattern: RegExp, allowed: string) {
   const mediaType = headers.get('content-type')
-  if (!mediaType || !pattern.test(mediaType)) {
-    const message = `The body must be declared as ${allowed}${mediaType ? `, not as ${shown(mediaType)}` : ''}.`
-    throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
+  const fail = (what: string) => {
+    throw new ApiError('UnsupportedMediaType', `The body must ${what}.`, { target: 'Body' })
   }
+  if (!mediaType || !pattern.test(mediaType)) fail(`be declared as ${allowed}${mediaType ? `, not as ${shown(mediaType)}` : ''}`)
   const encoding = headers.get('content-encoding') ?? 'identity'
-  if (encoding.toLowerCase() !== 'identity') {
-    const message = 'The body must not be compressed: Content-Encoding is not supported.'
-    throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
-  }
+  if (encoding.toLowerCase() !== 'identity') fail('not be compressed: Content-Encoding is not supported')
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -126,15 +121,9 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
-  if (isExcessive(text)) throw excessive('The body', 'Body')
-  const value = parseOrThrow(text, 'The body', 'Body')
+  const value = parseOrThrow(text, 'Body')
   if (!isObject(value)) throw invalidJson('The body must be a JSON object.')
   return value
-}
-
-/** Error for a text with too much in it. `named`: the text in messages. */
-export function excessive(named: string, target: string): ApiError {
-  return invalidJson(`${named} has more values or escapes, or is nested more deeply, than any entity.`, target)
 }
 
 /** Error for a body that as a whole cannot be read. */
@@ -142,16 +131,11 @@ export function invalidJson(message: string, target = 'Body'): ApiError {
   return new ApiError('InvalidJson', message, { target })
 }
 
-/** Returns whether a text has so many or so deeply nested values, or so many escapes, that parsing it would hold up others. */
-export function isExcessive(text: string): boolean {
-  return text.length > SMALL_LENGTH && elementEnd(text, 0) === EXCESSIVE
-}
-
 /**
- * The position of the comma or closing bracket that ends the value at `from`. NO_END: the text ends before. EXCESSIVE: the value
- * exceeds a bound, and the rest was not scanned. Each character is looked at once.
+ * The position of the comma or closing bracket that ends the value at `from`; -1: the text ends before. Each character is looked
+ * at once. @throws ApiError InvalidJson for so many values or escapes, or so deep ones, that to parse them would hold up others
  */
-export function elementEnd(text: string, from: number): number {
+export function elementEnd(text: string, from: number, target: string): number {
   let [values, depth, escapes] = [0, 0, 0]
   let isString = false
   for (let at = from; at < text.length; at++) {
@@ -171,18 +155,24 @@ export function elementEnd(text: string, from: number): number {
       if (depth === 0) return at
       depth--
     }
-    if (values > VALUES_MAX || depth > DEPTH_MAX || escapes > ESCAPES_MAX) return EXCESSIVE
+    if (values > VALUES_MAX || depth > DEPTH_MAX || escapes > ESCAPES_MAX)
+      throw invalidJson(`${nameOf(target)} has more values or escapes, or is nested more deeply, than any entity.`, target)
   }
-  return NO_END
+  return -1
 }
 
-/** A JSON text's value, as `parseJson` returns it. `named`: the text in messages. @throws ApiError InvalidJson */
-export function parseOrThrow(text: string, named: string, target: string): unknown {
+/** A JSON text's value, as `parseJson` returns it. `target`: `Body` or a row of it. @throws ApiError InvalidJson */
+export function parseOrThrow(text: string, target: string): unknown {
+  if (text.length > SMALL_LENGTH) elementEnd(text, 0, target)
   try {
     return parseJson(text)
   } catch (error) {
-    throw invalidJson(`${named} is not JSON: ${faultOf(error)}.`, target)
+    throw invalidJson(`${nameOf(target)} is not JSON: ${faultOf(error)}.`, target)
   }
+}
+
+function nameOf(target: string): string {
+  return target === 'Body' ? 'The body' : target
 }
 
 /** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */

@@ -4,18 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { takeTurns } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
-import {
-  BODY_BYTES_MAX,
-  EXCESSIVE,
-  elementEnd,
-  excessive,
-  invalidJson,
-  isExcessive,
-  isObject,
-  NO_END,
-  parseOrThrow,
-  type RowsText,
-} from './body.ts'
+import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type RowsText } from './body.ts'
 
 /** Maximum rows of a body; messages have the number, too. */
 const ROWS_MAX = 1_000
@@ -27,7 +16,8 @@ const ROWS_MAX = 1_000
 export async function findRows({ text, form }: RowsText): Promise<readonly string[]> {
   const turn = takeTurns()
   const rows: string[] = []
-  for (const row of form === 'lines' ? linesOf(text) : elementsOf(text)) {
+  // Lines without the spaces before them; blank lines are left out.
+  for (const row of form === 'lines' ? text.matchAll(/[^ \t\r\n][^\n]*/g).map(([line]) => line) : elementsOf(text)) {
     if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
@@ -39,22 +29,11 @@ export async function findRows({ text, form }: RowsText): Promise<readonly strin
   return rows
 }
 
-/** Lines without the spaces before them; blank lines are left out. */
-function* linesOf(text: string): Generator<string> {
-  let index = 0
-  for (const [line] of text.matchAll(/[^ \t\r\n][^\n]*/g)) {
-    const target = `[${index++}]`
-    if (isExcessive(line)) throw excessive(target, target)
-    yield line
-  }
-}
-
 function* elementsOf(text: string): Generator<string> {
   let start = text.indexOf('[') + 1
   for (let index = 0; ; index++) {
-    const end = elementEnd(text, start)
-    if (end === EXCESSIVE) throw excessive(`[${index}]`, `[${index}]`)
-    if (end === NO_END || text[end] === '}') break
+    const end = elementEnd(text, start, `[${index}]`)
+    if (end < 0 || text[end] === '}') break
     const element = text.slice(start, end)
     if (text[end] === ']') {
       if (!BLANK.test(text.slice(end + 1))) break
@@ -80,7 +59,7 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
   const faults: Fault[] = []
   for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {
     const target = `[${index}]`
-    const value = parseOrThrow(rows[index] as string, target, target)
+    const value = parseOrThrow(rows[index] as string, target)
     try {
       if (isObject(value)) parsed.push(parseComplete(entity, value))
       else faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import { BODY_BYTES_MAX, isExcessive, readBody } from '../../src/parse/body.ts'
+import { BODY_BYTES_MAX, parseOrThrow, readBody } from '../../src/parse/body.ts'
 
 function request(body: string | ReadableStream) {
   const headers = { 'content-type': 'application/json' }
@@ -57,6 +57,8 @@ const MIB = 1024 * 1024
 /** Longer than what is not looked at. */
 const padded = (text: string) => text + ' '.repeat(20_000)
 
+const EXCESSIVE = 'has more values or escapes, or is nested more deeply, than any entity'
+
 describe('a text is excessive', () => {
   test.each([
     ['a mebibyte of brackets', '['.repeat(MIB)],
@@ -68,7 +70,7 @@ describe('a text is excessive', () => {
     ['a text of very many escaped quotes, without an end', `{"name":"${'\\"'.repeat(100_001)}`],
     ['very many empty arrays', `[${'[],'.repeat(1_001)}[]]`],
   ])('%s', (_, text) => {
-    expect(isExcessive(text)).toBe(true)
+    expect(() => parseOrThrow(text, 'Body')).toThrow(EXCESSIVE)
   })
 })
 
@@ -83,6 +85,6 @@ describe('a text is not excessive', () => {
     ['arrays beside one another', padded(`[${'[],'.repeat(400)}[]]`)],
     ['a short text, whatever is in it', '['.repeat(2_000)],
   ])('%s', (_, text) => {
-    expect(isExcessive(text)).toBe(false)
+    expect(() => parseOrThrow(text, 'Body')).not.toThrow(EXCESSIVE)
   })
 })

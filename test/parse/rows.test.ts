@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import company from '../../src/entities/company.ts'
 import { RowsText } from '../../src/parse/body.ts'
-import { findRows } from '../../src/parse/rows.ts'
+import { findRows, parseRows } from '../../src/parse/rows.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -69,7 +70,8 @@ describe('rows of an array', () => {
         code: 'InvalidJson',
         target: '[1]',
       })
-    await expect(findRows(new RowsText(`{}\n{${start}`, 'lines'))).rejects.toMatchObject({ target: '[1]' })
+    const lines = await findRows(new RowsText(`{}\n{${start}`, 'lines'))
+    await expect(parseRows(company, lines)).rejects.toMatchObject({ code: 'InvalidJson', target: '[1]' })
   })
 
   test('that have no end are said to have none', async () => {
