@@ -141,16 +141,15 @@ export function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 
-/**
- * Sets columns of a row for each run, whose id is the last operand: no two runs may have the same. A row that does not meet the
- * conditions, or lacks a source, is left as it is.
- */
 export function batchUpdate(parts: UpdateParts, operands: readonly Operand[], asker: Param): Batch {
   const text = textOf(operands, asker, (runs) => updateRuns(parts, operands, runs))
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
-/** Compiles an update of several runs. */
+/**
+ * Sets columns of a row for each run, whose id is the last operand: no two runs may have the same. A row that does not meet the
+ * conditions, or lacks a source, is left as it is.
+ */
 export function updateRuns(
   { table, sets, returning, sources, among, first, conditions, rules }: UpdateParts,
   operands: readonly Operand[],

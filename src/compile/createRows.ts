@@ -3,10 +3,10 @@ import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { allFound, columnOf, list, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
-import { answerOf, isFirst } from './once.ts'
-import { freeOf, insertParts, operandsOf, paramsOf, ShapeCache, writtenNames } from './parts.ts'
+import { answerOf, isFirst, valuesOfOnce } from './once.ts'
+import { freeOf, hasUnique, insertParts, operandsOf, paramsOf, shapeCache, writtenNames } from './parts.ts'
 
-const shapes = new ShapeCache(200)
+const textOfShape = shapeCache<string>(200)
 
 /** The rows as they are sent, with what they copy. */
 const FOUND = sql`"Found"`
@@ -23,9 +23,8 @@ const WRITTEN = sql`"W"`
  */
 export function compileCreateRows(entity: Entity, values: readonly string[], once: Once | null, asker: string): Batchable {
   const shape = `rows${once ? ' once' : ''} ${entity.table}`
-  const { text } = shapes.get(shape, () => ({ text: compile(entity, writableOf(entity), once !== null), batch: null }))
-  const keys = once ? [once.key, once.request] : []
-  return { text, values: [...values, ...keys, asker], batch: null, once, asker }
+  const text = textOfShape(shape, () => compile(entity, writableOf(entity), once !== null))
+  return { text, values: [...values, ...valuesOfOnce(once), asker], batch: null, once, asker }
 }
 
 /** The properties that clients write, in the order in which rows have their values. */
@@ -42,7 +41,7 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean):
   const effect = sql`${parts.insert} select ${inner} from ${FOUND} as b where b."All" order by b."N" ${parts.returning}`
   // Two statements whose rows have unique values in common, in other orders, would wait for each other's rows; and so again when
   // one of them was undone and is repeated. So one table's come one after the other, those of other servers too. D65
-  const isAlone = changed.some(({ unique }) => unique !== null)
+  const isAlone = hasUnique(changed)
   const lock = sql`pg_advisory_xact_lock(${integer(TURN_LOCK)}, ${integer(Bun.hash.crc32(entity.table) >>> 1)})`
   const turn = isAlone ? sql`(select "Is" from ${TURN})` : sql`true`
   // A repeated request that was done before waits for no lock.

@@ -1,27 +1,26 @@
 // Statements of one row: reads, creates and updates, alone and in batches. Deletions are in remove.ts.
-import type { Batchable, Once, WritePlan } from '../model/batch.ts'
+import type { Batchable, WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { batchInsert, batchQuery, batchUpdate, insertOne, list, type Operand, OWN_ID, type Source, updateOne } from './batch.ts'
-import { compileOnceInsert, compileOnceUpdate } from './once.ts'
+import { compileOnce, insertFirst, updateFirst, valuesOfOnce } from './once.ts'
 import {
-  aloneIfUnique,
   assignments,
   type Compiled,
   columns,
   freeOf,
+  hasUnique,
   insertParts,
   operandsOf,
   paramsOf,
-  ShapeCache,
+  shapeCache,
   sourcesOf,
-  unlessTaken,
 } from './parts.ts'
 
-const shapes = new ShapeCache(2_000)
+const compiledShape = shapeCache<Compiled>(2_000)
 
 // The most frequent statement of all, and its text is always the same.
 const compiledGet = memoize((entity: Entity): Compiled => {
@@ -50,21 +49,17 @@ export function compileColumnTypes({ table }: Entity): Statement {
 /** Compiles a new row; returns it, and the transaction. No row: a reference names none, or the key of `once` is known. */
 export function compileCreate(entity: Entity, { values, once, asker }: WritePlan): Batchable {
   const changed = changedProperties(entity, values)
-  const verb = `create${once ? ' once' : ''}`
-  const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
+  const { text, batch } = compiledWrite(`create${once ? ' once' : ''}`, entity, changed, () => {
     const operands = operandsOf(changed)
     const written = insertParts(entity, changed, operands)
-    const parts = { ...written, returning: sql`${unlessTaken(changed)}${written.returning}` }
-    if (once) return aloneIfUnique(changed, compileOnceInsert(entity, parts, operands))
+    // A row with a value that another one has is left out, also where that is written at the same time: nothing has to fail.
+    const parts = hasUnique(changed) ? { ...written, returning: sql`on conflict do nothing ${written.returning}` } : written
+    if (once) return compileOnce(entity, operands, null, (runs) => insertFirst(parts, operands, runs))
     const key = param(null)
     const { text } = toStatement(insertOne(parts, key), [...paramsOf(operands), key])
-    return aloneIfUnique(changed, { text, batch: batchInsert(parts, operands, key) })
+    return { text, batch: batchInsert(parts, operands, key) }
   })
   return { text, values: [...valuesOf(changed, values), ...valuesOfOnce(once), asker], batch, once, asker }
-}
-
-function valuesOfOnce(once: Once | null): string[] {
-  return once ? [once.key, once.request] : []
 }
 
 /**
@@ -79,7 +74,7 @@ export function compileUpdate(
 ): Batchable {
   const changed = changedProperties(entity, values)
   const verb = `update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
-  const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
+  const { text, batch } = compiledWrite(verb, entity, changed, () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
     const setsBy = (copied: (source: Source) => Sql) =>
@@ -97,14 +92,16 @@ export function compileUpdate(
     const batched = { ...runs, conditions: few(OWN_ID, COPIES_BATCHED_MAX), first: null }
     const first = lockedInOrder(entity, changed, operands)
     const alone = { ...runs, conditions: few(OWN_ID, COPIES_MAX), first }
-    if (once) return aloneIfUnique(changed, compileOnceUpdate(entity, [alone, batched], operands))
+    if (once)
+      return compileOnce(entity, operands, operands.length - 1, (runs, isAlone) =>
+        updateFirst(isAlone ? alone : batched, operands, runs),
+      )
     const key = param(null)
     // The lock waits for a rename under way and then sees the new name.
     const sets = setsBy(({ table, id, copied }) => sql`(select ${copied} from ${table} where id = ${id} for key share)`)
     const plain = { ...parts, sets, rules: rules(sql``), conditions: few(own, COPIES_MAX), first }
-    const one = updateOne(plain, own, key)
-    const { text } = toStatement(one, [...paramsOf(operands), key])
-    return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands, key) })
+    const { text } = toStatement(updateOne(plain, own, key), [...paramsOf(operands), key])
+    return { text, batch: batchUpdate(batched, operands, key) }
   })
   const ids = versions === null ? [id] : [versions, id]
   return { text, values: [...valuesOf(changed, values), ...ids, ...valuesOfOnce(once), asker], batch, once, asker }
@@ -159,8 +156,12 @@ function valuesOf(changed: readonly Property[], changes: Assignments): (string |
   return changed.map((property) => changes.get(property) as string | null)
 }
 
-function shapeOf(verb: string, { table }: Entity, changed: readonly Property[]): string {
+/**
+ * The statement of a write. One of unique values is not batched: what of a batch was left out could not be told from what was
+ * written, and two updates of one batch, neither of which sees the other, would leave it to the constraint to refuse them. D65
+ */
+function compiledWrite(verb: string, { table }: Entity, changed: readonly Property[], make: () => Compiled): Compiled {
   let shape = `${verb} ${table}`
   for (const { column } of changed) shape += ` ${column}`
-  return shape
+  return compiledShape(shape, () => (hasUnique(changed) ? { ...make(), batch: null } : make()))
 }

@@ -5,12 +5,12 @@ import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
-import { columns, conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
+import { type Compiled, columns, conditionsOf, orderBy, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
 
-const shapes = new ShapeCache(2_000)
+const compiledShape = shapeCache<Compiled>(2_000)
 /** A cache of its own: statements by cursor are longer, and each combination of nulls in a position makes another. */
-const seekShapes = new ShapeCache(500)
+const soughtShape = shapeCache<Compiled>(500)
 
 // A property may be called like anything here, `count` or `n`, but by no name with a capital letter: so results that stand
 // beside columns have one.
@@ -20,28 +20,19 @@ const seekShapes = new ShapeCache(500)
  * nothing is no row at all. A page by cursor has a row more, at its far end, if there are more.
  */
 export function compileList(entity: Entity, query: ListQuery): Batchable {
-  const values = valuesOf(query)
-  const isFirst = query.seek === null && query.page === 1
-  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${isFirst} ${shapeOf(entity, query)}`, () => {
+  const { filters, sorts, page, pageSize, seek } = query
+  const values = valuesOf(filters)
+  const isFirst = seek === null && page === 1
+  if (seek) values.push(...seek.position.filter((value) => value !== null))
+  else if (!isFirst) values.push(String((page - 1) * pageSize))
+  const shape = `${seek?.side ?? isFirst} ${entity.table} ${pageSize}${shapeOf(filters, sorts, seek?.position)}`
+  const { text, batch } = (seek ? soughtShape : compiledShape)(shape, () => {
     const operands = values.map(param)
-    const compile = query.seek ? soughtPage : isFirst ? firstPage : laterPage
+    const compile = seek ? soughtPage : isFirst ? firstPage : laterPage
     const piece = compile(entity, query, operands)
     return { text: toStatement(piece, operands).text, batch: isFirst ? batchOf(query, piece, operands) : null }
   })
   return { text, values, batch }
-}
-
-function valuesOf({ filters, page, pageSize, seek }: ListQuery): string[] {
-  const values = filters.flatMap(({ value }) => value ?? [])
-  if (seek) return [...values, ...seek.position.filter((value) => value !== null)]
-  return page > 1 ? [...values, String((page - 1) * pageSize)] : values
-}
-
-/** Key of queries that are one statement, found in the same way: all but the values. */
-function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery): string {
-  let shape = `${entity.table} ${pageSize}${shapeOfFilters(filters)}${shapeOfSorts(sorts)}`
-  if (seek) shape += ` ${seek.side} ${seek.position.map((value) => (value === null ? '-' : '?')).join('')}`
-  return shape
 }
 
 /** Name of the row that all rows of the list refer to, so that they are few; null: they refer to none in common. */

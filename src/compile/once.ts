@@ -38,43 +38,25 @@ interface Steps {
   readonly paired: Sql
   readonly result: Sql
 }
-type Compile = (all: Runs) => Steps
 
-/** Compiles a new row under a key, alone or in a batch. */
-export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: readonly Operand[]): Compiled {
-  const steps = (all: Runs) => insertFirst(parts, operands, all)
-  return compileSteps(entity, operands, steps, steps, null)
-}
-
-/** An update of a row under a key; `alone` and `inBatch` differ in what the row has to meet. */
-export function compileOnceUpdate(
-  entity: Entity,
-  [alone, inBatch]: readonly [UpdateParts, UpdateParts],
-  operands: readonly Operand[],
-): Compiled {
-  const steps = (parts: UpdateParts) => (all: Runs) => updateFirst(parts, operands, all)
-  return compileSteps(entity, operands, steps(alone), steps(inBatch), operands.length - 1)
-}
-
-/** Behind all other operands there are a key and the request. */
-function compileSteps(
+/** Compiles a write under a key by its steps, alone and in a batch. Behind all other operands there are a key and the request. */
+export function compileOnce(
   entity: Entity,
   operands: readonly Operand[],
-  alone: Compile,
-  inBatch: Compile,
   distinct: number | null,
+  stepsOf: (runs: Runs, isAlone: boolean) => Steps,
 ): Compiled {
   const all = [...operands, { param: param(null), type: 'uuid' }, { param: param(null), type: 'uuid' }]
   const asker = param(null)
-  const compile = (steps: Compile) => (runs: Runs) => wrap(entity, operands, runs, steps(runs))
+  const compile = (runs: Runs, isAlone = false) => wrap(entity, operands, runs, stepsOf(runs, isAlone))
   return {
-    text: toStatement(compile(alone)(oneRun(all, asker)), [...paramsOf(all), asker]).text,
-    batch: { text: textOf(all, asker, compile(inBatch)), rows: 'numbered', distinct },
+    text: toStatement(compile(oneRun(all, asker), true), [...paramsOf(all), asker]).text,
+    batch: { text: textOf(all, asker, compile), rows: 'numbered', distinct },
   }
 }
 
 /** Inserts the rows of first requests. They do not name their run: the first new id is that of the first run, and so on. */
-function insertFirst({ insert, values, returning, sources }: InsertParts, operands: readonly Operand[], all: Runs): Steps {
+export function insertFirst({ insert, values, returning, sources }: InsertParts, operands: readonly Operand[], all: Runs): Steps {
   const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
   const inner = replaceParams(values, columnOf(operands))
   const placed = sql`(select *, row_number() over (order by "C1") as "Place" from ${EFFECT}) as e`
@@ -87,7 +69,8 @@ function insertFirst({ insert, values, returning, sources }: InsertParts, operan
   }
 }
 
-function updateFirst(parts: UpdateParts, operands: readonly Operand[], { settings }: Runs): Steps {
+/** Updates the rows of first requests. */
+export function updateFirst(parts: UpdateParts, operands: readonly Operand[], { settings }: Runs): Steps {
   const arrays = operands.map((_, index) => sql`array(select ${valueAt(index)} from ${FIRST})`)
   return {
     first: sql`select * from ${TRIED} where "Is"`,
@@ -131,6 +114,11 @@ export function onceRemove(once: Once, remove: (condition: Sql) => Sql): Sql {
 
 function valueAt(index: number): Sql {
   return sql`"V${integer(index + 1)}"`
+}
+
+/** Values of a statement under a key, behind its operands. */
+export function valuesOfOnce(once: Once | null): string[] {
+  return once ? [once.key, once.request] : []
 }
 
 /** Looks up a key: whether its row is of the same request, `t` or `f`, and its answer as JSON; no row if the key is unknown. */

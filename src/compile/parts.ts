@@ -3,7 +3,7 @@ import type { Batch } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
-import type { Filter, Sort } from '../model/query.ts'
+import type { Filter, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
 import { type InsertParts, list, type Operand, type Source } from './batch.ts'
 
@@ -93,17 +93,8 @@ export function orderBy(keys: readonly Sort[]): Sql {
   return list(keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))))
 }
 
-/** A row with a value that another one has is left out, also where that is written at the same time: nothing has to fail. */
-export function unlessTaken(changed: readonly Property[]): Sql {
-  return changed.some(({ unique }) => unique !== null) ? sql`on conflict do nothing ` : sql``
-}
-
-/**
- * Writes of unique values are not batched: what of a batch was left out could not be told from what was written, and two
- * updates of one batch, neither of which sees the other, would leave it to the constraint to refuse them. D65
- */
-export function aloneIfUnique(changed: readonly Property[], compiled: Compiled): Compiled {
-  return changed.some(({ unique }) => unique !== null) ? { ...compiled, batch: null } : compiled
+export function hasUnique(changed: readonly Property[]): boolean {
+  return changed.some(({ unique }) => unique !== null)
 }
 
 /** Conditions that no row but `own` has a unique value that is written; between simultaneous writes the constraint decides. */
@@ -123,32 +114,25 @@ export interface Compiled {
 }
 
 /** Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. */
-export class ShapeCache {
-  private readonly compiled: LruCache<Compiled>
-
-  constructor(sizeMax: number) {
-    this.compiled = new LruCache(sizeMax, () => 1)
-  }
-
-  get(shape: string, make: () => Compiled): Compiled {
-    const known = this.compiled.get(shape)
-    if (known) return known
-    const compiled = make()
-    this.compiled.set(shape, compiled)
-    return compiled
+export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
+  const compiled = new LruCache<Made>(sizeMax, () => 1)
+  return (shape: string, make: () => Made): Made => {
+    let made = compiled.get(shape)
+    if (made === undefined) compiled.set(shape, (made = make()))
+    return made
   }
 }
 
-/** Key of filters that compile to the same text: all but the values. */
-export function shapeOfFilters(filters: readonly Filter[]): string {
+/** Key of queries that compile to the same text: all but the values. `position`: of a cursor, which may have nulls. */
+export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
   for (const { property, operator, value, anyOf } of filters)
     shape += ` ${property.column}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`
-  return shape
+  for (const { property, descending } of sorts) shape += ` ${property.column}${descending ? '-' : '+'}`
+  return `${shape} ${position.map((value) => (value === null ? '-' : '?')).join('')}`
 }
 
-export function shapeOfSorts(sorts: readonly Sort[]): string {
-  let shape = ''
-  for (const { property, descending } of sorts) shape += ` ${property.column}${descending ? '-' : '+'}`
-  return shape
+/** Values that the filters compare with, in the order of their operands. */
+export function valuesOf(filters: readonly Filter[]): string[] {
+  return filters.flatMap(({ value }) => value ?? [])
 }

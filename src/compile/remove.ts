@@ -5,9 +5,9 @@ import type { Entity } from '../model/entity.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
-import { columns, ShapeCache } from './parts.ts'
+import { type Compiled, columns, shapeCache } from './parts.ts'
 
-const shapes = new ShapeCache(200)
+const compiledShape = shapeCache<Compiled>(200)
 
 /**
  * Compiles the deletion of one row. It returns the row as it was, and the transaction; or no row if a row of `referring` refers
@@ -28,7 +28,7 @@ export function compileRemove(
   }
   const own = versions === null ? [] : [versions]
   const shape = `${entity.table}${versions === null ? '' : ' if'}`
-  const { text, batch } = shapes.get(shape, () => {
+  const { text, batch } = compiledShape(shape, () => {
     const [id, among, asker] = [param(null), versions === null ? null : param(null), param(null)]
     const [removal, operands] = [{ entity, referring, id, among, asker }, among === null ? [id, asker] : [id, among, asker]]
     const together = toStatement(removeTogether(removal), operands)

@@ -4,10 +4,10 @@ import type { Seek, StreamQuery } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { list } from './batch.ts'
-import { conditionsOf, orderBy, ShapeCache, shapeOfFilters, shapeOfSorts, where } from './parts.ts'
+import { conditionsOf, orderBy, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
 
-const shapes = new ShapeCache(200)
+const textOfShape = shapeCache<string>(200)
 
 /** Columns of each row of a stream, in this order: the chosen ones, and those of its order. */
 export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
@@ -26,11 +26,10 @@ export function compilePiece(
   position: Seek['position'] | null,
   size: number,
 ): Statement {
-  const ofFilters = filters.flatMap(({ value }) => value ?? [])
+  const ofFilters = valuesOf(filters)
   const values = [...ofFilters, ...(position ?? []).filter((value) => value !== null)]
-  const behind = position?.map((value) => (value === null ? '-' : '?')).join('') ?? ''
-  const shape = `${entity.table} ${columns.map(({ column }) => column).join()}${shapeOfFilters(filters)}${shapeOfSorts(sorts)}`
-  const { text } = shapes.get(`${shape} ${behind} ${size}`, () => {
+  const shape = `${entity.table} ${columns.map(({ column }) => column).join()}${shapeOf(filters, sorts, position ?? [])}`
+  const text = textOfShape(`${shape} ${size}`, () => {
     const operands = values.map(param)
     const conditions = conditionsOf(filters, operands)
     const near = { side: 'behind', position: position ?? [] } as const
@@ -40,7 +39,7 @@ export function compilePiece(
         : sql`(${nearestRows(entity, { sorts, pageSize: size }, near, conditions, operands.slice(ofFilters.length))}) as piece`
     const read = list(columns.map(({ column }) => name(column)))
     const piece = sql`select ${read} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
-    return { text: toStatement(piece, operands).text, batch: null }
+    return toStatement(piece, operands).text
   })
   return { text, values }
 }

@@ -1,11 +1,11 @@
 // Summaries: one statement that groups rows, and returns a page of groups with their number.
 import type { Entity } from '../model/entity.ts'
-import { integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
+import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type GroupKey, type SummaryQuery } from '../model/summary.ts'
 import { list } from './batch.ts'
-import { conditionsOf, ShapeCache, shapeOfFilters, where } from './parts.ts'
+import { conditionsOf, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
 
-const shapes = new ShapeCache(500)
+const textOfShape = shapeCache<string>(500)
 
 /**
  * Compiles a page of a summary's groups; null for a page: all of them. Each row is the number of groups, then the keys, the
@@ -14,23 +14,19 @@ const shapes = new ShapeCache(500)
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query
   const { offset, size } = page ?? { offset: 0, size: GROUPS_MAX }
-  const values = [...filters.flatMap(({ value }) => value ?? []), String(size), String(offset)]
-  const grouped = [...keys.map(({ property, period }) => `${property.column} ${period}`), ...figures.map(shapeOfFigure)]
+  const values = [...valuesOf(filters), String(size), String(offset)]
+  const grouped = keys.map(({ property, period }) => `${property.column} ${period}`)
+  const computed = figures.map(({ name, property }) => `${name} ${property.column}`)
   const order = sorts.map(({ column, isDescending }) => `${column}${isDescending ? '-' : ''}`)
-  const shape = `${entity.table}${shapeOfFilters(filters)} ${grouped.join()} ${order.join()}`
-  const { text } = shapes.get(shape, () => {
+  const text = textOfShape(`${entity.table}${shapeOf(filters)} ${grouped.join()} ${computed.join()} ${order.join()}`, () => {
     const operands = values.map(param)
-    return { text: toStatement(statement(entity, query, operands), operands).text, batch: null }
+    return toStatement(statement(entity, query, operands), operands).text
   })
   return { text, values }
 }
 
-function shapeOfFigure({ name, property }: Figure): string {
-  return `${name} ${property.column}`
-}
-
-function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQuery, operands: ReturnType<typeof param>[]): Sql {
-  const [size, offset] = operands.slice(-2) as [ReturnType<typeof param>, ReturnType<typeof param>]
+function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQuery, operands: readonly Param[]): Sql {
+  const [size, offset] = operands.slice(-2) as [Param, Param]
   const computed = [...keys.map(keyOf), sql`count(*)`, ...figures.map(figureOf)]
   const columns = computed.map((_, index) => sql`"C${integer(index + 1)}"`)
   const selected = computed.map((value, index) => sql`${value} as ${columns[index] as Sql}`)

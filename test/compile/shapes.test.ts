@@ -1,19 +1,20 @@
 import { expect, test } from 'bun:test'
-import { ShapeCache } from '../../src/compile/parts.ts'
+import { shapeCache } from '../../src/compile/parts.ts'
 
 /** `made`: the shapes whose statement had to be made, in that order. */
-function counted(cache: ShapeCache) {
+function counted(sizeMax: number) {
+  const textOf = shapeCache<string>(sizeMax)
   const made: string[] = []
   const get = (shape: string) =>
-    cache.get(shape, () => {
+    textOf(shape, () => {
       made.push(shape)
-      return { text: `text of ${shape}`, batch: null }
-    }).text
+      return `text of ${shape}`
+    })
   return { made, get }
 }
 
 test('beyond its size what was not used goes, what was used stays', () => {
-  const { made, get } = counted(new ShapeCache(2))
+  const { made, get } = counted(2)
   for (const shape of ['a', 'b', 'a', 'c']) expect(get(shape)).toBe(`text of ${shape}`)
   expect(made).toEqual(['a', 'b', 'c'])
   get('a') // used after b, so still there
@@ -23,7 +24,7 @@ test('beyond its size what was not used goes, what was used stays', () => {
 })
 
 test('holds at least half of its size, and never more than it', () => {
-  const { made, get } = counted(new ShapeCache(10))
+  const { made, get } = counted(10)
   for (let n = 0; n < 1_000; n++) get(String(n))
   let held = 0
   while (made.length === 1_000) get(String(999 - held++))
@@ -33,10 +34,10 @@ test('holds at least half of its size, and never more than it', () => {
 })
 
 test('a statement that cannot be made is not kept', () => {
-  const cache = new ShapeCache(2)
+  const textOf = shapeCache<string>(2)
   const fails = () => {
     throw new Error('no')
   }
-  expect(() => cache.get('a', fails)).toThrow('no')
-  expect(cache.get('a', () => ({ text: 'made', batch: null })).text).toBe('made')
+  expect(() => textOf('a', fails)).toThrow('no')
+  expect(textOf('a', () => 'made')).toBe('made')
 })
