@@ -18,11 +18,9 @@ export function setsKeyAndTimeout(asker: Param): Sql {
   return sql`(select set_config('lock_timeout', '100', true) || set_config('roster.key', ${asker}, true)) is not null`
 }
 
-/**
- * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.
- * No operand may be text: a parameter takes its collation from the column that it is compared with, a column does not.
- */
+/** A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order. */
 export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
+  // No operand may be text: a parameter takes its collation from the column that it is compared with, a column does not.
   const inner = replaceParams(query, columnOf(operands))
   const text = textOf(operands, null, ({ from }) => sql`select r.*, b."N" from ${from} cross join lateral (${inner}) as r`)
   return { text, rows: 'numbered', distinct: null }
@@ -86,11 +84,9 @@ export function foundRuns(sources: readonly Source[], operands: readonly Operand
   return sql`(select ${lookups} from ${rows} offset 0) as b where ${replaceParams(allFound(sources), value)}`
 }
 
-/**
- * Under the lock that the foreign key takes anyway: it waits for a rename under way and then sees the new name. In a query
- * that ends with `offset 0`, or the planner would look up once for the condition and once for the value.
- */
+/** Finds a source under the lock that the foreign key takes anyway: it waits for a rename under way, and sees the new name. */
 export function lookup({ table, id, copied, as }: Source): Sql {
+  // In a query that ends with `offset 0`, or the planner would look up once for the condition and once for the value.
   return sql`(select ${copied} from ${table} where id = ${id} for key share) as ${as}`
 }
 
@@ -106,7 +102,7 @@ export interface UpdateParts {
   readonly table: Sql
   readonly sets: Sql
   readonly returning: Sql
-  /** Rows of other tables, to be locked before the row itself; `sets` find what is copied in queries of their names. */
+  /** Rows of other tables, which are locked before; `sets` find what is copied in queries of their names. */
   readonly sources: readonly Source[]
   /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
   readonly among: Param | null
@@ -125,12 +121,10 @@ export function isAmong(xmin: Sql, versions: Sql): Sql {
 
 export const OWN_ID = sql`own.id`
 
-/**
- * Updates a row. It is locked by the statement that checks it, so no other write comes between. Rows that it copies from are
- * locked before, because a rename has locked one of those when it comes to this row.
- */
+/** Updates a row. It is locked by the statement that checks it, so no other write comes between. */
 export function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
   const { table, sets, returning, sources, among, first, conditions, rules } = parts
+  // Before the row itself, because a rename has locked one of these when it comes to this row.
   const locks = sources.map(
     ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
   )
@@ -146,10 +140,7 @@ export function batchUpdate(parts: UpdateParts, operands: readonly Operand[], as
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
-/**
- * Sets columns of a row for each run, whose id is the last operand: no two runs may have the same. A row that does not meet the
- * conditions, or lacks a source, is left as it is.
- */
+/** Sets columns of a row for each run, each by another id, the last operand. A row that fails a condition stays as it is. */
 export function updateRuns(
   { table, sets, returning, sources, among, first, conditions, rules }: UpdateParts,
   operands: readonly Operand[],

@@ -107,11 +107,7 @@ export function compileUpdate(
   return { text, values: [...valuesOf(changed, values), ...ids, ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
-/**
- * Locks all rows of the table that a rename reaches, in the order of their ids, where rows of an entity copy from others of it:
- * the row itself, those that it refers to, and those that refer to it. So two renames that reach each other's rows queue. Null:
- * it need not.
- */
+/** Locks all rows of the table that a rename reaches, by their ids, so that two of them queue; null: rows copy from no others. */
 function lockedInOrder(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const copied = copiedProperties(entity, [entity])
@@ -122,6 +118,7 @@ function lockedInOrder(entity: Entity, changed: readonly Property[], operands: r
   const others = changed.flatMap(({ reference }, index) =>
     reference?.table === entity.table ? [(operands[index] as Operand).param] : [],
   )
+  // The row itself, those that it refers to, and those that refer to it.
   const referring = copying.map(({ column }) => sql` or ${name(column)} = ${id}`)
   const rows = sql`id in (${list([id, ...others].map((param) => sql`${param}::bigint`))})${join(referring, sql``)}`
   return sql`(select count(*) from (select from ${name(entity.table)} where ${rows} order by id for update) as locked)`

@@ -63,17 +63,14 @@ function totalOf({ table }: Entity, { filters }: ListQuery, operands: readonly P
   return sql`select count(*) from ${name(table)}${where(conditionsOf(filters, operands))}`
 }
 
-/**
- * Finds the ids first, from the index alone where it can, then fetches the rows; and reads from the nearer end: of the
- * two branches the one with `limit 0` does no work. The ids become an array, since the planner, which cannot know how
- * few they are, would otherwise join by reading the whole table.
- */
+/** Finds the ids first, from the index alone where it can; and from the nearer end: the branch with `limit 0` does no work. */
 function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { filters, sorts, pageSize } = query
   const table = name(entity.table)
   const filtered = where(conditionsOf(filters, operands))
   const forwards = order(entity, sorts)
   const skip = operands.at(-1) as Param
+  // An array, since the planner, which cannot know how few they are, would otherwise join by reading the whole table.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
     sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from place) offset (select ${offset} from place))`
   return sql`\

@@ -9,10 +9,7 @@ export const secretFileNames: readonly string[] = Object.keys(settings)
   .filter(isSecret)
   .map((name) => name + END)
 
-/**
- * Reads the secrets that the environment names files of; a line break at the end of a file is not part of it. Returns the
- * environment as if it had these settings.
- */
+/** Reads the secrets that the environment names files of, and returns it as if it had these settings. */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
   const environment = { ...given }
   const files = new Map<string, string>()
@@ -25,26 +22,17 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
       faults.push(`${name} and ${variable} are both set: take one of them away`)
       continue
     }
+    const fail = (reason: string) => faults.push(`${variable} must name a file with the value: ${reason}`)
     try {
-      environment[name] = readSecret(file)
+      // A line break at its end is not part of a secret.
+      environment[name] = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+      if (environment[name] === '') fail(`${file} is empty`)
       files.set(name, file)
     } catch (error) {
-      faults.push(`${variable} must name a file with the value: ${(error as Error).message}`)
+      const { code } = error as NodeJS.ErrnoException
+      // The name is not repeated: who has put the secret itself there would find it in the log.
+      fail(code === 'ENOENT' ? 'there is no file of that name' : `the file cannot be read (${code})`)
     }
   }
   return { environment, files, faults }
-}
-
-/** @throws Error that says what is wrong with the file */
-function readSecret(file: string): string {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    // The name is not repeated: who has put the secret itself there would find it in the log.
-    throw new Error(code === 'ENOENT' ? 'there is no file of that name' : `the file cannot be read (${code})`)
-  }
-  if (text === '') throw new Error(`${file} is empty`)
-  return text
 }

@@ -42,18 +42,12 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   )
 }
 
-/**
- * Variables of the environment that are a setting but for one letter, or but for underscores and case: with the setting
- * that is probably meant. The environment has variables of other programs too, so what is further away is not ours.
- */
+/** Variables that are a setting but for a letter, underscores or case, with it; what is further away may be of other programs. */
 export function nearMisses(environment: Record<string, string | undefined>) {
-  return Object.keys(environment)
-    .filter((name) => environment[name] && !NAMES.includes(name))
-    .flatMap((name) =>
-      NAMES.filter((setting) => isNear(name, setting))
-        .slice(0, 1)
-        .map((meant) => ({ name, meant })),
-    )
+  return Object.keys(environment).flatMap((name) => {
+    const meant = environment[name] && !NAMES.includes(name) ? NAMES.find((setting) => isNear(name, setting)) : undefined
+    return meant === undefined ? [] : [{ name, meant }]
+  })
 }
 
 function isNear(name: string, setting: string): boolean {

@@ -58,10 +58,7 @@ export class Cursors {
   }
 }
 
-/**
- * Text that is the same for lists of the same rows in the same order, whatever the order of the filters. Its only line break is
- * its end, so that no part of it can pass for payload.
- */
+/** Text of all lists of these rows in this order. Its only line break is its end, so that no part of it can pass for payload. */
 function scopeOf(entity: Entity, { filters, sorts }: List): string {
   const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.sign, value]))
   const keys = order(entity, sorts).map(({ property, descending }) => [property.column, descending])

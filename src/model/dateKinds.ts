@@ -1,5 +1,5 @@
 // Kinds of property for dates and date-times: RFC 3339 in requests, UTC to the second in PostgreSQL and responses.
-import { COMMON, type Kind, Mismatch, orNull } from './kinds.ts'
+import { COMMON, type Kind, Mismatch, parseJsonText } from './kinds.ts'
 import { DATE_PATTERN, instantHint, plainInstantOf } from './plainInstant.ts'
 
 /** A date-time to the second, in UTC. */
@@ -9,10 +9,7 @@ export const instantKind: Kind = {
   allowed: 'a date-time like 2024-01-31T09:00:00Z',
   columnType: 'timestamp(0) with time zone',
   schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
-  parseJson(value) {
-    if (typeof value !== 'string') throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${orNull(this)}`)
-    return parseInstant(value)
-  },
+  parseJson: parseJsonText,
   parseFilter: parseInstant,
   printFilter: (operand) => `${operand.slice(0, 10)} ${operand.slice(11, 19)}+00`,
   // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
@@ -56,10 +53,7 @@ export const dateKind: Kind = {
   allowed: DATE_ALLOWED,
   columnType: 'date',
   schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },
-  parseJson(value) {
-    if (typeof value !== 'string') throw new Mismatch(`must be ${DATE_ALLOWED}${orNull(this)}`)
-    return parseDate(value)
-  },
+  parseJson: parseJsonText,
   parseFilter: parseDate,
   readText: (text) => text,
 }

@@ -72,7 +72,7 @@ export function textKind(lengthMax: number): Kind {
     schema: { type: 'string', maxLength: lengthMax },
     emptyIsNoValue: true,
     parseJson(value) {
-      if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
+      if (typeof value !== 'string') throw misfit(this)
       if (longerThan(value, lengthMax)) throw new Mismatch(`must be ${allowed}`)
       if (value.includes('\0')) throw new Mismatch('must not contain the character NUL')
       if (!value.isWellFormed()) throw new Mismatch('must not contain half of a surrogate pair')
@@ -87,9 +87,14 @@ export function textKind(lengthMax: number): Kind {
   }
 }
 
-/** End of a sentence about what a value must be. */
-export function orNull({ nullable }: Pick<Kind, 'nullable'>): string {
-  return nullable ? ', or null' : ''
+function misfit({ allowed, nullable }: Pick<Kind, 'allowed' | 'nullable'>): Mismatch {
+  return new Mismatch(`must be ${allowed}${nullable ? ', or null' : ''}`)
+}
+
+/** Parses a JSON text as a filter's operand is parsed. @throws Mismatch */
+export function parseJsonText(this: Kind, value: unknown): string {
+  if (typeof value !== 'string') throw misfit(this)
+  return this.parseFilter(value)
 }
 
 /** Counts code points, as PostgreSQL's char_length does; a text's UTF-16 length is never less. */
@@ -168,7 +173,7 @@ export function numberKind({ min, max }: Range): Kind {
 /** @throws Mismatch */
 function parseInteger(value: unknown, kind: Pick<Kind, 'allowed' | 'nullable'>): string {
   const plain = value instanceof JsonNumber ? plainDecimal(value.source) : null
-  if (!plain || plain.includes('.')) throw new Mismatch(`must be ${kind.allowed}${orNull(kind)}`)
+  if (!plain || plain.includes('.')) throw misfit(kind)
   return plain
 }
 
@@ -193,7 +198,7 @@ export function decimalKind(digits: number, scale: number): Kind {
     columnType: `numeric(${digits + scale},${scale})`,
     schema: { type: 'number', minimum: 0 },
     parseJson(value) {
-      if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}${orNull(this)}`)
+      if (!(value instanceof JsonNumber)) throw misfit(this)
       const plain = plainDecimal(value.source)
       const [whole = '', fraction = ''] = plain?.split('.') ?? []
       if (!plain || plain.startsWith('-') || whole.length > digits || fraction.length > scale)
@@ -233,10 +238,7 @@ export function oneOfKind(values: readonly string[]): Kind {
     allowed,
     columnType: 'text',
     schema: { type: 'string', enum: values },
-    parseJson(value) {
-      if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
-      return parse(value)
-    },
+    parseJson: parseJsonText,
     parseFilter: parse,
     // As of any text, PostgreSQL alone knows it.
     readText: (text) => text,

@@ -3,10 +3,7 @@
 /** A name of DNS has 253 characters; scheme and port are around it. */
 const ORIGIN_LENGTH_MAX = 'https://'.length + 253 + ':65535'.length
 
-/**
- * Reads `*`, or `https://app.example.com,http://localhost:5173`, each as browsers send it in the header Origin. RFC 6454, 6.2.
- * @throws RangeError that names every part at fault
- */
+/** Reads `*`, or origins as browsers send them in the header Origin (RFC 6454, 6.2). @throws RangeError that names each fault */
 export function parseOrigins(text: string): '*' | ReadonlySet<string> {
   const parts = text.split(',').map((part) => part.trim())
   if (parts.length === 1 && parts[0] === '*') return '*'

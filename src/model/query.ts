@@ -62,10 +62,7 @@ export interface StreamQuery extends CsvForm, FiltersAndSorts {
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */
 export type Assignments = ReadonlyMap<Property, string | null>
 
-/**
- * Returns the sorts as a total order: the id breaks ties in the direction of the last sort, so that one index on (property, id)
- * serves both directions of a property.
- */
+/** The sorts and the id, which breaks ties in the last one's direction: so one index on (property, id) serves both directions. */
 export function order({ id }: Entity, sorts: readonly Sort[]): readonly Sort[] {
   const last = sorts.findIndex(({ property }) => property === id)
   return last >= 0 ? sorts.slice(0, last + 1) : [...sorts, { property: id, descending: sorts.at(-1)?.descending ?? false }]
