@@ -20,7 +20,7 @@ export function readEnvironmentFiles(): EnvironmentFile[] {
 }
 
 /** A value in quotes may have line breaks, and lines that look like settings. */
-const QUOTED = /([=:][ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gs
+const QUOTED = /^([ \t]*(?:export[ \t]+)?\w[\w.-]*[ \t]*[=:][ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gms
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?(\w[\w.-]*)[ \t]*[=:]/gm
 const REFERENCE = /(?<!\\)\$\{?([A-Za-z_]\w*)/g
 

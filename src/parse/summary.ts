@@ -32,7 +32,9 @@ const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page'
 
 const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
 /** Words of other APIs for parameters of summaries. */
-const MEANT: Readonly<Record<string, string>> = { avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' }
+const MEANT = { avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' }
+const HINTS = new Map(Object.entries(MEANT).map(([word, name]) => [word, ` Did you mean ${name}?`]))
+HINTS.set('count', ' Its groups always have a count.')
 /** Members of a group's JSON, which cannot be keys as well. */
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
 const EXPRESSION = /^(\w+)\((.*)\)$/
@@ -75,21 +77,17 @@ function readParameters(entity: Entity, query: string): Parameters {
 function filterOf(entity: Entity, parameter: Parameter): Filter {
   const lower = parameter.name.toLowerCase()
   const isOfLists = !findMember(entity, lower) && RESERVED_PARAMETERS.some((name) => name.toLowerCase() === lower)
-  const hint = isOfLists ? ' Its groups have pages by number, and the properties of groupBy.' : meant(lower)
-  if (hint === null || findMember(entity, lower)) return parseFilter(entity, parameter, SUMMARY_PARAMETERS)
+  const hint = isOfLists ? ' Its groups have pages by number, and the properties of groupBy.' : HINTS.get(lower)
+  if (hint === undefined || findMember(entity, lower)) return parseFilter(entity, parameter, SUMMARY_PARAMETERS)
   const target = shown(parameter.name)
   throw new ApiError('UnknownParameter', `A summary has no parameter "${target}".${hint}`, { target })
-}
-
-function meant(name: string): string | null {
-  return MEANT[name] ? ` Did you mean ${MEANT[name]}?` : name === 'count' ? ' Its groups always have a count.' : null
 }
 
 function addKey(keys: GroupKey[], entity: Entity, text: string) {
   const key = keyOf(entity, text)
   const { property } = key
-  if (property.path.length === 1 && MEMBERS.includes(property.path[0] as string))
-    throw invalidKey(`${property.name} cannot be a key: "${property.path[0]}" of a group is something else.`)
+  const [member = ''] = property.path
+  if (MEMBERS.includes(member)) throw invalidKey(`${property.name} cannot be a key: "${member}" of a group is something else.`)
   const same = keys.find((other) => other.property === property)
   if (same) throw invalidKey(`${groupName(same)} and ${groupName(key)} group by one property: give one of the two.`)
   if (keys.push(key) > KEYS_MAX) throw invalidKey(`Rows are grouped by up to ${KEYS_MAX} properties.`)

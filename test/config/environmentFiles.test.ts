@@ -55,6 +55,13 @@ export\tA23=x
 A26=x A27=y\r
 A28=x\r
 A29=$A1\r
+# no: 'quote
+A30='x
+A31=x'
+A32=x # neither: "one
+A33=http://a/?b="c
+A34="x
+A35=x"
 9A=x`
 
 test('the names in a file are those that Bun reads', () => {

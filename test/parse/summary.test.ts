@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'bun:test'
+import { decimal, defineEntity, group, identity } from '../../src/model/entity.ts'
+import { parseSummary } from '../../src/parse/summary.ts'
+
+const bill = defineEntity('Bill', {
+  id: identity(),
+  amount: decimal(2),
+  count: group({ pages: decimal(0) }),
+  sum: group({ amount: decimal(2) }),
+})
+
+function messageOf(query: string): string {
+  try {
+    parseSummary(bill, query, 'json')
+  } catch (error) {
+    return (error as Error).message
+  }
+  return ''
+}
+
+// In a group's JSON, a part of such an object would stand where the count or the sums do.
+test.each(['Count.Pages', 'Sum.Amount'])('%s cannot be a key: its object is called like a member of groups', (name) => {
+  const object = name.toLowerCase().split('.')[0]
+  expect(messageOf(`groupBy=${name}`)).toBe(`${name} cannot be a key: "${object}" of a group is something else.`)
+  expect(messageOf(`sum=${name}`)).toBe('')
+})
+
+describe('an unknown parameter has a hint only if a word for it is known', () => {
+  test.each(['constructor', '__proto__', 'toString'])('%s', (name) => {
+    expect(messageOf(`${name}=1`)).toEndWith(` has no parameter "${name}".`)
+  })
+
+  test('avg', () => expect(messageOf('avg=Amount')).toEndWith('Did you mean average?'))
+})
