@@ -52,7 +52,6 @@ export function faultsError(faults: readonly [Fault, ...Fault[]]): ApiError {
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
   const message = `The body has ${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length} faults; Details lists them.`
   // What is stored is looked at only for a body that is right in itself, so these stand together or not at all.
-  if (first.code === 'ReferenceNotFound' || first.code === 'AlreadyExists')
-    return new ApiError(first.code, message, { target: 'Body', details: faults })
-  return new ApiError('ValidationFailed', message, { target: 'Body', details: faults })
+  const code = first.code === 'ReferenceNotFound' || first.code === 'AlreadyExists' ? first.code : 'ValidationFailed'
+  return new ApiError(code, message, { target: 'Body', details: faults })
 }

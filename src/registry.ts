@@ -12,14 +12,16 @@ const FOLDER = join(import.meta.dir, 'entities')
 /** Error in a declaration; its message names the file or the entity, and says why. */
 export class DeclarationError extends Error {}
 
+function fail(message: string): never {
+  throw new DeclarationError(message)
+}
+
 /** Every entity that a file of `entities/` declares: a new file is all it takes. @throws DeclarationError */
 export async function loadEntities(folder: string | null = FOLDER): Promise<Entity[]> {
   const from = resolve(folder ?? FOLDER)
   const files = filesOf(from).filter((file) => file.endsWith('.ts'))
   if (files.length === 0)
-    throw new DeclarationError(
-      `${from} has no file that ends with .ts: declare an entity there, or set ENTITIES_DIR to another folder`,
-    )
+    fail(`${from} has no file that ends with .ts: declare an entity there, or set ENTITIES_DIR to another folder`)
   const entities = await Promise.all(files.sort().map((file) => load(from, file)))
   checkTogether(entities)
   return entities
@@ -30,7 +32,7 @@ function filesOf(folder: string): string[] {
     return readdirSync(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new DeclarationError(`${folder} cannot be read (${code}): set ENTITIES_DIR to a folder with declarations`)
+    fail(`${folder} cannot be read (${code}): set ENTITIES_DIR to a folder with declarations`)
   }
 }
 
@@ -41,7 +43,7 @@ async function load(folder: string, file: string): Promise<Entity> {
     const place = line ? `${file}, line ${line}` : file
     throw new DeclarationError(`${place}: ${error.message}${importHint(error, folder)}`, { cause: error })
   })
-  if (!module.default?.plural) throw new DeclarationError(`${file} has no default export made by defineEntity`)
+  if (!module.default?.plural) fail(`${file} has no default export made by defineEntity`)
   return module.default
 }
 
@@ -80,12 +82,12 @@ function checkTogether(entities: readonly Entity[]) {
   const seen = new Map<string, string>()
   for (const { name, plural, table } of entities) {
     if (Object.hasOwn(OWN_TABLES, table))
-      throw new DeclarationError(`${name} cannot be the name of an entity: the server has a table ${table} of its own`)
+      fail(`${name} cannot be the name of an entity: the server has a table ${table} of its own`)
     const types = NAME_ENDS.map((end) => name + end)
     const own = types.find((type) => RESERVED_TYPES.test(type))
-    if (own) throw new DeclarationError(`${name} cannot be the name of an entity: the API has a type ${own} of its own`)
+    if (own) fail(`${name} cannot be the name of an entity: the API has a type ${own} of its own`)
     for (const key of [`table ${table}`, `path /${plural.toLowerCase()}`, ...types.map((type) => `type ${type}`)]) {
-      if (seen.has(key)) throw new DeclarationError(`${seen.get(key)} and ${name} cannot both have the ${key}`)
+      if (seen.has(key)) fail(`${seen.get(key)} and ${name} cannot both have the ${key}`)
       seen.set(key, name)
     }
   }
@@ -93,8 +95,7 @@ function checkTogether(entities: readonly Entity[]) {
     for (const { name: own, reference } of entity.properties) {
       if (!reference) continue
       const referred = entities.find((other) => other.name === reference.entity)
-      if (!referred)
-        throw new DeclarationError(`${own} of ${entity.name} refers to ${reference.entity}, and there is no such entity`)
+      if (!referred) fail(`${own} of ${entity.name} refers to ${reference.entity}, and there is no such entity`)
       if (reference.copy)
         checkSource(`${entity.name} cannot copy ${reference.copy.source} of ${referred.name}`, reference.copy.source, referred)
     }
@@ -103,14 +104,11 @@ function checkTogether(entities: readonly Entity[]) {
 /** `problem`: begins the sentence that says why it cannot be copied. */
 function checkSource(problem: string, source: string, { properties }: Entity) {
   const property = properties.find(({ column }) => column === source)
-  if (!property) throw new DeclarationError(`${problem}: it has no such property`)
-  if (!isText(property.kind.name)) throw new DeclarationError(`${problem}: only texts can be copied`)
-  if (properties.some(({ reference }) => reference?.copy?.column === source))
-    throw new DeclarationError(`${problem}: it is a copy itself`)
+  if (!property) fail(`${problem}: it has no such property`)
+  if (!isText(property.kind.name)) fail(`${problem}: only texts can be copied`)
+  if (properties.some(({ reference }) => reference?.copy?.column === source)) fail(`${problem}: it is a copy itself`)
   if ((property.kind.lengthMax ?? 0) > INDEXED_LENGTH_MAX)
-    throw new DeclarationError(
-      `${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`,
-    )
+    fail(`${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`)
   if (properties.some(({ column }) => column === keyColumnOf(source)))
-    throw new DeclarationError(`${problem}: a property stands in the column ${keyColumnOf(source)}, which a copy needs`)
+    fail(`${problem}: a property stands in the column ${keyColumnOf(source)}, which a copy needs`)
 }

@@ -1,7 +1,7 @@
 // Bulk create: one statement that writes all rows or none.
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { integer, join, param, replaceParams, sql, toStatement } from '../model/sql.ts'
 import { allFound, columnOf, list, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
 import { answerOf, isFirst, valuesOfOnce } from './once.ts'
 import { freeOf, hasUnique, insertParts, operandsOf, paramsOf, shapeCache, writtenNames } from './parts.ts'
@@ -53,19 +53,14 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean):
   const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOf(entity, changed, operands, null)]
   const all = conditions.length === 0 ? sql`true` : sql`bool_and(${replaceParams(join(conditions, sql` and `), value)}) over ()`
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
+  const answer = sql`select ${key}::uuid, ${request}::uuid, array_agg(${answerOf(entity)} order by "C1") from ${WRITTEN} having count(*) > 0`
   const steps = [
     ...(isAlone ? [sql`${TURN} as materialized (select true as "Is" from ${lock})`] : []),
     ...(isOnce ? [sql`"First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is")`] : []),
     sql`${FOUND} as materialized (select b.*, ${all} as "All" from (select ${lookups} from ${rows} offset 0) as b)`,
     sql`${WRITTEN} (${writtenNames(entity)}) as (${effect})`,
-    ...(isOnce ? [kept(entity, key, request)] : []),
+    ...(isOnce ? [sql`"Kept" as (insert into idempotency_key (id, request, answer) ${answer})`] : []),
   ]
   const piece = sql`with ${join(steps, sql`, `)} select * from ${WRITTEN} order by "C1"`
   return toStatement(piece, [...paramsOf(operands), ...(isOnce ? [key, request] : []), asker]).text
-}
-
-function kept(entity: Entity, key: Param, request: Param): Sql {
-  const answer = sql`array_agg(${answerOf(entity)} order by "C1")`
-  const rows = sql`select ${key}::uuid, ${request}::uuid, ${answer} from ${WRITTEN} having count(*) > 0`
-  return sql`"Kept" as (insert into idempotency_key (id, request, answer) ${rows})`
 }

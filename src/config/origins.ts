@@ -9,7 +9,6 @@ export interface Effective {
   readonly name: string
   /** As an operator would write it; of a database its host and name alone; null: there is none, or it is secret. */
   readonly value: string | null
-  /** True if there is a value. */
   readonly isSet: boolean
   readonly isSecret: boolean
   /** `default`, `environment`, `.env` or another file of that kind, or `file <path>`. */

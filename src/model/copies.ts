@@ -37,14 +37,14 @@ export function ownCopiesOf({ properties, table }: Entity) {
 
 /** Sorts each entity behind those that it refers to; in a circle of references, in any order. */
 export function referredFirst(entities: readonly Entity[]): Entity[] {
-  const ordered = new Set<Entity>()
-  const under = new Set<Entity>()
+  const seen = new Set<Entity>()
+  const ordered: Entity[] = []
   const add = (entity: Entity) => {
-    if (ordered.has(entity) || under.has(entity)) return
-    under.add(entity)
+    if (seen.has(entity)) return
+    seen.add(entity)
     for (const { reference } of entity.properties) for (const other of entities) if (other.table === reference?.table) add(other)
-    ordered.add(entity)
+    ordered.push(entity)
   }
   for (const entity of entities) add(entity)
-  return [...ordered]
+  return ordered
 }

@@ -1,6 +1,6 @@
 // Kinds of property for dates and date-times: RFC 3339 in requests, UTC to the second in PostgreSQL and responses.
 import { COMMON, type Kind, Mismatch, parseJsonText } from './kinds.ts'
-import { DATE_PATTERN, instantHint, plainInstantOf } from './plainInstant.ts'
+import { DATE_PATTERN, instantHint, plainInstantOf, SLIP_LENGTH_MAX } from './plainInstant.ts'
 
 /** A date-time to the second, in UTC. */
 export const instantKind: Kind = {
@@ -62,13 +62,11 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 const EXISTING = new RegExp(`^${DATE_PATTERN}$`)
 /** A date-time, which says more than a date. */
 const LONGER = /^(\d{4}-\d\d-\d\d)[T ][\d:.]+ ?(?:Z|[+-]\d\d:?\d\d)?$/i
-/** Beyond that length it is no slip, and the message would repeat all of it. */
-const LENGTH_MAX = 40
 
 /** @throws Mismatch also for 2023-02-30 */
 function parseDate(text: string): string {
   if (EXISTING.test(text)) return text
   if (DATE.test(text)) throw new Mismatch('must be a date that exists, in the years 0001 to 9999')
-  const [, date = ''] = text.length > LENGTH_MAX ? [] : (LONGER.exec(text) ?? [])
+  const [, date = ''] = text.length > SLIP_LENGTH_MAX ? [] : (LONGER.exec(text) ?? [])
   throw new Mismatch(`must be ${DATE_ALLOWED}${EXISTING.test(date) ? `; for ${text} write ${date}` : ''}`)
 }

@@ -4,7 +4,6 @@ import { RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
 const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
-/** Columns that every table of PostgreSQL has. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /** PostgreSQL cuts names behind 63 bytes; what `generate migration` makes for a moment has four more than what it writes. */
 const NAME_LENGTH_MAX = 59

@@ -26,13 +26,13 @@ export function plainInstantOf(text: string): string | null {
 }
 
 const NEARLY = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)? ?(Z|[+-]\d\d:?\d\d)?$/i
-/** Beyond that length it is no slip, and the message would repeat all of it. */
-const LENGTH_MAX = 40
+/** Length of a text that may be a slip; a message would repeat all of a longer one. */
+export const SLIP_LENGTH_MAX = 40
 const PLUS_LOST = /T[\d:.]+ \d\d:\d\d$/i
 
 /** Hint such as `; for 2024-01-31 write 2024-01-31T00:00:00Z` for a text that is nearly a date-time; '' for any other. */
 export function instantHint(text: string): string {
-  if (text.length > LENGTH_MAX) return ''
+  if (text.length > SLIP_LENGTH_MAX) return ''
   if (PLUS_LOST.test(text)) return '; a + in a query string must be written %2B'
   const [, date, minute = '00:00', second = '00', zone = 'Z'] = NEARLY.exec(text) ?? []
   if (date === undefined || !PLAIN.test(`${date}T${minute}:${second}Z`)) return ''

@@ -68,7 +68,6 @@ export function order({ id }: Entity, sorts: readonly Sort[]): readonly Sort[] {
   return last >= 0 ? sorts.slice(0, last + 1) : [...sorts, { property: id, descending: sorts.at(-1)?.descending ?? false }]
 }
 
-/** The reversed order. */
 export function opposite(keys: readonly Sort[]): Sort[] {
   return keys.map(({ property, descending }) => ({ property, descending: !descending }))
 }

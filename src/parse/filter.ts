@@ -18,20 +18,19 @@ export const FILTERS_MAX = 32
 /** More would make a list of values as costly as many filters. D71 */
 export const VALUES_MAX = 100
 
-type Others = readonly string[]
-
 const firstCharacters = new Set(prefixes.map(({ sign }) => sign[0]))
 const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
 /** Parses a filter. `others`: the parameters that are none. Spec 4.2 @throws ApiError whose target is the parameter */
-export function parseFilter(entity: Entity, parameter: Parameter, others: Others = RESERVED_PARAMETERS): Filter {
+export function parseFilter(entity: Entity, parameter: Parameter, others: readonly string[] = RESERVED_PARAMETERS): Filter {
   const { name, value: text } = parameter
   const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
   const member = findMember(entity, before)
   if (!member) throw unknownParameter(entity, name, others)
-  if (isGroup(member)) throw objectFault(member)
+  if (isGroup(member))
+    throw invalid(member, `is an object: filter by one of ${member.properties.map((part) => part.name).join(', ')}`)
   if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
   const operator = firstCharacters.has(text[0]) ? longestFirst.find(({ sign }) => text.startsWith(sign)) : undefined
   const operand = operator ? text.slice(operator.sign.length) : text
@@ -70,15 +69,10 @@ function parseBracketed(entity: Entity, property: Property, bracket: string, { n
   return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
 }
 
-function objectFault({ name, properties }: Group): ApiError {
-  const parts = properties.map((part) => part.name).join(', ')
-  return new ApiError('InvalidFilter', `${name} is an object: filter by one of ${parts}.`, { target: name })
-}
-
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
 const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
-function unknownParameter(entity: Entity, name: string, others: Others): ApiError {
+function unknownParameter(entity: Entity, name: string, others: readonly string[]): ApiError {
   const known = [...entity.properties.map((property) => property.name), ...others]
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const hint = findMember(entity, before)
@@ -108,6 +102,6 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
   }
 }
 
-function invalid(property: Property, reason: string): ApiError {
-  return new ApiError('InvalidFilter', `${property.name} ${reason}.`, { target: property.name })
+function invalid({ name }: Property | Group, reason: string): ApiError {
+  return new ApiError('InvalidFilter', `${name} ${reason}.`, { target: name })
 }
