@@ -61,18 +61,12 @@ export function insertOne({ insert, values, returning, sources }: InsertParts, a
 }
 
 /** A new row for each run, unless one of its sources is missing; identities are given in the order of `order by`. */
-export function batchInsert(
-  { insert, values, returning, sources, matches }: InsertParts,
-  operands: readonly Operand[],
-  asker: Param,
-): Batch {
-  const inner = replaceParams(values, columnOf(operands))
-  const text = textOf(
-    operands,
-    asker,
-    (runs) => sql`${insert} select ${inner} from ${foundRuns(sources, operands, runs)} order by b."N" ${returning}`,
-  )
-  return { text, rows: 'ordered', distinct: null, matches }
+export function batchInsert(parts: InsertParts, operands: readonly Operand[], asker: Param): Batch {
+  const { insert, returning, sources, matches } = parts
+  const values = replaceParams(parts.values, columnOf(operands))
+  const compile = (runs: Runs) =>
+    sql`${insert} select ${values} from ${foundRuns(sources, operands, runs)} order by b."N" ${returning}`
+  return { text: textOf(operands, asker, compile), rows: 'ordered', distinct: null, matches }
 }
 
 /** The runs whose sources are there, with what they copy. */
@@ -91,10 +85,8 @@ export function lookup({ table, id, copied, as }: Source): Sql {
 }
 
 export function allFound(sources: readonly Source[]): Sql {
-  return join(
-    sources.map(({ id, as }) => sql`(${id}::bigint is null or b.${as} is not null)`),
-    sql` and `,
-  )
+  const isFound = ({ id, as }: Source) => sql`(${id}::bigint is null or b.${as} is not null)`
+  return join(sources.map(isFound), sql` and `)
 }
 
 /** An update of a table `t`, whose row, locked, is `before`. */
@@ -125,12 +117,14 @@ export const OWN_ID = sql`own.id`
 export function updateOne(parts: UpdateParts, id: Param, asker: Param): Sql {
   const { table, sets, returning, sources, among, first, conditions, rules } = parts
   // Before the row itself, because a rename has locked one of these when it comes to this row.
-  const locks = sources.map(
-    ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
-  )
+  const lock = ({ table, id }: Source) =>
+    sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`
   const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const locked = first ? [sql`${first} is not null`] : []
-  const all = join([sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...locks, ...rules, ...conditions], sql` and `)
+  const all = join(
+    [sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...sources.map(lock), ...rules, ...conditions],
+    sql` and `,
+  )
   const before = sql`(select id from ${table} where ${all} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
@@ -141,20 +135,15 @@ export function batchUpdate(parts: UpdateParts, operands: readonly Operand[], as
 }
 
 /** Sets columns of a row for each run, each by another id, the last operand. A row that fails a condition stays as it is. */
-export function updateRuns(
-  { table, sets, returning, sources, among, first, conditions, rules }: UpdateParts,
-  operands: readonly Operand[],
-  { from, arrays, settings }: Runs,
-): Sql {
+export function updateRuns(parts: UpdateParts, operands: readonly Operand[], { from, arrays, settings }: Runs): Sql {
+  const { table, sets, returning, sources, among, first, conditions, rules } = parts
   const value = columnOf(operands)
   const isReady = first ? sql`(select "Is" from "Locked") is not null` : settings
   const locked = first ? [sql`"Locked" as materialized (select ${first} as "Is" where ${settings})`] : []
   const id = value((operands.at(-1) as Operand).param)
   const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
-  const found = sources.map(
-    ({ table, id, copied, as }) =>
-      sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${isReady} for key share)`,
-  )
+  const find = ({ table, id, copied, as }: Source) =>
+    sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${isReady} for key share)`
   const joins = sources.map(({ id, as }) => sql` left join ${as} on ${as}.id = ${value(id)}`)
   // All of them before the rows themselves; a rename locks them in this order too.
   const locks = sources.map(({ as }) => sql` and (select count(*) from ${as}) is not null`)
@@ -166,7 +155,7 @@ export function updateRuns(
     ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
     ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),
   ]
-  const steps = [...locked, ...found]
+  const steps = [...locked, ...sources.map(find)]
   const head = steps.length === 0 ? sql`` : sql`with ${list(steps)} `
   return sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
 }

@@ -20,34 +20,31 @@ const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 export function compileChanges(entities: readonly Entity[], after: ChangesPlace, most: number): Statement {
   const [position, number, limit] = [param(after.position), param(after.number), param(String(most))]
   // Each is a piece of the index, so that a rare entity's lines are not looked for among all.
-  const pieces = entities.map(
-    ({ table }) =>
-      sql`(select * from entity_change where entity = ${word(table)} and (position, number) > (${position}::bigint, ${number}::bigint) and position < ${SETTLED} order by position, number limit ${limit}::int)`,
+  const piece = ({ table }: Entity) =>
+    sql`(select * from entity_change where entity = ${word(table)} and (position, number) > (${position}::bigint, ${number}::bigint) and position < ${SETTLED} order by position, number limit ${limit}::int)`
+  return linesOf(
+    sql`select * from (${join(entities.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
   )
-  return linesOf(sql`select * from (${join(pieces, sql` union all `)}) as piece order by position, number limit ${limit}::int`)
 }
 
 /** Up to `most` lines of one row behind a place. Each was committed before the next could be written. */
 export function compileHistory(entity: Entity, id: string, after: ChangesPlace, most: number): Statement {
-  return linesOf(
-    sql`select * from entity_change where entity = ${word(entity.table)} and id = ${param(id)} and (position, number) > (${param(after.position)}::bigint, ${param(after.number)}::bigint) order by number limit ${param(String(most))}::int`,
-  )
+  const own = sql`entity = ${word(entity.table)} and id = ${param(id)}`
+  const behind = sql`(position, number) > (${param(after.position)}::bigint, ${param(after.number)}::bigint)`
+  return linesOf(sql`select * from entity_change where ${own} and ${behind} order by number limit ${param(String(most))}::int`)
 }
 
 function linesOf(lines: Sql): Statement {
-  return toStatement(
-    sql`select ${ALL}, ${LINE} from change_feed as l left join lateral (${lines}) as line on true order by line.position, line.number`,
-  )
+  const fed = sql`change_feed as l left join lateral (${lines}) as line on true`
+  return toStatement(sql`select ${ALL}, ${LINE} from ${fed} order by line.position, line.number`)
 }
 
 /** For each of the entities that have lines, the place of the last one that can be read. */
 export function compileNewest(entities: readonly Entity[]): Statement {
   // Ordered by the columns: what is selected under their names are texts.
-  const pieces = entities.map(
-    ({ table }) =>
-      sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`,
-  )
-  return toStatement(join(pieces, sql` union all `))
+  const newest = ({ table }: Entity) =>
+    sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`
+  return toStatement(join(entities.map(newest), sql` union all `))
 }
 
 /** Rows of several entities by their ids: the index of the entity, then its properties, then nulls. */

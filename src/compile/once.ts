@@ -123,7 +123,6 @@ export function valuesOfOnce(once: Once | null): string[] {
 
 /** Looks up a key: whether its row is of the same request, `t` or `f`, and its answer as JSON; no row if the key is unknown. */
 export function compileLook({ key, request }: Once): Batchable {
-  return toStatement(
-    sql`select request = ${param(request)}::uuid, to_json(answer)::text from idempotency_key where id = ${param(key)}::uuid`,
-  )
+  const columns = sql`request = ${param(request)}::uuid, to_json(answer)::text`
+  return toStatement(sql`select ${columns} from idempotency_key where id = ${param(key)}::uuid`)
 }

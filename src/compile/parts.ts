@@ -85,10 +85,8 @@ export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`
 }
 
-/**
- * PostgreSQL's own placing of nulls is the one we want (last ascending, first descending), and the collation is the
- * column's, so each single-property order is that of the index on (column, id), or of that index read backwards.
- */
+// PostgreSQL's own placing of nulls is the one we want (last ascending, first descending), and the collation is the column's, so
+// each single-property order is that of the index on (column, id), or of that index read backwards.
 export function orderBy(keys: readonly Sort[]): Sql {
   return list(keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))))
 }

@@ -39,13 +39,16 @@ export function nearestRows(
 /** A value of the position, null where the row has none. */
 interface Place {
   readonly key: Sort
+  readonly column: Sql
   readonly value: Param | null
 }
 
 function layoutOf(keys: readonly Sort[], position: Seek['position'], operands: readonly Param[]): Place[] {
-  if (position.length !== keys.length) throw new Error(`${position.length} values for ${keys.length} keys`)
   let next = 0
-  return keys.map((key, index) => ({ key, value: position[index] === null ? null : (operands[next++] as Param) }))
+  return keys.map((key, index) => {
+    const value = position[index] === null ? null : (operands[next++] as Param)
+    return { key, column: name(key.property.column), value }
+  })
 }
 
 function rangesBehind(places: readonly Place[]): Range[] {
@@ -54,7 +57,7 @@ function rangesBehind(places: readonly Place[]): Range[] {
   const keys = places.map(({ key }) => key)
   if (!id) return [{ conditions: [compare(first)], keys }]
   if (rest.length === 1 && first.value !== null) return behindPair(first, id)
-  const isEqual = first.value === null ? sql`${columnOf(first)} is null` : sql`${columnOf(first)} = ${first.value}`
+  const isEqual = first.value === null ? sql`${first.column} is null` : sql`${first.column} = ${first.value}`
   const equal = rangesBehind(rest).map((range) => ({
     conditions: [isEqual, ...range.conditions],
     keys: [first.key, ...range.keys],
@@ -69,29 +72,25 @@ function rangesBehind(places: readonly Place[]): Range[] {
  */
 function behindPair(last: Place, id: Place): Range[] {
   const isDescending = id.key.descending
-  const pair = sql`(${columnOf(last)}, ${columnOf(id)}) ${sign(isDescending)} (${last.value as Param}, ${id.value as Param})`
+  const pair = sql`(${last.column}, ${id.column}) ${sign(isDescending)} (${last.value as Param}, ${id.value as Param})`
   const others = behind(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
   if (last.key.descending === isDescending) return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
-  const end = sql`${columnOf(last)} ${sign(!isDescending)}= ${last.value as Param}`
+  const end = sql`${last.column} ${sign(!isDescending)}= ${last.value as Param}`
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 
 /** Rows without a value: they are behind all values, or before them if the order descends, a range of its own either way. */
 function behind(place: Place): Sql[] {
   const { property, descending } = place.key
-  if (place.value === null) return descending ? [sql`${columnOf(place)} is not null`] : []
+  if (place.value === null) return descending ? [sql`${place.column} is not null`] : []
   const isNullBehind = property.kind.nullable && !descending
-  return isNullBehind ? [compare(place), sql`${columnOf(place)} is null`] : [compare(place)]
+  return isNullBehind ? [compare(place), sql`${place.column} is null`] : [compare(place)]
 }
 
 function compare(place: Place): Sql {
-  return sql`${columnOf(place)} ${sign(place.key.descending)} ${place.value as Param}`
+  return sql`${place.column} ${sign(place.key.descending)} ${place.value as Param}`
 }
 
 function sign(isDescending: boolean): Sql {
   return isDescending ? sql`<` : sql`>`
-}
-
-function columnOf({ key }: Place): Sql {
-  return name(key.property.column)
 }

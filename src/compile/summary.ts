@@ -7,10 +7,7 @@ import { conditionsOf, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
 
 const textOfShape = shapeCache<string>(500)
 
-/**
- * Compiles a page of a summary's groups; null for a page: all of them. Each row is the number of groups, then the keys, the
- * count and the figures. A page without groups is one row with null for a count.
- */
+/** Compiles a page of groups; null: all. A row is the number of groups, the keys, the count (null: there is none), the figures. */
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query
   const { offset, size } = page ?? { offset: 0, size: GROUPS_MAX }
@@ -31,9 +28,7 @@ function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQue
   const columns = computed.map((_, index) => sql`"C${integer(index + 1)}"`)
   const selected = computed.map((value, index) => sql`${value} as ${columns[index] as Sql}`)
   const groupBy = keys.length === 0 ? sql`` : sql` group by ${list(keys.map((_, index) => integer(index + 1)))}`
-  const keysOfOrder = sorts.map(({ column, isDescending }) =>
-    isDescending ? sql`${columns[column] as Sql} desc` : (columns[column] as Sql),
-  )
+  const keysOfOrder = sorts.map(({ column, isDescending }) => sql`${columns[column] as Sql}${isDescending ? sql` desc` : sql``}`)
   const orderBy = keysOfOrder.length === 0 ? sql`` : sql` order by ${list(keysOfOrder)}`
   return sql`\
 with groups as materialized (select ${list(selected)} from ${name(entity.table)}${where(conditionsOf(filters, operands))}${groupBy}), \

@@ -34,12 +34,10 @@ const LENGTH_MIN = 7
 /** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   const known = new Set([...NAMES, ...secretFileNames, ...Object.keys(FORMER), ...files.flatMap(({ references }) => references)])
-  const isKnown = (name: string) => known.has(name) || OF_OTHERS.test(name)
-  return files.flatMap((file) =>
-    file.variables
-      .filter((name) => !isKnown(name))
-      .map((name) => `${file.name} sets ${name}, which is no setting.${suggest(name, NAMES)}`),
-  )
+  return files.flatMap((file) => {
+    const unknown = file.variables.filter((name) => !known.has(name) && !OF_OTHERS.test(name))
+    return unknown.map((name) => `${file.name} sets ${name}, which is no setting.${suggest(name, NAMES)}`)
+  })
 }
 
 /** Variables that are a setting but for a letter, underscores or case, with it; what is further away may be of other programs. */

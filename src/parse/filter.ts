@@ -85,10 +85,8 @@ function unknownParameter(entity: Entity, name: string, others: readonly string[
 function checkFilter(property: Property, operator: Operator, operand: string): Filter {
   if (!operator.serves(property.kind)) {
     const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
-    throw invalid(
-      property,
-      `is ${property.kind.allowed}: it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`,
-    )
+    const comparable = `it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`
+    throw invalid(property, `is ${property.kind.allowed}: ${comparable}`)
   }
   if (operand === '') {
     if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.sign}`)
