@@ -2,7 +2,7 @@
 import { choose, type Entity, type Property } from '../model/entity.ts'
 import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
-import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesPeriods } from '../parse/summary.ts'
+import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
 import { objectSchema, parameterRefs, type Schema } from './headers.ts'
 import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
 import { answeredValue, choiceSchema, objectOf, optional } from './rows.ts'
@@ -14,7 +14,7 @@ export function summaryParameters(entity: Entity): Schema[] {
     ...properties.map((property) => filterParameter(entity, property)),
     listInQuery('groupBy', 'The properties by which rows are grouped, dates by their period too. Without it: one group.', {
       minItems: 1,
-      items: { type: 'string', enum: properties.flatMap(keyNames) },
+      items: { type: 'string', enum: properties.filter(takesKey).flatMap(keyNames) },
       maxItems: KEYS_MAX,
     }),
     ...AGGREGATES.map((aggregate) => aggregateParameter(entity, aggregate)),

@@ -86,8 +86,8 @@ function filterOf(entity: Entity, parameter: Parameter): Filter {
 function addKey(keys: GroupKey[], entity: Entity, text: string) {
   const key = keyOf(entity, text)
   const { property } = key
-  const [member = ''] = property.path
-  if (MEMBERS.includes(member)) throw invalidKey(`${property.name} cannot be a key: "${member}" of a group is something else.`)
+  if (!takesKey(property))
+    throw invalidKey(`${property.name} cannot be a key: "${property.path[0]}" of a group is something else.`)
   const same = keys.find((other) => other.property === property)
   if (same) throw invalidKey(`${groupName(same)} and ${groupName(key)} group by one property: give one of the two.`)
   if (keys.push(key) > KEYS_MAX) throw invalidKey(`Rows are grouped by up to ${KEYS_MAX} properties.`)
@@ -114,6 +114,11 @@ function addMeasure(measures: Measure[], entity: Entity, aggregate: Aggregate, t
   if (same.some((other) => other.property === property)) return
   if (same.length === MEASURES_MAX) throw invalid(`${aggregate} takes up to ${MEASURES_MAX} properties.`)
   measures.push({ aggregate, property })
+}
+
+/** Returns whether rows can be grouped by the property. */
+export function takesKey({ path }: Property): boolean {
+  return !MEMBERS.includes(path[0] as string)
 }
 
 /** Returns whether rows can be grouped by periods of the property. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { summaryParameters } from '../../src/describe/summary.ts'
 import { decimal, defineEntity, group, identity } from '../../src/model/entity.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 
@@ -23,6 +24,12 @@ test.each(['Count.Pages', 'Sum.Amount'])('%s cannot be a key: its object is call
   const object = name.toLowerCase().split('.')[0]
   expect(messageOf(`groupBy=${name}`)).toBe(`${name} cannot be a key: "${object}" of a group is something else.`)
   expect(messageOf(`sum=${name}`)).toBe('')
+})
+
+test('the OpenAPI document has the keys that are taken', () => {
+  const names = bill.properties.map(({ name }) => name)
+  const [groupBy] = summaryParameters(bill).filter(({ name }) => name === 'groupBy')
+  expect(groupBy).toMatchObject({ schema: { items: { enum: names.filter((name) => messageOf(`groupBy=${name}`) === '') } } })
 })
 
 describe('an unknown parameter has a hint only if a word for it is known', () => {
