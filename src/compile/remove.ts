@@ -20,24 +20,15 @@ export function compileRemove(
   { id, versions, once, asker }: WritePlan,
   referring: readonly ReferringColumn[],
 ): Batchable {
-  if (once) {
-    const among = versions === null ? null : param(versions)
-    const removal = { entity, referring, id: param(id), among, asker: param(asker) }
-    const remove = (isFirst: Sql) => removeOne(removal, sql` and ${isFirst}`)
-    return { ...toStatement(onceRemove(once, remove)), once, asker }
-  }
-  const own = versions === null ? [] : [versions]
-  const shape = `${entity.table}${versions === null ? '' : ' if'}`
-  const { text, batch } = compiledShape(shape, () => {
-    const [id, among, asker] = [param(null), versions === null ? null : param(null), param(null)]
-    const [removal, operands] = [{ entity, referring, id, among, asker }, among === null ? [id, asker] : [id, among, asker]]
-    const together = toStatement(removeTogether(removal), operands)
-    return {
-      text: toStatement(removeOne(removal), operands).text,
-      batch: { text: together.text, rows: 'numbered', distinct: 0 },
-    }
-  })
-  return { text, values: [id, ...own, asker], batch, asker }
+  const among = versions === null ? null : param(versions)
+  const removal = { entity, referring, id: param(id), among, asker: param(asker) }
+  if (once) return { ...toStatement(onceRemove(once, (isFirst) => removeOne(removal, sql` and ${isFirst}`))), once, asker }
+  const operands = [removal.id, ...(among === null ? [] : [among]), removal.asker]
+  const { text, batch } = compiledShape(`${entity.table}${among === null ? '' : ' if'}`, () => ({
+    text: toStatement(removeOne(removal), operands).text,
+    batch: { text: toStatement(removeTogether(removal), operands).text, rows: 'numbered', distinct: 0 },
+  }))
+  return { text, values: operands.map(({ value }) => value), batch, asker }
 }
 
 /** The row as it was; its `xmin` is the write before, so the deletion is `xmax`. */

@@ -55,8 +55,7 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
 }
 
 function optionOf(value: string): string | number | false {
-  if (value === 'disable' || value === 'false') return false
-  return /^\d+$/.test(value) ? Number(value) : value
+  return value === 'disable' || value === 'false' ? false : /^\d+$/.test(value) ? Number(value) : value
 }
 
 /** Checks the address as the driver does: of several hosts, the first stands for all. */

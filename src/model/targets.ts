@@ -29,16 +29,14 @@ export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: strin
   return hosts.has(host.toLowerCase()) || networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/**
- * Returns whether an address is not public: of this machine, a private network, a link (where clouds answer with credentials),
- * or for other uses than a server's. Of IPv6, anything that is not global unicast, or contains IPv4, counts as private.
- */
+/** Returns whether an address is not public; of IPv6, anything that is not global unicast, or contains IPv4, counts as private. */
 export function isPrivate(address: string): boolean {
   if (isIP(address) === 4) return PRIVATE_V4.check(address, 'ipv4')
   return !GLOBAL_V6.check(address, 'ipv6') || INSIDE_V6.check(address, 'ipv6')
 }
 
 // Lists of one family each: a list of both takes ::ffff:0:0/96 for all of IPv4.
+// This machine, private networks, links (where clouds answer with credentials), and other uses than a server's.
 const PRIVATE_V4 = parseNetworks(`
   0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24,
   192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4, 240.0.0.0/4`)
