@@ -12,9 +12,9 @@ interface Range {
 }
 
 /**
- * The rows beside a position, the nearest first: a page of them, and one more if there are more. `operands`: one for each value of
- * the position that is not null. Each way to lie behind is a branch: equal in the first keys, behind in the next. By one property,
- * a branch is a range of an index with a limit; by several, it costs what a list costs that is filtered by the first of them.
+ * The rows beside a position, the nearest first: a page of them, and one more if there are more. `operands`: one for each value
+ * that is not null. Each way to lie behind is a branch: equal in the first keys, behind in the next. By one property, a branch is
+ * a range of an index with a limit; by several, it costs what a list costs that is filtered by the first of them.
  */
 export function nearestRows(
   entity: Entity,

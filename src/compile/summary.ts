@@ -7,7 +7,7 @@ import { conditionsOf, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
 
 const textOfShape = shapeCache<string>(500)
 
-/** Compiles a page of groups; null: all. A row is the number of groups, the keys, the count (null: there is none), the figures. */
+/** Compiles a page of groups; null: all. A row: the number of groups, the keys, the count (null: no group) and the figures. */
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query
   const { offset, size } = page ?? { offset: 0, size: GROUPS_MAX }

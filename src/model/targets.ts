@@ -29,7 +29,7 @@ export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: strin
   return hosts.has(host.toLowerCase()) || networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Returns whether an address is not public; of IPv6, anything that is not global unicast, or contains IPv4, counts as private. */
+/** Returns whether an address is not public; of IPv6, all but global unicast is private, and what contains IPv4. */
 export function isPrivate(address: string): boolean {
   if (isIP(address) === 4) return PRIVATE_V4.check(address, 'ipv4')
   return !GLOBAL_V6.check(address, 'ipv6') || INSIDE_V6.check(address, 'ipv6')

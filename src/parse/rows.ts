@@ -9,7 +9,7 @@ import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type R
 /** Maximum rows of a body; messages have the number, too. */
 const ROWS_MAX = 1_000
 
-/** Splits a body into rows by where they end: a row may not be JSON. @throws ApiError InvalidJson, InvalidRows, PayloadTooLarge */
+/** Splits a body by where rows end: a row may not be JSON. @throws ApiError InvalidJson, InvalidRows, PayloadTooLarge */
 export async function findRows({ text, form }: RowsText): Promise<readonly string[]> {
   const turn = takeTurns()
   const rows: string[] = []
