@@ -112,7 +112,8 @@ export class SlidingWindows {
       const now = nowMs & TIME
       const used = table.minus(head, tail)
       if (this.refuse(ring, table.plus(head, count - 1), used + count - 1, now)) {
-        if (load(words, cell) === word && load(words, entry + HEAD) === head) return true
+        // The tail too: while the second was read, another process may have found the client silent.
+        if (load(words, cell) === word && load(words, entry + HEAD) === head && load(words, entry + TAIL) === tail) return true
         continue
       }
       // The first admission of all is the one about to be made.
@@ -158,6 +159,9 @@ export class SlidingWindows {
     const { words } = this
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
+    const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
+    // Before the second: a tail that a dead process left behind would else not show as that of a silent client.
+    if (first !== tail) swap(words, entry + TAIL, tail, first)
     // Until the word holds this second or a later one: an admission must never look older than it is, whichever process wrote
     // last.
     for (let last = seen; second > last; ) {
@@ -165,8 +169,6 @@ export class SlidingWindows {
       if (before === last) break
       last = before
     }
-    const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
-    if (first !== tail) swap(words, entry + TAIL, tail, first)
     return first
   }
 

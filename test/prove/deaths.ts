@@ -32,6 +32,7 @@ for (let round = 0; round < rounds; round++) {
   checkRound()
   checkIntrusions()
   checkLag(round % 60)
+  checkSilence(round % 60)
 }
 console.log(JSON.stringify(found))
 
@@ -127,6 +128,27 @@ function checkLag(steps: number) {
   pause = -1
   nowMs = 1_008_000
   if (!admitted || windows.admit(1, 1).admitted) throw new Error(JSON.stringify({ seed, steps, admitted }))
+}
+
+/**
+ * A client is back after 25 days, when times have wrapped around: neither a process that dies in the middle of a decision, nor
+ * one that decides meanwhile, may make its old admissions look new.
+ */
+function checkSilence(steps: number) {
+  const rules: Rule[] = [{ limit: 2, periodMs: 1_000, period: '' }]
+  for (const isDying of [true, false]) {
+    let nowMs = 1_000_000
+    const region = privateRegion(wordsFor(2, rules), seed)
+    const [windows, other] = [1, 2].map(() => new SlidingWindows(region, 2, rules, () => nowMs)) as [Windows, Windows]
+    for (let request = 0; request < 2; request++) windows.admit(1, 1)
+    nowMs += 2 ** 31 + 100
+    if (isDying) admitOrDie(other, 1, steps)
+    intrude = () => other.peek(1, 1)
+    pause = isDying ? -1 : steps
+    const { admitted } = windows.admit(1, 1)
+    pause = -1
+    if (!admitted) throw new Error(JSON.stringify({ seed, steps, isDying }))
+  }
 }
 
 /** Dies after so many atomic steps, or, with -1, when `intrude` lights the fuse. False: it died on the way. */
