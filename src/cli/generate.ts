@@ -6,7 +6,7 @@ import { clientFile } from '../client/clientFile.ts'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { applyPending, MIGRATIONS, migrationFolders } from '../postgres/migrate.ts'
-import { type NextMigration, nextMigration } from '../postgres/nextMigration.ts'
+import { nextMigration } from '../postgres/nextMigration.ts'
 import { loadEntities } from '../registry.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
@@ -50,7 +50,7 @@ async function writeMigration(config: Config, name?: string): Promise<void> {
   console.error(`roster: wrote ${relative('.', file)}, which the next start applies; read it before`)
 }
 
-async function compare(config: Config): Promise<NextMigration> {
+async function compare(config: Config) {
   const entities = await loadEntities(config.entitiesDir)
   // The tables of Roster's own entities are there in any case.
   const others = (await loadEntities()).map(({ table }) => table)

@@ -9,17 +9,7 @@ import { type Access, ROLES, secure } from './rights.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
-export interface EmbeddedPostgres {
-  url: string
-  /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
-  readonly failed: Promise<string>
-  /** Starts it again under its address, after `failed`; never settles once it was asked to end. @throws Error that says why */
-  restart(): Promise<void>
-  /** Ends PostgreSQL at once, without waiting; the next start recovers. */
-  kill(): void
-  /** Asks for a fast shutdown and resolves when the postmaster has ended. */
-  stop(): Promise<void>
-}
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startLocked>>
 
 /** Thrown if another process holds the data folder. */
 export class DataDirInUse extends Error {}
@@ -36,10 +26,7 @@ interface Options extends RunnerOptions {
 
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 600_000
-/**
- * Messages of the log while processes of the last run, or a client's connection to it, have not ended; or another program has
- * taken the port since we found it free.
- */
+/** Messages of the log while processes of the last run, or their clients, have not ended, or after another program took the port. */
 const HELD = /is still in use|could not bind/
 const HELD_MS = 100
 const HELD_MS_MAX = 10_000
@@ -80,7 +67,7 @@ function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
   return remedy && dest ? new Error(`${dest}: ${remedy} (${code})`, { cause: error }) : error
 }
 
-async function startLocked(dataDir: string, options: Options, release: () => void): Promise<EmbeddedPostgres> {
+async function startLocked(dataDir: string, options: Options, release: () => void) {
   writeFileSync(lockFile(dataDir), '')
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
@@ -116,18 +103,22 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   if (options.isShared !== false) writeFileSync(lockFile(dataDir), runner.cluster)
   return {
     url: addressOf(port, ROLES[access], password),
+    /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
     get failed() {
       return failed
     },
+    /** Starts it again under its address, after `failed`; never settles once it was asked to end. @throws Error that says why */
     async restart() {
       // The old postmaster.pid says of a process that has ended that it is ready.
       await stopOrphan(runner.cluster)
       await launch(() => port)
     },
+    /** Ends PostgreSQL at once, without waiting; the next start recovers. */
     kill() {
       isStopping = true
       child.kill('SIGQUIT')
     },
+    /** Asks for a fast shutdown and resolves when the postmaster has ended. */
     async stop() {
       isStopping = true
       await end(child, 'SIGINT')
@@ -164,7 +155,6 @@ async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
 }
 
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
-  if (child.exitCode !== null || child.signalCode !== null) return
   const ended = endOf(child)
   child.kill(signal)
   // Harder each time; the next start recovers what an immediate end leaves undone.

@@ -4,24 +4,12 @@ import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
 import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
-/** The difference between a database and the declarations of entities. */
-export interface NextMigration {
-  /** The SQL; '' where nothing is lacking. */
-  readonly text: string
-  readonly tables: readonly string[]
-  /** Differences for which no SQL is written, each with what the developer has to do. */
-  readonly remarks: readonly string[]
-}
-
 /**
- * Compares tables with the declarations, and writes SQL that adds what is lacking; nothing is changed or dropped. The
- * transaction is left as it was, but for a lock of nothing that is served. `others`: tables of which nothing is said.
+ * Compares tables with the declarations. Returns SQL that adds what is lacking, '' for nothing, its tables, and remarks: differences
+ * without SQL, each with what the developer has to do. Nothing is changed or dropped, and the transaction is left as it was, but
+ * for a lock of nothing that is served. `others`: tables of which nothing is said.
  */
-export async function nextMigration(
-  sql: postgres.ISql,
-  entities: readonly Entity[],
-  others: readonly string[] = [],
-): Promise<NextMigration> {
+export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)
   const declared = declaredTables(entities, quote)
   const names = declared.map(({ table }) => table)

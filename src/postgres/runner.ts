@@ -21,20 +21,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 
 /** Runs PostgreSQL's programs on this machine. */
-export interface Runner {
-  native: string
-  cluster: string
-  /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
-  give(path: string): void
-  /** Runs a program, which writes to the log. `input`: what it reads; then what it prints is thrown away, but for its errors. */
-  launch(program: string, args: readonly string[], input?: string): Launched
-}
-
-interface Launched {
-  readonly child: ChildProcess
-  /** Returns the last lines that were logged since the start; '' where an operator has deleted the file. */
-  log(): string
-}
+export type Runner = ReturnType<typeof runnerOf>
 
 export interface RunnerOptions {
   /** The folder with `bin`, `lib`, `share`; default: the platform's npm package. */
@@ -67,7 +54,7 @@ export function sharedMemorySettings(): string[] {
   return bavail * bsize < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
 }
 
-/** @throws Error when there is no PostgreSQL for this platform */
+/** Finds the programs, and the user that they run as. @throws Error when there is no PostgreSQL for this platform */
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
@@ -82,13 +69,15 @@ export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
 
 const LOG_BYTES_MAX = 1024 * 1024
 
-function runnerOf(native: string, cluster: string, dataDir: string, prefix: readonly string[], user: SpawnOptions = {}): Runner {
+function runnerOf(native: string, cluster: string, dataDir: string, prefix: readonly string[], user: SpawnOptions = {}) {
   const path = join(dataDir, 'postgres.log')
   return {
     native,
     cluster,
-    give: () => undefined,
-    launch(program, args, input) {
+    /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
+    give: (_path: string): void => undefined,
+    /** Runs a program, which writes to the log. `input`: what it reads; then what it prints is thrown away, but for its errors. */
+    launch(program: string, args: readonly string[], input?: string) {
       // The log of the last run stays, since it may say why that ended; older ones are deleted.
       if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
       const file = openSync(path, 'a', 0o600)
@@ -109,6 +98,7 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
   }
 }
 
+/** The last lines that were logged since the start; '' where an operator has deleted the file. */
 function tail(path: string, from: number): string {
   if (!existsSync(path)) return ''
   const bytes = readFileSync(path)
