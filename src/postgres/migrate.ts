@@ -61,7 +61,10 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
   }
-  if (pending.length > 0) await writeRecorders(transaction)
+  if (pending.length === 0) return []
+  // The functions of triggers name the columns of their tables. Migrations before that of the functions leave none.
+  const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
+  if (recorders?.yes) await transaction`select write_recorders()`
   return pending.map(({ file }) => file)
 }
 
@@ -69,12 +72,6 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
 export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] | null> {
   const [there] = await sql`select to_regclass('migration') is not null as yes`
   return there?.yes ? sql<Applied[]>`select file, checksum from migration` : null
-}
-
-/** The functions of triggers name the columns of their tables. Migrations before that of the functions leave none. */
-async function writeRecorders(sql: postgres.ISql) {
-  const [there] = await sql`select to_regproc('write_recorders') is not null as yes`
-  if (there?.yes) await sql`select write_recorders()`
 }
 
 /** @throws Error that names the encoding there is */
