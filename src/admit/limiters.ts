@@ -13,7 +13,8 @@ const ANONYMOUS_REACH = 64
 /** One limiter for keys, one for addresses, and one for each key with limits of its own. */
 export class Limiters {
   private readonly region: Region
-  private readonly keys: Limiter
+  /** Of the keys without limits of their own. */
+  readonly keys: Limiter
   readonly anonymous: Limiter
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
 
@@ -45,19 +46,6 @@ export class Limiters {
   /** The limiter that charges requests with this key: its own, or the one of all keys. */
   of({ ownTable }: Key): Limiter {
     return (ownTable === null ? undefined : this.own.get(ownTable)?.limiter) ?? this.keys
-  }
-
-  /** How many keys have an entry in the table of keys; those with limits of their own have a table each. */
-  countKeys(): number {
-    return this.keys.windows.countClients()
-  }
-
-  /** How many requests with a key were charged together since the last call, because the table of keys is full. */
-  takeOverflowed(): number {
-    const { windows } = this.keys
-    const { overflowed } = windows
-    windows.overflowed = 0
-    return overflowed
   }
 
   /** Notes whether the store is away. True for the first process that finds it changed. */

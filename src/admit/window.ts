@@ -43,7 +43,7 @@ export class SlidingWindows {
   private readonly longestCountedMs: number
   private readonly countedMs: readonly number[]
   private readonly longestLimit: number
-  /** Requests of clients without an entry, charged to the shared one by this process. */
+  /** Requests of clients without an entry, charged to the shared one by this process; the reader may set it back. */
   overflowed = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 

@@ -59,13 +59,15 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   }
 
   function noteLimits() {
-    gauge(cellOf('limiterKeys'), limiters.countKeys())
+    gauge(cellOf('limiterKeys'), limiters.keys.windows.countClients())
     gauge(cellOf('limiterKeysMax'), config.rateLimitClients)
   }
 
   /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */
   async function noteUse() {
-    const requests = limiters.takeOverflowed()
+    const { windows } = limiters.keys
+    const requests = windows.overflowed
+    windows.overflowed = 0
     count(OVERFLOWED, requests)
     noteLimits()
     if (requests > 0)
