@@ -27,7 +27,6 @@ const RESTART_LEAVE_MS = 2_000
 const RESTART_FINISH_MS = 100_000
 const PING_EVERY_MS = 2_000
 
-/** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerPool {
   /** Processes that run. */
   readonly workers = new Set<WorkerProcess>()
@@ -126,13 +125,11 @@ export class WorkerPool {
     )
     this.workers.add(worker)
     sums?.enter(worker)
-    let hasBegun = false
-    worker.ready.then(() => (hasBegun = true)).catch(() => undefined)
     worker.child.exited.then(() => {
       this.workers.delete(worker)
       sums?.leave(worker)
       onEnd(worker)
-      if (hasBegun && !worker.isLeaving && !this.isStopping) this.replace(worker)
+      if (worker.hasBegun && !worker.isLeaving && !this.isStopping) this.replace(worker)
     })
     return worker
   }

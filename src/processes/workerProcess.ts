@@ -30,21 +30,20 @@ const FINISH_MS = 1_000
 const CLOSE_MS_MAX = 1_500
 /** Maximum pings without an answer. Counted, not timed: if the whole machine pauses, no worker hangs. */
 const SILENCE_MAX = 5
-/** A worker that is not ready yet may leave any number of pings unanswered. */
-const STARTING = Number.NEGATIVE_INFINITY
 
 /** How long a scrape waits for the counts of a worker that is busy; then it has those of its last answer. */
 const POLL_MS_MAX = 500
 
-/** One worker process, from its start to its end. */
 export class WorkerProcess {
   readonly startedMs = performance.now()
   /** Resolves when it answers requests. Rejects with WorkerFailed when it does not come to that. */
   readonly ready: Promise<Ready>
   /** True: its end is no reason to replace it. */
   isLeaving = false
+  /** True once it has been ready; before, it may leave any number of pings unanswered. */
+  hasBegun = false
   readonly child: Bun.Subprocess
-  private silence = STARTING
+  private silence = 0
   /** Callbacks for the answers to pings, which come in the order of the pings. */
   private readonly waiting: (() => void)[] = []
 
@@ -71,7 +70,7 @@ export class WorkerProcess {
       this.kill()
       throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
     })
-    this.ready.then(() => (this.silence = 0)).catch(() => undefined)
+    this.ready.then(() => (this.hasBegun = true)).catch(() => undefined)
     this.child.exited.then(() => {
       const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
       reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))
@@ -92,21 +91,19 @@ export class WorkerProcess {
 
   /** Asks for a sign of life. False: it has given none for many pings, and hangs. */
   ping(): boolean {
-    if (this.silence++ >= SILENCE_MAX) return false
-    this.ask(() => undefined)
+    if (this.hasBegun && this.silence++ >= SILENCE_MAX) return false
+    this.ask()
     return true
   }
 
   /** Resolves when the process has sent what it has counted until now, or after `POLL_MS_MAX`. */
   async poll(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.ask(resolve)
-    await withDeadline(promise, POLL_MS_MAX, () => undefined)
+    await withDeadline(this.ask(), POLL_MS_MAX, () => undefined)
   }
 
-  private ask(onAnswer: () => void) {
-    this.waiting.push(onAnswer)
+  private ask(): Promise<void> {
     this.send({ kind: 'ping' })
+    return new Promise((answered) => this.waiting.push(answered))
   }
 
   /** Lets clients leave for `leaveMs` and requests finish within `finishMs`; resolves when the process has ended. */
