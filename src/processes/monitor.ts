@@ -7,7 +7,7 @@ import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
-import { EXPOSITION_TYPE, MetricSums, writeMetrics } from '../metrics/sums.ts'
+import { EXPOSITION_TYPE, type MetricSums, writeMetrics } from '../metrics/sums.ts'
 import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { withDeadline } from '../os/time.ts'
@@ -16,7 +16,8 @@ import { StartError } from './startError.ts'
 import type { WorkerPool } from './workerPool.ts'
 
 interface Supervised {
-  workers(): Pick<WorkerPool, 'workers' | 'replacements' | 'poll'> | null
+  readonly pool: Pick<WorkerPool, 'workers' | 'replacements' | 'poll'>
+  readonly sums: MetricSums
   hooks(): HookUse | null
   readonly url: string
   readonly migrationFiles: readonly string[]
@@ -24,16 +25,12 @@ interface Supervised {
   isServing(): boolean
 }
 
-/** Metrics and readiness of a server, on a port of their own, which `start` opens. */
-export function createMonitor(config: Config, { workers, hooks, url, migrationFiles, isServing }: Supervised) {
-  const sums = new MetricSums()
-  const startedSeconds = Date.now() / 1_000
+/** Serves metrics and readiness of a server, on a port of their own. Returns its address, and what ends it. @throws StartError */
+export function startMonitor(config: Config, { pool, sums, hooks, url, migrationFiles, isServing }: Supervised) {
   const openMax = descriptorsMax()
-  let server: ReturnType<typeof serveAdmin> | null = null
 
   function ownSamples(): Partial<Record<MetricName, Sample[]>> {
-    const pool = workers()
-    const running = [...(pool?.workers ?? [])]
+    const running = [...pool.workers]
     const uses = [
       ...processUse('supervisor', 'self'),
       ...running.flatMap((worker) => processUse(`worker-${sums.numberOf(worker)}`, worker.child.pid)),
@@ -42,35 +39,27 @@ export function createMonitor(config: Config, { workers, hooks, url, migrationFi
     return {
       workers: one(running.length),
       workersWanted: one(config.workers),
-      replacements: one(pool?.replacements ?? 0),
+      replacements: one(pool.replacements),
       ...(use !== null && samplesOfHooks(use)),
       memory: uses.map(({ labels, bytes }) => ({ labels, values: [bytes] })),
       descriptors: uses.map(({ labels, open }) => ({ labels, values: [open] })),
       descriptorsMax: Number.isFinite(openMax) ? one(openMax) : [],
-      started: one(startedSeconds),
+      started: one(performance.timeOrigin / 1_000),
       build: [{ labels: { version, bun: Bun.version }, values: [1] }],
     }
   }
 
   async function text(): Promise<string> {
-    await workers()?.poll()
+    await pool.poll()
     const own = ownSamples()
     return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : sums.samples(name)))
   }
 
-  return {
-    sums,
-    /** Begins to answer. Returns where. @throws StartError */
-    start(): string {
-      const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
-      const isApplied = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
-      const isLive = () => (workers()?.workers.size ?? 0) > 0
-      const isReady = async () => isLive() && isServing() && isApplied()
-      server = serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })
-      return server.url
-    },
-    stop: () => server?.stop(),
-  }
+  const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
+  const isApplied = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
+  const isLive = () => pool.workers.size > 0
+  const isReady = async () => isLive() && isServing() && isApplied()
+  return serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })
 }
 
 function samplesOfHooks({ states, taken, failed, lagMs }: HookUse): Partial<Record<MetricName, Sample[]>> {

@@ -5,6 +5,7 @@ import { isAway } from '../execute/outcomes.ts'
 import { HookSender } from '../hooks/sender.ts'
 import { readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'
+import { MetricSums } from '../metrics/sums.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/targets.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
@@ -15,34 +16,24 @@ import { loadEntities } from '../registry.ts'
 import { watchCertificates } from './certificates.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
-import { createMonitor } from './monitor.ts'
+import { startMonitor } from './monitor.ts'
 import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
-export interface Started {
-  readonly url: string
-  readonly adminUrl: string | null
-  /** To be shown to a developer; null where the operator makes the keys. */
-  readonly developmentKey: string | null
-  readonly hasKeys: boolean
-  /** False: the server waits for its database. */
-  readonly isServing: boolean
-}
+/** The result of a start; `developmentKey` is null where the operator makes the keys. */
+export type Started = Awaited<ReturnType<ReturnType<typeof createSupervisor>['start']>>
 
 const AGAIN_MS = 250
 /** Answers within this time ask clients to close their connections, so that none is cut. */
 const LEAVE_MS = 250
 
-/**
- * Brings up all that a server consists of, in order, watches over it, and ends it in the reverse order. `onFailure`: called when
- * the server cannot go on, and only its end is left.
- */
+/** Starts, watches and ends all parts of a server. `onFailure`: called when the server cannot go on, and only its end is left. */
 export function createSupervisor(config: Config, log: Log, onFailure: () => void) {
   const releases: (() => void)[] = []
   let embedded: Promise<EmbeddedPostgres> | null = null
   let pool: WorkerPool | null = null
-  let monitor: ReturnType<typeof createMonitor> | null = null
+  let monitor: ReturnType<typeof startMonitor> | null = null
   /** Null until the database has been there. */
   let cursorSecret: string | null = null
   let isStopping = false
@@ -51,8 +42,8 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
   let certificates: ReturnType<typeof watchCertificates> = null
   let entities: readonly Entity[] = []
 
-  /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
-  async function start(): Promise<Started> {
+  /** Resolves when all workers answer, or wait for the database. @throws StartError; Error for a fault of ours */
+  async function start() {
     certificates = watchCertificates(config, log, restartWorkers)
     const migrationFiles = readForStart(() => migrationNames(config))
     const { adminHost, adminPort } = config
@@ -65,16 +56,12 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
     const tables = readForStart(() => openTables(config, log, restartWorkers))
     releases.push(tables.release)
     const directUrl = config.databaseDirectUrl ?? databaseUrl
-    if (adminPort !== null)
-      monitor = createMonitor(config, {
-        ...{ url: directUrl, migrationFiles, isServing: () => cursorSecret !== null && !isStopping },
-        ...{ workers: () => pool, hooks: () => hooks?.use ?? null },
-      })
     const developmentKey = embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const reason = await openDatabase(directUrl)
     const isThere = reason === null
     if (!isThere) log.warn('database unreachable: the server waits for it', { reason })
     if (isStopping) throw new StartError('the server was stopped while it started')
+    const sums = adminPort === null ? null : new MetricSums()
     pool = new WorkerPool({
       count: config.workers,
       log,
@@ -89,7 +76,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
         certificate: certificates?.current() ?? null,
         tables: tables.ensure(),
       }),
-      sums: monitor?.sums ?? null,
+      sums,
       onEnd: (worker) => tables.leave(worker),
       onKeys: (worker, limits) => {
         hooks?.look() // an operator may have changed them
@@ -100,9 +87,12 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
       if (!(error instanceof WorkerFailed)) throw error
       throw error.code === 'EADDRINUSE' ? portTaken(config) : new StartError(error.message, { cause: error })
     })
-    const adminUrl = monitor?.start() ?? null
+    if (sums !== null) {
+      const isServing = () => cursorSecret !== null && !isStopping
+      monitor = startMonitor(config, { pool, sums, hooks: () => hooks?.use ?? null, url: directUrl, migrationFiles, isServing })
+    }
     if (!isThere) awaitDatabase(directUrl)
-    return { url, adminUrl, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
+    return { url, adminUrl: monitor?.url ?? null, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
 
   /** Replaces the workers one after the other, with the code and the keys of now; no request fails. */
