@@ -2,34 +2,24 @@
 import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 
-/** A column, constraint or index: its name and its definition in SQL. */
+/** A constraint or an index: its name, its definition in SQL, its columns, and the table that a foreign key refers to. */
 export interface Part {
   readonly name: string
   readonly text: string
-}
-
-export interface ColumnPart extends Part {
   readonly columns: readonly string[]
+  readonly table?: string
 }
 
-export interface DeclaredColumn extends Part {
+export interface DeclaredColumn {
+  readonly name: string
+  readonly text: string
   /** Order in which missing columns are added: a column needs only columns of steps before its own. */
   readonly step: Step
   /** Source of a copy's values in rows that refer to others already. */
   readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
 }
 
-export interface ForeignKey extends ColumnPart {
-  readonly table: string
-}
-
-export interface DeclaredTable {
-  readonly table: string
-  readonly columns: readonly DeclaredColumn[]
-  readonly constraints: readonly ColumnPart[]
-  readonly foreignKeys: readonly ForeignKey[]
-  readonly indexes: readonly ColumnPart[]
-}
+export type DeclaredTable = ReturnType<typeof declaredTable>
 
 /** `key` and `made of key` need another table. */
 export type Step = 'plain' | 'made' | 'key' | 'made of key'
@@ -44,7 +34,7 @@ export function declaredTables(entities: readonly Entity[], quote: Quote, prefix
 
 const IDENTITY = 'bigint generated always as identity (maxvalue 9007199254740991)'
 
-function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote, prefix: string): DeclaredTable {
+function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote, prefix: string) {
   const { properties, rules } = entity
   const id = entity.id.column
   const table = prefix + entity.table
@@ -124,7 +114,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
     return `nullif(substr(${parts.join(' || ')}, 2), '')`
   }
 
-  function checks({ column, kind, reference }: Property): ColumnPart[] {
+  function checks({ column, kind, reference }: Property): Part[] {
     const own = quote(column)
     if (reference?.copy) {
       const { keyColumn } = reference.copy
@@ -139,7 +129,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
     return [part(`${table}_${column}_range`, `check (${own} between ${min} and ${max})`, column)]
   }
 
-  function foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
+  function foreignKey(column: string, { table: named, copy }: Reference): Part {
     const own = quote(column)
     const other = prefix + named
     if (!copy) {
@@ -152,7 +142,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
   }
 }
 
-function part(name: string, text: string, ...columns: string[]): ColumnPart {
+function part(name: string, text: string, ...columns: string[]): Part {
   return { name, text, columns }
 }
 

@@ -1,13 +1,13 @@
 // The next migration: SQL of all that the tables of a database lack of the declarations of their entities.
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
-import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
+import { type DeclaredTable, declaredTables, type Part, type Quote } from './declaredTable.ts'
 import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
 /**
- * Compares tables with the declarations. Returns SQL that adds what is lacking, '' for nothing, its tables, and remarks: differences
- * without SQL, each with what the developer has to do. Nothing is changed or dropped, and the transaction is left as it was, but
- * for a lock of nothing that is served. `others`: tables of which nothing is said.
+ * Compares tables with the declarations. Returns SQL that adds what is lacking, if anything, its tables, and remarks: differences
+ * without SQL, each with what the developer has to do. Nothing is changed or dropped; the transaction is left as it was, but for
+ * a lock of nothing that is served. `others`: tables of which nothing is said.
  */
 export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)
@@ -41,7 +41,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] 
   const tables: string[] = []
   const laterKeys: string[] = []
   for (const { table, columns, constraints, foreignKeys, indexes } of declared) {
-    const isLater = (key: ForeignKey) => names.indexOf(key.table) > names.indexOf(table)
+    const isLater = (key: Part) => names.indexOf(key.table as string) > names.indexOf(table)
     const lines = [
       ...columns.map(({ name, text }) => `${quote(name)} ${text}`),
       ...[...constraints, ...foreignKeys.filter((key) => !isLater(key))].map(constraintText),

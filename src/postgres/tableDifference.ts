@@ -1,6 +1,6 @@
 // Tables as the catalog has them, and how they differ from their declarations, as SQL that adds what is missing.
 import type postgres from 'postgres'
-import type { ColumnPart, DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
+import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
 
 /**
  * Compares a table with its declaration. Returns SQL that adds what other tables may refer to (`first`), and the rest, once these
@@ -21,7 +21,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
 
   function indexes(): string[] {
     const there = new Set(found.indexes.values())
-    const isLacking = (part: ColumnPart) => !there.has(wanted.indexes.get(part.name) as string) && !isOnChanged(part)
+    const isLacking = (part: Part) => !there.has(wanted.indexes.get(part.name) as string) && !isOnChanged(part)
     return indexTexts(table, declared.indexes.filter(isLacking), quote)
   }
 
@@ -52,7 +52,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
       .map((part) => alterText(target, `add ${constraintText(part)}`))
   }
 
-  function isOnChanged({ columns }: ColumnPart): boolean {
+  function isOnChanged({ columns }: Part): boolean {
     return columns.some((column) => changed.includes(column))
   }
 
@@ -69,7 +69,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
   }
 
   /** A constraint with the same rule by another name is not added a second time. */
-  function lacksConstraint(part: ColumnPart): boolean {
+  function lacksConstraint(part: Part): boolean {
     const [is, should] = [found.constraints.get(part.name), wanted.constraints.get(part.name)]
     if (is === should || isOnChanged(part)) return false
     if (is === undefined) return ![...found.constraints.values()].includes(should as string)
