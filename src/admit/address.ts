@@ -53,10 +53,7 @@ function wordsOf(part: string): number[] {
 /** Maximum hops of X-Forwarded-For that are read: a client can send any number. */
 const HOPS_MAX = 32
 
-/**
- * The address a request comes from. Behind trusted proxies it is the last one in X-Forwarded-For that is not a trusted
- * proxy itself: what stands before that, the client may have made up.
- */
+/** The address a request comes from: the last in X-Forwarded-For that is no trusted proxy; the client may invent those before. */
 export function addressBehind(trusted: BlockList, peer: string, forwardedFor: string | null): string {
   if (forwardedFor === null) return peer
   let address = peer

@@ -39,8 +39,8 @@ export class Admission {
     const key = this.keyring.find(text)
     if (key === null && !isOpen && text !== undefined && idOf(text) !== '') return this.admitUnknown(text, address)
     const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
-    if (isConfirmed === true) return this.charged({ key, isConfirmed }, address)
-    return this.confirm(text).then((confirmed) => this.charged(confirmed, address))
+    if (isConfirmed === true) return this.charged(key, isConfirmed, address)
+    return this.confirm(text).then((found) => this.charged(found.key, found.isConfirmed, address))
   }
 
   /** The key with this text once it is known whether it is still valid; charges nothing. */
@@ -73,8 +73,7 @@ export class Admission {
     )
   }
 
-  private charged(confirmed: Confirmed, address: string): Admitted | Promise<Admitted> {
-    const { key, isConfirmed } = confirmed
+  private charged(key: Key | null, isConfirmed: boolean, address: string): Admitted | Promise<Admitted> {
     const rateLimit = this.charge(key, address)
     if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ key, isConfirmed, rateLimit: status }))
     return { key, isConfirmed, rateLimit }

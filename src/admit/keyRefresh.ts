@@ -10,13 +10,6 @@ const RELOAD_MS = 60_000
 /** Keys that cannot be read, and were last confirmed longer ago, let no request in. */
 const CONFIRMED_MS_MAX = 5_000
 
-interface KeyEvents {
-  /** Takes all valid keys, after each change. False: it wants them again in the next look. */
-  onKeys(keys: readonly KeyRecord[]): Promise<boolean>
-  /** The keys cannot be read although the database answers; called once until they can. */
-  onError(error: unknown): void
-}
-
 /** Asks for changes while requests use keys, and at once for an unknown key. */
 export class KeyRefresh {
   /** The last look that was asked for, and the one that has not begun, which all who come meanwhile share. */
@@ -31,7 +24,12 @@ export class KeyRefresh {
 
   constructor(
     private readonly source: KeySource,
-    private readonly events: KeyEvents,
+    private readonly events: {
+      /** Takes all valid keys, after each change. False: it wants them again in the next look. */
+      onKeys(keys: readonly KeyRecord[]): Promise<boolean>
+      /** The keys cannot be read although the database answers; called once until they can. */
+      onError(error: unknown): void
+    },
   ) {}
 
   /** Resolves when the keys are those that the database had when this was called, or later. Rejects where it does not answer. */

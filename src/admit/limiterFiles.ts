@@ -25,7 +25,6 @@ export function ownTableOf({ name, limits }: KeyRecord): string | null {
   return limits === null ? null : `${name}\n${limits}`
 }
 
-/** The rules of the table of that name. */
 export function rulesOf(ownTable: string): readonly Rule[] {
   return parseRules(ownTable.slice(ownTable.indexOf('\n') + 1))
 }

@@ -54,7 +54,6 @@ export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
   readonly expires: string | null
 }
 
-/** The keys in the database, for an operator. */
 export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 

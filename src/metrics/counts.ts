@@ -21,7 +21,6 @@ export function cellOf(name: MetricName, ...values: string[]): Cell {
   })
 }
 
-/** Returns counters and gauges of this process. */
 export function readSamples(): Samples {
   writeGauges()
   return Object.fromEntries([...cells].map(([name, series]) => [name, [...series.values()]]))
@@ -72,10 +71,8 @@ export function countRequest(route: string | null, method: string, status: numbe
 const requestCells = new Map<string, Map<string, Cell[]>>()
 
 function requestCell(route: string, method: string, status: number): Cell {
-  const ofRoute = requestCells.get(route) ?? new Map<string, Cell[]>()
-  requestCells.set(route, ofRoute)
-  const ofMethod = ofRoute.get(method) ?? []
-  ofRoute.set(method, ofMethod)
+  const ofRoute = requestCells.getOrInsertComputed(route, () => new Map())
+  const ofMethod = ofRoute.getOrInsertComputed(method, () => [])
   ofMethod[status] ??= cellOf('requests', route, method, String(status))
   return ofMethod[status]
 }
@@ -85,7 +82,6 @@ const charges = {
   key: [cellOf('limited', 'key', 'admitted'), cellOf('limited', 'key', 'refused')],
 } as const
 
-/** Counts a request that was charged to its key or its address. */
 export function countCharge(charged: 'key' | 'address', isAdmitted: boolean): void {
   count(charges[charged][isAdmitted ? 0 : 1])
 }
@@ -96,7 +92,6 @@ export function countStatement(kind: KindOfStatement, ms: number): void {
 
 const delays = cellOf('delays')
 
-/** Counts the delay of a timer. */
 export function countDelay(ms: number): void {
   observe(delays, metrics.delays.bounds, ms / 1_000)
 }

@@ -28,7 +28,6 @@ export class MetricSums {
     if (slot !== undefined) slot.samples = samples
   }
 
-  /** A process has ended. */
   leave(process: unknown): void {
     const slot = this.slots.find((one) => one.process === process)
     if (slot !== undefined) slot.isRunning = false

@@ -14,10 +14,7 @@ const [LOCK_EX, LOCK_NB, LOCK_UN] = [2, 4, 8]
 
 const file = libc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })
 
-/**
- * Takes the exclusive lock on the file at `path`, made if missing; null when another process holds it.
- * The kernel drops the lock when its holder dies, so none is ever stale (a process id in a file cannot promise that).
- */
+/** Locks the file at `path`, made if missing; null: another process has. The kernel drops the lock when its holder dies. */
 export function tryLock(path: string): { release(): void } | null {
   const descriptor = openSync(path, 'a', 0o600)
   if (file().flock(descriptor, LOCK_EX | LOCK_NB) !== 0) {

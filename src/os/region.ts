@@ -5,13 +5,7 @@ import { dirname } from 'node:path'
 import { exclusively } from './libc.ts'
 
 /** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
-export interface Region {
-  readonly words: Int32Array
-  /** Runs `work` while no other process does; a process that dies in it leaves no lock. */
-  exclusive<T>(work: () => T): T
-  /** Ends its use; the memory itself is freed when `words` is no longer referred to. */
-  close(): void
-}
+export type Region = ReturnType<typeof openRegion>
 
 export const HEADER_WORDS = 16
 /** Words 6 and 7 of the header: random numbers, so that no client can know which entries collide. */
@@ -23,10 +17,7 @@ const MAGIC = 0x526f7374 // "Rost"
 const VERSION = 1
 const ZEROES = new Uint8Array(1 << 20)
 
-/**
- * The file behind a region, kept open by the one process that makes it: when the file is deleted, it goes on under
- * `path`, so that a process that starts later still shares it with the others.
- */
+/** The file behind a region, kept open by the process that makes it: even if it is deleted, all share it under `path`. */
 export class RegionFile {
   private descriptor: number | null = null
   private readonly part: string
@@ -111,12 +102,15 @@ function headerOf(format: string, words: number): number[] {
 }
 
 /** Maps the region at `path`, which a `RegionFile` of another process, or of this one, has made. */
-export function openRegion(path: string): Region {
+export function openRegion(path: string) {
   const descriptor = openSync(path, 'r+')
   const bytes = Bun.mmap(path, { shared: true })
+  const words: Int32Array = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
   return {
-    words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4),
-    exclusive: (work) => exclusively(descriptor, work),
+    words,
+    /** Runs `work` while no other process does; a process that dies in it leaves no lock. */
+    exclusive: <T>(work: () => T): T => exclusively(descriptor, work),
+    /** Ends its use; the memory itself is freed when `words` is no longer referred to. */
     close: () => closeSync(descriptor),
   }
 }

@@ -11,10 +11,7 @@ const CLOCK_MONOTONIC = process.platform === 'darwin' ? 6 : 1
 const timespec = new Uint32Array(new ArrayBuffer(16))
 const address = ptr(timespec)
 
-/**
- * Milliseconds of the kernel's monotonic clock. Bun's clocks differ between processes (`performance.now()`, `Bun.nanoseconds()`),
- * or jump when the wall clock is set (`Date.now()`).
- */
+/** Milliseconds of the kernel's clock: `performance.now()` differs between processes, and `Date.now()` jumps when it is set. */
 export function monotonicMs(): number {
   clock().clock_gettime(CLOCK_MONOTONIC, address)
   return (timespec[0] as number) * 1_000 + Math.trunc((timespec[2] as number) / 1_000_000)

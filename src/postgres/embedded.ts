@@ -26,7 +26,7 @@ interface Options extends RunnerOptions {
 
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 600_000
-/** Messages of the log while processes of the last run, or their clients, have not ended, or after another program took the port. */
+/** Messages of the log while the last run, or a client of it, has not ended, or where another program has just taken the port. */
 const HELD = /is still in use|could not bind/
 const HELD_MS = 100
 const HELD_MS_MAX = 10_000

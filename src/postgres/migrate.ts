@@ -123,10 +123,7 @@ export async function pendingMigrations(url: string, folder: string): Promise<st
 
 const SAMPLE = 'sample.sql'
 
-/**
- * Loads the sample into a database without rows, once in its life; with `wanted` false only notes that it shall not be
- * loaded later. The note stands with the migrations, and commits with the rows.
- */
+/** Loads the sample into a database without rows, once in its life; `wanted` false: only notes that it shall never be loaded. */
 export async function loadSample(url: string, folder: string, wanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>
     sql.begin(async (transaction) => {

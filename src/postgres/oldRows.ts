@@ -89,10 +89,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/**
- * Deletes what is old in slices, as other servers may do too. Where the database does not answer, it looks again later. Returns
- * what stops it.
- */
+/** Deletes old rows in slices, as other servers may too; looks again later if the database is away. Returns what stops it. */
 export function deleteOldRows(url: string, kinds: readonly DeleteSlice[], options = SLICES): () => Promise<void> {
   const connection = { application_name: 'roster', statement_timeout: 3_000 }
   // Closed when idle, so that a server does not hold this connection all the time.

@@ -22,7 +22,6 @@ export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
 export const passwordFile = (cluster: string) => `${cluster}.password`
 
-/** The address of an embedded PostgreSQL. */
 export function addressOf(port: number, role: string, password: string): string {
   return `postgres://${role}:${password}@127.0.0.1:${port}/postgres`
 }

@@ -9,10 +9,7 @@ const APPLIED = toStatement(sql`select file from migration`)
 
 const KEPT_MS = 1_000
 
-/**
- * Returns whether the database answers and has every migration of `files`. It is asked at most once a second, since the address
- * is open and has no rate limit. @throws ApiError 503
- */
+/** Asks at most once a second, as no rate limit applies: has the database every migration of `files`? @throws ApiError 503 */
 export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
   const isReady = async () => {
     const rows = await database.read(APPLIED).catch((error) => {

@@ -44,10 +44,7 @@ const AS_NOBODY = [
 /** Room for the rate limit tables and for the shared memory of parallel queries. */
 const MEMORY_BYTES_MIN = 128 * 1024 * 1024
 
-/**
- * Command line settings that keep PostgreSQL's dynamic shared memory in files of the cluster when `/dev/shm` is small, as in
- * Docker (64 MB). Without room there neither initdb nor PostgreSQL starts.
- */
+/** Settings that keep shared memory in files where `/dev/shm` is small, as in Docker: without room there nothing starts. */
 export function sharedMemorySettings(): string[] {
   if (process.platform !== 'linux') return []
   const { bavail, bsize } = existsSync('/dev/shm') ? statfsSync('/dev/shm') : { bavail: 0, bsize: 0 }
@@ -76,7 +73,7 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
     cluster,
     /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
     give: (_path: string): void => undefined,
-    /** Runs a program, which writes to the log. `input`: what it reads; then what it prints is thrown away, but for its errors. */
+    /** Runs a program, which writes to the log. `input`: what it reads; then only its errors are kept of what it prints. */
     launch(program: string, args: readonly string[], input?: string) {
       // The log of the last run stays, since it may say why that ended; older ones are deleted.
       if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)

@@ -40,6 +40,7 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     folder.remove()
     throw error
   }
+  /** Returns the tables, made or repaired; the last ones where that fails. */
   function ensure(limits: OwnLimits | null = null): LimiterTables {
     const { serial } = tables
     try {
@@ -51,8 +52,7 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     return tables
   }
   return {
-    /** Returns the tables, made or repaired; the last ones where that fails. */
-    ensure: () => ensure(),
+    ensure,
     /** A worker has other keys: returns the tables for the limits that these, and those of other workers, have of their own. */
     take(worker: unknown, limits: OwnLimits) {
       limitsByWorker.set(worker, limits)

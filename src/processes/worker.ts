@@ -23,18 +23,11 @@ import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { keepGauges } from './gauges.ts'
-import type { Ready, Surroundings } from './messages.ts'
+import type { Surroundings } from './messages.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
-export interface Worker extends Ready {
-  /** Resolves when its keys are the database's current ones. */
-  refreshKeys(): Promise<void>
-  /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
-  begin(cursorSecret: string): Promise<void>
-  /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: only shortens that. */
-  stop(leaveMs: number, finishMs?: number): Promise<void>
-}
+export type Worker = Awaited<ReturnType<typeof startWorker>>
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
 const OWN_FILES = 16
@@ -52,7 +45,7 @@ const LISTS_LOCK_MS_MAX = 2_000
 const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
-export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
+export async function startWorker(config: Config, surroundings: Surroundings) {
   const { log, databaseUrl, directUrl, migrationFiles, certificate: tls } = surroundings
   const connections = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
@@ -145,15 +138,18 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     url,
     port,
     hasKeys: hasKeys(),
+    /** Resolves when its keys are the database's current ones. */
     refreshKeys: () => keys.refresh(),
-    async begin(cursorSecret) {
+    /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
+    async begin(cursorSecret: string) {
       if (!isWaiting) return
       await requireTables(entities, database)
       await keys.refresh().catch(() => undefined)
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
     },
-    async stop(leaveMs, finishMs = FINISH_MS) {
+    /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: only shortens that. */
+    async stop(leaveMs: number, finishMs = FINISH_MS) {
       finishByMs = Math.min(finishByMs, performance.now() + leaveMs + finishMs)
       if (draining) return
       draining = true
