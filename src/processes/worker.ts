@@ -14,6 +14,7 @@ import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { OwnRoute } from '../http/ownRoutes.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
+import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
@@ -22,7 +23,6 @@ import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
-import { keepGauges } from './gauges.ts'
 import type { Surroundings } from './messages.ts'
 import { slowStatements } from './slowStatements.ts'
 
@@ -43,6 +43,8 @@ const LOCK_MS_MAX = 100
 const LISTS_LOCK_MS_MAX = 2_000
 /** Less than a statement may take: an operator's stop does not wait for slow ones. */
 const FINISH_MS = 1_000
+
+const DELAY_EVERY_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings) {
@@ -126,14 +128,20 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
   )
   const requestsInFlight = () => app.server?.pendingRequests ?? 0
-  const pools = {
-    rows: { database, size: connections.others },
-    lists: { database: lists, size: connections.lists },
-    longWrites: { database: longWrites, size: 1 },
-    memory: { database: questions, size: QUESTIONS_POOL },
+  // Its timer costs a server at rest a little, and without the port there is no scrape.
+  if (config.adminPort !== null) {
+    countDelays()
+    setGauges(() => {
+      gauge(cellOf('requestsInFlight'), requestsInFlight())
+      gaugePool('rows', connections.others, database.load)
+      gaugePool('lists', connections.lists, lists.load)
+      gaugePool('longWrites', 1, longWrites.load)
+      gaugePool('memory', QUESTIONS_POOL, questions.load)
+      gauge(cellOf('memoryBytesMax'), bytesMax)
+      gauge(cellOf('memoryTables'), memory?.use.tables ?? 0)
+      gauge(cellOf('memoryBytes'), memory?.use.bytes ?? 0)
+    })
   }
-  // Its timers cost a server at rest a little, and without the port there is no scrape.
-  if (config.adminPort !== null) keepGauges({ pools, memory, memoryBytesMax: bytesMax, requestsInFlight })
   return {
     url,
     port,
@@ -166,6 +174,22 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
       app.server?.stop(true)
     },
   }
+}
+
+function gaugePool(pool: string, size: number, { sent, queries }: Database['load']): void {
+  gauge(cellOf('connectionsMax', pool), size)
+  gauge(cellOf('statementsSent', pool), sent)
+  gauge(cellOf('queries', pool), queries)
+}
+
+/** Counts for scrapes how late a timer of this process is, until its end. */
+function countDelays(): void {
+  let dueMs = performance.now() + DELAY_EVERY_MS
+  setInterval(() => {
+    const nowMs = performance.now()
+    countDelay(Math.max(0, nowMs - dueMs))
+    dueMs = nowMs + DELAY_EVERY_MS
+  }, DELAY_EVERY_MS).unref()
 }
 
 /** Routes of the Elysia app that is the default export of `file`, with the API's keys, limits and errors. @throws Error */
