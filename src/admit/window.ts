@@ -40,9 +40,7 @@ export class SlidingWindows {
   private readonly table: Table
   private readonly directory: Directory
   private readonly longest: number
-  private readonly longestCountedMs: number
-  private readonly countedMs: readonly number[]
-  private readonly longestLimit: number
+  private readonly longestRule: Rule
   /** Requests of clients without an entry, charged to the shared one by this process; the reader may set it back. */
   overflowed = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
@@ -57,13 +55,10 @@ export class SlidingWindows {
     wrap?: number,
   ) {
     this.longest = longestOf(rules)
-    const longest = rules[this.longest] as Rule
-    this.countedMs = rules.map(countedMs)
-    this.longestCountedMs = countedMs(longest)
-    this.longestLimit = longest.limit
+    this.longestRule = rules[this.longest] as Rule
     this.words = region.words
     this.table = new Table(region.words, clients, depthOf(rules), wrap)
-    this.directory = new Directory(region, this.table, longest.periodMs, clock, reach)
+    this.directory = new Directory(region, this.table, this.longestRule.periodMs, clock, reach)
   }
 
   countClients(): number {
@@ -86,7 +81,7 @@ export class SlidingWindows {
   /** Decides as `admit` would for the last of `count` requests that come now, at most the smallest limit; charges nothing. */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
-    if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestLimit, 0)
+    if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestRule.limit, 0)
     return this.decision
   }
 
@@ -117,25 +112,26 @@ export class SlidingWindows {
         continue
       }
       // The first admission of all is the one about to be made.
-      const leavesMs = used === 0 ? charge * this.longestCountedMs : this.longestCountedMs - this.age(ring, tail, now)
+      const longestMs = countedMs(this.longestRule)
+      const leavesMs = used === 0 ? charge * longestMs : longestMs - this.age(ring, tail, now)
       if (charge === 1) {
         if (swap(words, cell, word, table.cellWord(now, head)) !== word) continue
         swap(words, entry + HEAD, head, table.plus(head, 1))
       }
-      this.answer(true, this.longest, this.longestLimit - used - charge, leavesMs)
+      this.answer(true, this.longest, this.longestRule.limit - used - charge, leavesMs)
       return true
     }
   }
 
   /** Returns whether a rule refuses number `head`; the decision then names the rule with the longest wait. */
   private refuse(ring: number, head: number, used: number, now: number): boolean {
-    const { rules, countedMs, table } = this
+    const { rules, table } = this
     let waitMs = 0
     let hit = 0
     for (let index = 0; index < rules.length; index++) {
-      const { limit } = rules[index] as Rule
-      if (used < limit) continue
-      const wait = (countedMs[index] as number) - this.age(ring, table.minus(head, limit), now)
+      const rule = rules[index] as Rule
+      if (used < rule.limit) continue
+      const wait = countedMs(rule) - this.age(ring, table.minus(head, rule.limit), now)
       if (wait <= waitMs) continue
       waitMs = wait
       hit = index
@@ -189,7 +185,7 @@ export class SlidingWindows {
   /** An age above the half is that of a time ahead of our clock, which another process has just written. */
   private hasLeft(ring: number, number: number, now: number): boolean {
     const age = this.age(ring, number, now)
-    return age >= this.longestCountedMs && age <= TIME >> 1
+    return age >= countedMs(this.longestRule) && age <= TIME >> 1
   }
 
   private age(ring: number, number: number, now: number): number {
