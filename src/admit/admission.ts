@@ -11,14 +11,11 @@ export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-export interface Confirmed {
+/** A request that was charged. */
+interface Admitted {
   readonly key: Key | null
   /** False: it is not known whether there is such a key, or still is. */
   readonly isConfirmed: boolean
-}
-
-/** A request whose key is known, and that was charged. */
-export interface Admitted extends Confirmed {
   readonly rateLimit: RateLimitStatus
 }
 
@@ -44,7 +41,7 @@ export class Admission {
   }
 
   /** The key with this text once it is known whether it is still valid; charges nothing. */
-  async confirm(text: string | undefined): Promise<Confirmed> {
+  async confirm(text: string | undefined): Promise<Omit<Admitted, 'rateLimit'>> {
     const found = this.keyring.find(text)
     const isNew = found === null && text !== undefined && idOf(text) !== ''
     const isConfirmed = isNew ? await this.asks() : !found?.isStored || (await this.refresh.confirm())

@@ -20,11 +20,7 @@ export interface Key {
   readonly client: Client
 }
 
-interface Entry {
-  readonly key: Key
-  readonly hash: Buffer
-  readonly record: KeyRecord
-}
+type Entry = ReturnType<typeof entryOf>
 
 /** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
 const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })
@@ -72,9 +68,9 @@ export class Keyring {
   }
 }
 
-function entryOf(record: KeyRecord): Entry {
+function entryOf(record: KeyRecord) {
   const { id, name, hash, rights } = record
-  const key = { id, isStored: true, name, rights: readRights(rights), ownTable: ownTableOf(record), client: keyClient(name) }
+  const key: Key = { id, isStored: true, name, rights: readRights(rights), ownTable: ownTableOf(record), client: keyClient(name) }
   return { key, hash: Buffer.from(hash, 'hex'), record }
 }
 

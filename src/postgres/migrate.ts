@@ -15,14 +15,8 @@ export function migrationNames(config: { readonly migrationsDir: string | null }
   return migrationFolders(config).flatMap((folder) => readMigrations(folder).map(({ file }) => file))
 }
 
-interface Applied {
-  readonly file: string
-  readonly checksum: string
-}
-
-export interface Migration extends Applied {
-  readonly text: string
-}
+export type Migration = ReturnType<typeof readMigrations>[number]
+type Applied = Pick<Migration, 'file' | 'checksum'>
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 /** Any number that no other program on the database is likely to lock. */
@@ -80,18 +74,15 @@ async function requireUtf8(sql: postgres.ISql) {
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
 
-function filesOf(folder: string): string[] {
+/** The migrations of a folder, by their names: four digits, an underscore, what the file is about. */
+export function readMigrations(folder: string) {
+  let files: string[]
   try {
-    return readdirSync(folder)
+    files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
   } catch (error) {
     // Without a code, which would be that of a database that is away.
     throw new Error(`the migrations of ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
-}
-
-/** The migrations of a folder, by their names: four digits, an underscore, what the file is about. */
-export function readMigrations(folder: string): Migration[] {
-  const files = filesOf(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
   return files.sort().map((file) => {
     const text = readFileSync(join(folder, file), 'utf8')
     return { file, text, checksum: createHash('sha256').update(text).digest('hex') }

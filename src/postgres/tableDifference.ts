@@ -126,16 +126,8 @@ export function alterText(table: string, action: string): string {
 
 type FoundColumn = Readonly<Record<keyof typeof ASPECTS, string | boolean | null>>
 
-/** A table as the catalog has it: by names, what differs where tables differ. */
-export interface FoundTable {
-  readonly columns: ReadonlyMap<string, FoundColumn>
-  /** Their definitions. */
-  readonly constraints: ReadonlyMap<string, string>
-  /** Definitions of indexes, with their conditions, except those of constraints: `(name, id)`. */
-  readonly indexes: ReadonlyMap<string, string>
-  /** True if it tells servers of its changes. */
-  readonly isRecorded: boolean
-}
+/** A table as the catalog has it: by names, what differs where tables differ. `isRecorded`: it tells servers of its changes. */
+export type FoundTable = Awaited<ReturnType<typeof readParts>> & { readonly isRecorded: boolean }
 
 /** Reads tables of the first schema of the search path; missing tables are left out. */
 export async function readTables(sql: postgres.ISql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
@@ -149,7 +141,8 @@ export async function readTables(sql: postgres.ISql, tables: readonly string[]):
   return found
 }
 
-async function readParts(sql: postgres.ISql, oid: string): Promise<Omit<FoundTable, 'isRecorded'>> {
+/** Columns by name, and definitions of constraints and of indexes, but for those of constraints: `(name, id)`. */
+async function readParts(sql: postgres.ISql, oid: string) {
   const columns = await sql<(FoundColumn & { name: string })[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, c.collname as collation,
       a.attnotnull as required, a.attidentity <> '' as identity,
@@ -171,8 +164,8 @@ async function readParts(sql: postgres.ISql, oid: string): Promise<Omit<FoundTab
       and not exists (select from pg_constraint where conindid = c.oid and conrelid = i.indrelid)
     order by c.relname`
   return {
-    columns: new Map(columns.map((column) => [column.name, { ...column }])),
-    constraints: new Map(constraints.map(({ name, definition }) => [name, definition])),
-    indexes: new Map(indexes.map(({ name, definition }) => [name, definition])),
+    columns: new Map<string, FoundColumn>(columns.map((column) => [column.name, column])),
+    constraints: new Map<string, string>(constraints.map(({ name, definition }) => [name, definition])),
+    indexes: new Map<string, string>(indexes.map(({ name, definition }) => [name, definition])),
   }
 }
