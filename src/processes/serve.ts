@@ -94,14 +94,11 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
 
 /** Stops the server when the launcher has ended, however it did: no other process passes signals on. */
 function watchLauncher(launcher: number, stop: () => void) {
-  if (!launcher || launcher !== process.ppid) return
+  if (launcher !== process.ppid) return
   const timer = setInterval(() => {
-    try {
-      process.kill(launcher, 0)
-    } catch {
-      clearInterval(timer)
-      stop()
-    }
+    if (process.ppid === launcher) return
+    clearInterval(timer)
+    stop()
   }, LAUNCHER_MS)
   timer.unref()
 }

@@ -34,6 +34,17 @@ test.each(ends)('%s', async (_, command, end, code) => {
   await until(async () => !isAlive(postmaster) && !(await isServing(url)))
 })
 
+test('the launcher, killed beneath a process that never waits for it, takes the server along', async () => {
+  // As the first process of a container may be: the launcher stays as a zombie, which still takes signals.
+  const waitless = ['sh', '-c', `${LAUNCHER.join(' ')} & echo "launcher: $!"; exec sleep 600`]
+  const program = run(waitless, { DATA_DIR: folder.path, PORT: '0' })
+  const [, launcher] = await program.waitFor(/launcher: (\d+)/)
+  const [, url = ''] = await program.waitFor(LISTENS)
+  const postmaster = postmasterOf(folder.path) as number
+  process.kill(Number(launcher), 'SIGKILL')
+  await until(async () => !isAlive(postmaster) && !(await isServing(url)))
+})
+
 test('the launcher gives back the exit code of what it runs', async () => {
   const program = run(LAUNCHER, { PORT: 'none' })
   expect(await program.ended).toBe(1)
