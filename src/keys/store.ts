@@ -125,10 +125,14 @@ function seconds(sql: postgres.ISql, column: string, name = column) {
   return sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${sql(name)}`
 }
 
+/** Has a code, as the driver's errors have. */
+class DeadlineMissed extends Error {
+  readonly code = 'DEADLINE_MISSED'
+}
+
 function inTime<T>(work: Promise<T>): Promise<T> {
   return withDeadline(work, QUERY_MS_MAX, () => {
-    // With a code, as the driver's errors have one.
-    throw Object.assign(new Error(`no answer within ${QUERY_MS_MAX} ms`), { code: 'DEADLINE_MISSED' })
+    throw new DeadlineMissed(`no answer within ${QUERY_MS_MAX} ms`)
   })
 }
 
