@@ -29,7 +29,6 @@ export function rulesOf(ownTable: string): readonly Rule[] {
   return parseRules(ownTable.slice(ownTable.indexOf('\n') + 1))
 }
 
-/** The tables that these keys need for limits of their own. */
 export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
   return new Set(keys.map(ownTableOf).filter((table) => table !== null))
 }

@@ -13,7 +13,7 @@ const ANONYMOUS_REACH = 64
 /** One limiter for keys, one for addresses, and one for each key with limits of its own. */
 export class Limiters {
   private readonly region: Region
-  /** Of the keys without limits of their own. */
+  /** The limiter of keys without limits of their own. */
   readonly keys: Limiter
   readonly anonymous: Limiter
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()

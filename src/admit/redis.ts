@@ -20,9 +20,8 @@ export class RedisWindows {
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
-  private readonly greeting = Promise.withResolvers<boolean>()
   /** Resolves with true when the store has decided something, with false when it was found away. */
-  readonly greeted = this.greeting.promise
+  readonly greeting = Promise.withResolvers<boolean>()
   private readonly waiting = new Set<{ askedAtSweep: number; answer(decision: Decision | null): void }>()
 
   /**

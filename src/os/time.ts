@@ -25,10 +25,8 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
   return settled
 }
 
-const TURN_MS = 3
-
 /** Lets other work have its turn within a long one, which calls this between its steps, and awaits the promise, if any. */
-export function takeTurns(turnMs = TURN_MS): () => Promise<void> | null {
+export function takeTurns(turnMs = 3): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs
   return () => {
     if (performance.now() < untilMs) return null

@@ -10,7 +10,6 @@ export function migrationFolders({ migrationsDir }: { readonly migrationsDir: st
   return migrationsDir === null ? [MIGRATIONS] : [MIGRATIONS, migrationsDir]
 }
 
-/** The names of all migrations that a database needs. */
 export function migrationNames(config: { readonly migrationsDir: string | null }): string[] {
   return migrationFolders(config).flatMap((folder) => readMigrations(folder).map(({ file }) => file))
 }

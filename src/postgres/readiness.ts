@@ -2,9 +2,6 @@
 import type { Database } from '../execute/database.ts'
 import { sql, toStatement } from '../model/sql.ts'
 
-/** SQLSTATE of a table that is not there: nothing was ever migrated. */
-const UNDEFINED_TABLE = '42P01'
-
 const APPLIED = toStatement(sql`select file from migration`)
 
 const KEPT_MS = 1_000
@@ -13,8 +10,8 @@ const KEPT_MS = 1_000
 export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
   const isReady = async () => {
     const rows = await database.read(APPLIED).catch((error) => {
-      if (error?.code === UNDEFINED_TABLE) return []
-      throw error
+      if (error?.code !== '42P01') throw error
+      return [] // without the table nothing was ever migrated
     })
     const applied = new Set(rows.map(([file]) => file))
     return files.every((file) => applied.has(file))

@@ -89,7 +89,12 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const file = join(runner.cluster, 'pg_hba.conf')
   if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
-  await runAlone(runner, commands)
+  // As the superuser, in PostgreSQL's single-user mode, which takes a command a line.
+  const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
+  const args = ['--single', '-D', runner.cluster, ...sharedMemorySettings(), ...settings, DATABASE]
+  const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
+  const { child, log } = runner.launch('postgres', args, input)
+  if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
   rmSync(`${runner.cluster}.feed.password`, { force: true })
   // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
   // the name, and would be given what that leads to.
@@ -98,15 +103,6 @@ export async function secure(runner: Runner, password: string, access: Access): 
   writeFileSync(part, ENTRANCES[access], { mode: 0o600, flag: 'wx' })
   runner.give(part)
   renameSync(part, file)
-}
-
-/** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */
-async function runAlone(runner: Runner, commands: readonly string[]): Promise<void> {
-  const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
-  const args = ['--single', '-D', runner.cluster, ...sharedMemorySettings(), ...settings, DATABASE]
-  const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
-  const { child, log } = runner.launch('postgres', args, input)
-  if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
 }
 
 /** Says so where the address leads in as a superuser, which no server needs. */

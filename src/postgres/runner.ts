@@ -20,7 +20,6 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** Runs PostgreSQL's programs on this machine. */
 export type Runner = ReturnType<typeof runnerOf>
 
 export interface RunnerOptions {

@@ -82,7 +82,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     keys,
     hasKeys: () => keyring.hasKeys,
     // The worker that logged the outage may have died; then this one logs its end.
-    ready: store?.greeted.then((isHere) => isHere && onOutage(null)),
+    ready: store?.greeting.promise.then((isHere) => isHere && onOutage(null)),
     /** While the database can still be asked. */
     async close() {
       timers.forEach(clearInterval)

@@ -28,7 +28,6 @@ const RESTART_FINISH_MS = 100_000
 const PING_EVERY_MS = 2_000
 
 export class WorkerPool {
-  /** Processes that run. */
   readonly workers = new Set<WorkerProcess>()
   private port: number | null = null
   private isStopping = false
