@@ -152,13 +152,12 @@ export class WorkerPool {
     log.error('a worker ended: it is replaced', { pid: worker.child.pid, end: worker.end, pauseMs })
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
-    const launchedMs = performance.now()
     try {
       await this.begin() // which is watched from now on
     } catch (error) {
       if (this.isStopping) return
       log.error('a worker cannot start: it is tried again', { error: (error as Error).message })
-      this.replace(worker, launchedMs)
+      this.replace(worker, performance.now()) // it has never run, however long its start took
     }
   }
 }
