@@ -7,13 +7,9 @@ const LOW = 10
 
 /** Lowers the priority of a process. One that has ended, or that another user runs, stays as it is. */
 export function lowerPriority(pid: number): void {
-  const ways = [
-    () => setPriority(pid, LOW),
-    // Where Linux shares the processors among sessions, as it does outside of containers, a process competes in its own alone:
-    // sched(7).
-    () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)),
-  ]
-  for (const lower of ways)
+  // The group too: outside of containers Linux shares the processors among sessions, and a process competes in its own alone.
+  const lowerGroup = () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)) // sched(7)
+  for (const lower of [() => setPriority(pid, LOW), lowerGroup])
     try {
       lower()
     } catch {

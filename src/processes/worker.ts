@@ -26,7 +26,6 @@ import { createAdmission } from './createAdmission.ts'
 import type { Surroundings } from './messages.ts'
 import { slowStatements } from './slowStatements.ts'
 
-/** A running worker, for the process that it is. */
 export type Worker = Awaited<ReturnType<typeof startWorker>>
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
@@ -214,17 +213,15 @@ async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
 /** @throws Error that names the first entity whose table is not as declared */
 async function requireTables(entities: readonly Entity[], database: Database): Promise<void> {
   for (const entity of entities)
-    await requireTable(entity, database).catch(async (error) => {
-      if (error instanceof ApiError) return // unreachable for the moment; requests are answered 503
+    try {
+      await database.read(compileProbe(entity))
+      const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
+      for (const { column, kind } of entity.properties)
+        if (types.get(column) !== kind.columnType)
+          throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column)}, not ${kind.columnType}`)
+    } catch (error) {
+      if (error instanceof ApiError) continue // unreachable for the moment; requests are answered 503
       await database.end(0)
-      throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
-    })
-}
-
-async function requireTable(entity: Entity, database: Database) {
-  await database.read(compileProbe(entity))
-  const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
-  for (const { column, kind } of entity.properties)
-    if (types.get(column) !== kind.columnType)
-      throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column)}, not ${kind.columnType}`)
+      throw new Error(`${entity.name} needs a migration: ${(error as Error).message}`, { cause: error })
+    }
 }
