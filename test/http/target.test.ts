@@ -29,17 +29,6 @@ describe('readTarget', () => {
     }
   })
 
-  test.each(['http://api.example', 'https://a.very.long.name.of.a.host.example:65535'])(
-    'D19: 3 KiB of path and query are read, one byte more is not, whatever the host: %s',
-    (origin) => {
-      const path = `/${'x'.repeat(1_000)}`
-      const query = 'y'.repeat(3 * 1024 - path.length - 1)
-      expect(readTarget(requestOf(`${origin}${path}?${query}`))).toEqual({ path, query, fault: null })
-      const { fault, ...rest } = readTarget(requestOf(`${origin}${path}?${query}y`))
-      expect({ ...rest, code: fault?.code }).toEqual({ path: '', query: '', code: 'UriTooLong' })
-    },
-  )
-
   const codeOf = (target: string) => readTarget(requestOf(`http://api.example${target}`)).fault?.code
 
   test.each(Array.from('#|\\^`{}'))('D19: a raw %s counts as the three characters that links write for it', (raw) => {

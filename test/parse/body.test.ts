@@ -7,18 +7,6 @@ function request(body: string | ReadableStream) {
   return new Request('http://localhost/Companies', { method: 'POST', body, headers })
 }
 
-test('a body in pieces, cut within a character, is one body', async () => {
-  const whole = new TextEncoder().encode('{"Name":"Zoë"}')
-  const cut = whole.indexOf(0xc3) + 1
-  const pieces = new ReadableStream({
-    start(controller) {
-      for (const piece of [whole.slice(0, cut), whole.slice(cut)]) controller.enqueue(piece)
-      controller.close()
-    },
-  })
-  expect(await readBody(request(pieces))).toEqual({ Name: 'Zoë' })
-})
-
 test('a client that leaves within its body leaves no timer and no unhandled error behind', async () => {
   const code = `
     const { readBody } = await import('${import.meta.dir}/../../src/parse/body.ts')
