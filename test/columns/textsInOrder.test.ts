@@ -21,6 +21,8 @@ import { firstSeed, rounds } from '../support/rounds.ts'
 import { storedValue } from '../support/values.ts'
 
 const ROWS = 600
+/** Of each there is a code. */
+const DAYS = ['NaN', '-9.5', '-1', '-0.00000001', '0', '0.00000001', '0.1', '1', '2.5', '2.99999999', '3', '100', '9999999999']
 const random = new Random(firstSeed)
 const propertyOf = (name: string) => findMember(absence, name) as Property
 const properties = ['status', 'type', 'reason', 'period.days', 'start'].map(propertyOf)
@@ -43,10 +45,14 @@ beforeAll(async () => {
     status: random.pick(['Approved', 'Requested', '', null]),
     type: texts(),
     reason: texts(),
-    period_days: random.pick(['1', '2.5', '100', null]),
-    start: random.pick(['2024-01-31 09:00:00+00', '2024-02-01 09:00:00+00', null]),
+    period_days: random.chance(20) ? null : random.pick(DAYS),
+    start: random.chance(20) ? null : storedValue('instant', random),
   }))
-  await sql`insert into absence ${sql(made)}`
+  const columnsMade = 'status text, type text, reason text, period_days numeric, start timestamptz'
+  await sql.unsafe(
+    `insert into absence (status, type, reason, period_days, start) select * from json_to_recordset($1) as made (${columnsMade})`,
+    [made],
+  )
   await sql.end()
   database = new Database({ url, poolSize: 2, prepare: true })
   rows = await allRows()

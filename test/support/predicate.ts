@@ -1,5 +1,5 @@
-// What PostgreSQL makes of filters and of order, in TypeScript: the oracle of tests of lists. test/model/predicate.test.ts holds it
-// against PostgreSQL.
+// What PostgreSQL makes of filters and of order, in TypeScript: the oracle of tests of columns, which test/columns/textsInOrder.test.ts
+// holds against PostgreSQL itself.
 import { compareDecimals } from '../../src/model/decimal.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { foldText } from '../../src/model/fold.ts'

@@ -1,20 +1,14 @@
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { type Operator, operators } from '../../src/model/operators.ts'
+import { operators } from '../../src/model/operators.ts'
 import type { Filter } from '../../src/model/query.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
-/** A filter with operands near values of rows, or with none; by default, of any operator that serves the property. */
-export function randomFilter(
-  entity: Entity,
-  property: Property,
-  random: Random,
-  near: () => string | null,
-  operator: Operator = random.pick(operators.filter(({ serves }) => serves(property.kind))),
-): Filter {
+/** A filter with operands near values of rows, or with none, of any operator that serves the property. */
+export function randomFilter(entity: Entity, property: Property, random: Random, near: () => string | null): Filter {
   const { kind, name } = property
-  const { sign, isAny, folded, compileEmpty } = operator
+  const { sign, isAny, folded, compileEmpty } = random.pick(operators.filter(({ serves }) => serves(kind)))
   const operand = () => (compileEmpty !== null && random.chance(10) ? '' : operandNear(kind.name, near(), random))
   const parsed = (name: string, value: string) => parseFilter(entity, { name, value, raw: '' })
   if (folded) return parsed(name + sign, partOf(operand(), random))

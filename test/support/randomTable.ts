@@ -111,17 +111,17 @@ export class RandomTable {
   }
 
   /** Changes some rows, a few of them again and again; gives the changes in their order. */
-  change(count: number, deletes = true): Change[] {
-    return Array.from({ length: count }, () => this.changeOne(deletes))
+  change(count: number): Change[] {
+    return Array.from({ length: count }, () => this.changeOne())
   }
 
-  private changeOne(deletes: boolean): Change {
+  private changeOne(): Change {
     const { random, byId } = this
     if (random.chance(10)) return { before: null, after: this.insert() }
     const ids = [...byId.keys()]
     const id = random.chance(50) ? random.pick(ids) : (ids[random.below(8)] as number)
     const before = byId.get(id) as Row
-    if (deletes && random.chance(10)) {
+    if (random.chance(10)) {
       byId.delete(id)
       return { before, after: null }
     }

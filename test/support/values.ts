@@ -1,22 +1,10 @@
 import type { Random } from './random.ts'
 
 /** What a column of the kind can hold at all, SQL included, with many values that are next to others. */
-const values: Record<string, readonly string[]> = {
+const values = {
   text: [
     ...['', ' ', 'a', 'A', 'á', 'a\u0301', 'a ', ' a', 'ab', 'a-b', 'b', 'ß', 'ss', 'Zoë', 'zoe', '9', '10', 'null'],
     ...['\ufeffa', '\u200ba', 'ﬁ', 'fi', '😀', '\u{10ffff}', "a'b", 'a"b', 'a\\b', 'a%b', '<b>', '=a', 'true', '\n'],
-  ],
-  boolean: ['true', 'false'],
-  integer: [
-    ...['-9223372036854775808', '-9223372036854775807', '-9223372036854775806', '-9007199254740993', '-100', '-10'],
-    ...['-9', '-1', '0', '1', '2', '9', '10', '11', '99', '100', '101', '999999999999999', '1000000000000000'],
-    ...['9007199254740991', '9007199254740992', '9007199254740993', '9223372036854775806', '9223372036854775807'],
-  ],
-  oneOf: ['Requested', 'Approved', 'Zone 9'],
-  date: [
-    ...['-infinity', '4713-01-01 BC', '0044-03-15 BC', '0001-12-31 BC', '0001-01-01', '0044-03-15', '0999-12-31'],
-    ...['1000-01-01', '1999-12-31', '2000-01-01', '2000-02-29', '2023-12-31', '2024-01-01', '2024-02-29', '2024-03-01'],
-    ...['9999-12-30', '9999-12-31', '10000-01-01', '99999-12-31', '5874897-12-31', 'infinity'],
   ],
   instant: [
     ...['-infinity', '4713-01-01 00:00:00+00 BC', '0044-03-15 00:00:00+00 BC', '0001-12-31 23:59:59+00 BC'],
@@ -26,19 +14,11 @@ const values: Record<string, readonly string[]> = {
     ...['9999-12-31 23:59:59+00', '10000-01-01 00:00:00+00', '99999-01-01 00:00:00+00', '294276-12-31 23:59:59+00'],
     'infinity',
   ],
-  decimal: [
-    ...['-9999999999.99999999', '-10', '-9.5', '-9', '-1', '-0.00000001', '0', '0.00000001', '0.1', '0.99999999', '1'],
-    ...['2.99999999', '3', '3.00000001', '3.1', '9', '9.99999999', '10', '10.00000001', '99', '100', '1234567890'],
-    ...['1234567890.12345678', '1234567890.12345679', '9999999999', '9999999999.99999998', '9999999999.99999999'],
-    'NaN',
-  ],
 }
 
-/** A random value of the kind, as SQL takes it; with `index` another one for each. */
-export function storedValue(kind: string, random: Random, index?: number): string {
-  const pool = values[kind] as readonly string[]
-  if (index === undefined) return random.pick(pool)
-  return pool[index] ?? String(1_000 + index * 7)
+/** A random value of the kind, as SQL takes it. */
+export function storedValue(kind: 'text' | 'instant', random: Random): string {
+  return random.pick(values[kind])
 }
 
 interface Operands {
@@ -49,20 +29,18 @@ interface Operands {
 
 const operands: Record<string, Operands> = {
   text: {
-    far: [...(values.text as string[]).filter(Boolean), 'x'.repeat(500)],
+    far: [...values.text.filter(Boolean), 'x'.repeat(500)],
     near: (text, random) => random.pick([text, text, `${text} `, text.toUpperCase(), text.normalize('NFD')]),
   },
   boolean: { far: ['true', 'FALSE'], near: (text) => (text === 't' ? 'True' : 'false') },
   integer: {
-    far: [...(values.integer as string[]), '-0', '007', '9'.repeat(30), `-${'9'.repeat(30)}`, '5000'],
+    far: ['-0', '007', '9007199254740993', '9223372036854775807', '9'.repeat(30), `-${'9'.repeat(30)}`, '5000'],
     near: (text, random) => integerSpelt(BigInt(text) + BigInt(random.below(3) - 1), random.pick(['', '', '00'])),
   },
   instant: {
     far: ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '2024-01-31T10:00:00+01:00', '2024-01-31t09:00:00.999z'],
     near: instantNear,
   },
-  oneOf: { far: values.oneOf as string[], near: (text) => text },
-  date: { far: ['0001-01-01', '9999-12-31', '2024-02-29'], near: dateNear },
   decimal: {
     far: [
       ...['-0', '0.000000001', '-1e-9', '3e0', '300.0e-2', '0.3e1', '3.000000001', '2.999999999', '99999999999'],
@@ -83,12 +61,6 @@ function integerSpelt(value: bigint, zeros: string): string {
 }
 
 const ZONES_MINUTES = { Z: 0, '+05:30': 330, '-11:00': -660 }
-
-function dateNear(printed: string, random: Random): string {
-  // No operand lies beyond these years.
-  if (!/^\d{4}-\d\d-\d\d$/.test(printed) || printed.startsWith('0001') || printed.startsWith('9999')) return ''
-  return new Date(Date.parse(`${printed}T00:00:00Z`) + (random.below(3) - 1) * 86_400_000).toISOString().slice(0, 10)
-}
 
 function instantNear(printed: string, random: Random): string {
   const [, year, rest] = /^(\d{4})(-\d\d-\d\d \d\d:\d\d:\d\d)\+00$/.exec(printed) ?? []
