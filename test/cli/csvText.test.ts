@@ -3,12 +3,20 @@ import { parse } from 'csv-parse/sync'
 import { csvRecords, csvWriter } from '../../src/cli/csvText.ts'
 import type { FileFault } from '../../src/cli/fileLines.ts'
 import { decimal, defineEntity, identity, integer } from '../../src/model/entity.ts'
-import { inPieces } from '../support/pieces.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(3_000, 100_000)
 /** In pieces that end anywhere. */
+/** The text in pieces that end anywhere: short ones of a short text, up to a fifth of a long one. */
+async function* inPieces(text: string, random: Random): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; ) {
+    const end = at + random.below(text.length / 5 + 3)
+    yield text.slice(at, end)
+    at = end
+  }
+}
+
 const recordsOf = (text: string, random = new Random(text.length)) => Array.fromAsync(csvRecords(inPieces(text, random)))
 const cellsOf = async (text: string, random?: Random) => (await recordsOf(text, random)).map(({ cells }) => cells)
 

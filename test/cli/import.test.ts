@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
-import { filesIn, roster as rosterWith } from './roster.ts'
+import { filesIn, importHere, roster as rosterWith } from './roster.ts'
 
 /** 10 requests at a time, which is one piece. */
 const slow = makeKey({ name: 'slow', limits: '10/1s' })
@@ -25,8 +25,11 @@ beforeEach(async () => {
 })
 
 const fileOf = filesIn(folder.path)
+/** In this process where it needs no stdin. */
 const roster = (words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) =>
-  rosterWith([...words, '--url', url], key === null ? {} : { ROSTER_KEY: key }, stdin)
+  words[0] === 'import' && stdin === ''
+    ? importHere([...words.slice(1), '--url', url], key)
+    : rosterWith([...words, '--url', url], key === null ? {} : { ROSTER_KEY: key }, stdin)
 
 async function passOn(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { writeFileSync } from 'node:fs'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
-import { filesIn, roster as rosterWith } from './roster.ts'
+import { filesIn, importHere, roster as rosterWith } from './roster.ts'
 
 const folder = temporaryFolder()
 
@@ -19,9 +19,11 @@ beforeEach(async () => {
 })
 
 const fileOf = filesIn(folder.path)
-/** Without `url`, the command is given the settings alone. */
+/** Without `url`, the command is given the settings alone, as a process of its own. */
 const roster = (words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) =>
-  rosterWith([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
+  words[0] === 'import' && url !== null
+    ? importHere([...words.slice(1), '--url', url], KEY)
+    : rosterWith([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
 
 const people = [
   { employeeNumber: 'E1', lastName: 'Byron', started: '2026-01-01T00:00:00Z' },

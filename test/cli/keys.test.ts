@@ -14,13 +14,13 @@ import { roster, rosterHere } from './roster.ts'
 const KEY = /roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/
 let settings: Record<string, string>
 
-const keys = (...words: string[]) => roster(['keys', ...words], settings)
-/** For words that reach no database. */
-const here = (...words: string[]) =>
+const keys = (...words: string[]) =>
   rosterHere(
     keysCommand(() => readConfig(settings)),
     words,
   )
+/** As a process of its own. */
+const keysApart = (...words: string[]) => roster(['keys', ...words], settings)
 const create = (name: string, ...more: string[]) => keys('create', '--name', name, '--rights', 'Companies:read', ...more)
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
 
@@ -38,7 +38,7 @@ describe('on a database of its own', () => {
 
   describe('keys create', () => {
     test('D34: shows the key as the last line of stdout, and nowhere else', async () => {
-      const made = await keys('create', '--name', 'ci', '--rights', 'companies:read,absences:WRITE', '--limits', '9/1m')
+      const made = await keysApart('create', '--name', 'ci', '--rights', 'companies:read,absences:WRITE', '--limits', '9/1m')
       const key = lastLine(made.stdout)
       expect(key).toMatch(new RegExp(`^${KEY.source}$`))
       expect(made).toMatchObject({ code: 0, stderr: '' })
@@ -83,7 +83,7 @@ describe('on a database of its own', () => {
       [['--name', 'ci', '--rights', '*:read', 'more'], 'too many arguments'],
     ])('%j is wrong usage: exit code 2', async (words, message) => {
       const wrong = { code: 2, stdout: '', stderr: expect.stringContaining(message) }
-      expect(await here('create', ...words)).toEqual(wrong)
+      expect(await keys('create', ...words)).toEqual(wrong)
       expect(await hashes()).toEqual([])
     })
   })
@@ -175,20 +175,20 @@ describe('on a database of its own', () => {
     test('an overlap that is none, or too long, is wrong usage', async () => {
       const stderr = expect.stringContaining('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
       for (const overlap of ['31d', '721h', '1', '-1h', '1.5h', 'soon', '1w'])
-        expect(await here('rotate', '--name', 'ci', `--overlap=${overlap}`)).toMatchObject({ code: 2, stderr })
+        expect(await keys('rotate', '--name', 'ci', `--overlap=${overlap}`)).toMatchObject({ code: 2, stderr })
     })
   })
 
   test('help has the commands, and of each an example and the option --json', async () => {
-    const { stdout: all } = await here('--help')
+    const { stdout: all } = await keys('--help')
     for (const command of ['create', 'list', 'revoke', 'rotate']) {
       expect(all).toContain(`  ${command} [options]`)
-      const { code, stdout } = await here(command, '--help')
+      const { code, stdout } = await keys(command, '--help')
       expect([code, stdout]).toEqual([0, expect.stringContaining(`npm run --silent roster -- keys ${command}`)])
       expect(stdout).toContain('--json')
     }
-    expect((await here()).code).toBe(2)
-    expect(await here('crate')).toMatchObject({ code: 2, stderr: expect.stringContaining('(Did you mean create?)') })
+    expect((await keys()).code).toBe(2)
+    expect(await keys('crate')).toMatchObject({ code: 2, stderr: expect.stringContaining('(Did you mean create?)') })
   })
 })
 
@@ -244,7 +244,7 @@ describe('with the embedded PostgreSQL', () => {
   })
 
   test('that no server runs, commands start it one after the other, and leave none behind', async () => {
-    const made = await Promise.all([create('a'), create('b')])
+    const made = await Promise.all(['a', 'b'].map((name) => keysApart('create', '--name', name, '--rights', '*:read')))
     for (const one of made) expect(one).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(2)
     expect(existsSync(join(folder.path, 'postgres/PG_VERSION'))).toBe(true)

@@ -2,7 +2,9 @@ import { spyOn } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { importCommand } from '../../src/cli/import.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
+import { readConfig } from '../../src/config/config.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 
@@ -50,4 +52,12 @@ export async function rosterHere(command: Command, words: readonly string[]): Pr
   } finally {
     for (const spy of spies) spy.mockRestore()
   }
+}
+
+/** `roster import` in this process. */
+export function importHere(words: readonly string[], key: string | null): Promise<Ended> {
+  return rosterHere(
+    importCommand(key ?? undefined, null, () => readConfig({})),
+    words,
+  )
 }
