@@ -22,12 +22,6 @@ const declare = (file: string, name: string) =>
 export default defineEntity('${name}', { id: identity(), label: text() })\n`,
   )
 
-test('loads the entities of the project', async () => {
-  expect((await loadEntities()).map(({ plural }) => plural)).toEqual(
-    expect.arrayContaining(['Absences', 'Companies', 'Employees']),
-  )
-})
-
 test('a file is all that an entity takes; they come in the order of their names', async () => {
   declare('room.ts', 'Room')
   declare('desk.ts', 'Desk')
@@ -144,16 +138,4 @@ test('every table of the server that is no entity’s is known as its own', asyn
   await sql.end()
   const entities = (await loadEntities()).map(({ table }) => table)
   expect(found.map(({ name }) => name).filter((name) => !entities.includes(name))).toEqual(Object.keys(OWN_TABLES).sort())
-})
-
-test('every reference names an entity that there is, and every copy a property of it', async () => {
-  const entities = await loadEntities()
-  const named = new Map(entities.map((entity) => [entity.name, entity]))
-  const references = entities.flatMap(({ properties }) => properties.flatMap(({ reference }) => reference ?? []))
-  expect(references.length).toBeGreaterThanOrEqual(3)
-  for (const { entity, table, copy } of references) {
-    expect(named.get(entity)?.table).toBe(table)
-    const source = copy?.sourceColumn.replace(/_key$/, '')
-    expect(named.get(entity)?.properties.map(({ column }) => column)).toContain(source as string)
-  }
 })

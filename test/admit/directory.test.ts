@@ -54,15 +54,6 @@ test('who has just got the last entry by another process is found, though nothin
   expect(second.enter(2)).toBeNull()
 })
 
-test.each([1, 2, 16, 1_024])('a table of %d has room for exactly so many', (clients) => {
-  const { enter, find } = directoryOf(clients)
-  const slots = range(clients).map(enter)
-  expect(new Set(slots).size).toBe(clients)
-  expect(slots.every((slot) => slot !== null && slot >= 0 && slot < clients)).toBe(true)
-  expect([enter(clients + 1), find(clients + 1)]).toEqual([null, null])
-  expect(range(clients).map(find)).toEqual(slots)
-})
-
 test('a large table is full to the half before a client is turned away; then a stranger costs no more than the reach', () => {
   const { enter, table } = directoryOf(8_192, { depth: 1, reach: 64 })
   expect(range(4_096).map(enter)).not.toContain(null)

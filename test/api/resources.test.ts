@@ -74,6 +74,27 @@ describe('2 Company, Employee and Absence', () => {
     expectAll(server, '400 InvalidValue Enabled', [['POST /Companies', { Enabled }]]),
   )
 
+  const noTexts: unknown[] = [
+    1,
+    true,
+    {},
+    [],
+    ['a'],
+    { $ne: null },
+    { toString: 'x' },
+    'a\0b',
+    '\0',
+    '\ud800',
+    'x\udc00y',
+    '\udfff\ud800',
+  ]
+  test('D10, D17: JSON of another type, NUL and half a surrogate pair are no texts', () =>
+    expectAll(
+      server,
+      '400 InvalidValue Name',
+      noTexts.map((Name) => ['POST /Companies', { Name }]),
+    ))
+
   test.each([
     ['the empty text', ''],
     ['spaces', '  a  '],

@@ -32,12 +32,3 @@ test('holds at least half of its size, and never more than it', () => {
   expect(held - 1).toBeGreaterThanOrEqual(5)
   expect(held - 1).toBeLessThanOrEqual(10)
 })
-
-test('a statement that cannot be made is not kept', () => {
-  const textOf = shapeCache<string>(2)
-  const fails = () => {
-    throw new Error('no')
-  }
-  expect(() => textOf('a', fails)).toThrow('no')
-  expect(textOf('a', () => 'made')).toBe('made')
-})

@@ -4,7 +4,6 @@ import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { Database } from '../../src/execute/database.ts'
 import { KeyRefused, KeyStore, keySource, touchKeys } from '../../src/keys/store.ts'
 import type { KeyRecord, KeySource } from '../../src/model/key.ts'
-import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let url: string
@@ -21,7 +20,6 @@ beforeEach(async () => {
 })
 afterEach(() => database.end(0))
 
-const TEXT = generateKey()
 const HOUR_MS = 3_600_000
 
 function recordOf(name: string, text = generateKey()): KeyRecord {
@@ -32,13 +30,6 @@ const statesOf = async () => (await store.list()).map(({ id, name, state }) => (
 const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id).sort()
 
 describe('create', () => {
-  test('D34: the table has the hash, nothing of the secret', async () => {
-    await store.create(recordOf('ci', TEXT))
-    const [row] = await sql`select api_key::text as whole from api_key`
-    expect(row?.whole).toContain(hashKey(TEXT).toString('hex'))
-    for (let start = 18; start < TEXT.length - 6; start++) expect(row?.whole).not.toContain(TEXT.slice(start, start + 6))
-  })
-
   test('a name that has a current key is refused, and nothing changes; that of a revoked one is free again', async () => {
     const [key, next] = [recordOf('ci'), recordOf('ci')]
     await store.create(key)
@@ -58,14 +49,6 @@ describe('create', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(KeyRefused)
     expect(await source.current()).toHaveLength(1)
-  })
-
-  test('hostile names are names', async () => {
-    const names = hostileTexts.filter((text) => text.length <= 100 && !text.includes('\0'))
-    for (const name of names) await store.create(recordOf(name))
-    expect(new Set((await source.current()).map(({ name }) => name))).toEqual(new Set(names))
-    for (const name of names) expect(await store.revoke(name)).toHaveLength(1)
-    expect(await source.current()).toEqual([])
   })
 })
 

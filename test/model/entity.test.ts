@@ -18,12 +18,6 @@ import {
   text,
 } from '../../src/model/entity.ts'
 
-describe('defineEntity', () => {
-  test('a plural can be given', () => {
-    expect(defineEntity('Person', { id: identity() }, { plural: 'People' }).plural).toBe('People')
-  })
-})
-
 test('rows of other entities copy of a company the name, of an employee the display name, and of an absence nothing', () => {
   const namesCopied = (entity: Entity, all = [company, employee, absence]) =>
     copiedProperties(entity, all).map(({ name }) => name)

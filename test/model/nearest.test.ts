@@ -1,27 +1,16 @@
 import { expect, test } from 'bun:test'
 import { suggest } from '../../src/model/nearest.ts'
 
-const KNOWN = ['Id', 'Name', 'Enabled', 'EmployeeNumber']
+const KNOWN = ['Id', 'Name', 'Enabled', 'EmployeeNumber', 'a'.repeat(65)]
 
-test('names the nearest, in the spelling it is known by', () => {
-  expect(suggest('nmae', KNOWN)).toBe(' Did you mean Name?')
-  expect(suggest('ENABLD', KNOWN)).toBe(' Did you mean Enabled?')
-  expect(suggest('EmployeNumbr', KNOWN)).toBe(' Did you mean EmployeeNumber?')
-})
-
-test('says nothing where nothing is near', () => {
-  expect(suggest('Colour', KNOWN)).toBe('')
-  expect(suggest('', KNOWN)).toBe('')
-  expect(suggest('Name', [])).toBe('')
-})
-
-test('the shorter the name, the nearer it must be', () => {
-  expect(suggest('xd', KNOWN)).toBe(' Did you mean Id?')
-  expect(suggest('xy', KNOWN)).toBe('')
-})
-
-test('a name too long to be near anything is not compared', () => {
-  const long = 'a'.repeat(65)
-  expect(suggest(long, [long])).toBe('')
-  expect(suggest('a'.repeat(64), [long])).toBe(` Did you mean ${long}?`)
+test.each([
+  ['nmae', 'Name'],
+  ['ENABLD', 'Enabled'],
+  ['EmployeNumbr', 'EmployeeNumber'],
+  ['xd', 'Id'],
+  ['a'.repeat(64), 'a'.repeat(65)],
+  // The shorter the name, the nearer it must be; one that is too long is not compared.
+  ...['Colour', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
+] as const)('near to %.20p is %.20p', (name, near) => {
+  expect(suggest(name, KNOWN)).toBe(near === null ? '' : ` Did you mean ${near}?`)
 })

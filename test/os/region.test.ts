@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import {
   closeSync,
-  existsSync,
   fstatSync,
   openSync,
   readdirSync,
@@ -76,19 +75,6 @@ function flip(at: number) {
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(path, bytes)
 }
-
-test('no room: one message that says how much is needed, where, and what to do; nothing is left behind', async () => {
-  const script = `
-    const { RegionFile } = await import('${import.meta.dir}/../../src/os/region.ts')
-    try { new RegionFile('${path}', 'shape', 1_000_000).ensure() } catch (error) { console.log(error.message) }`
-  // A limit on the size of files, in blocks of 512 or 1,024 bytes, stands for a full disk.
-  const limited = ['sh', '-c', `trap '' XFSZ; ulimit -f 100; exec "$0" -e "$1"`, process.execPath, script]
-  const child = Bun.spawn(limited, { stdout: 'pipe', stderr: 'inherit' })
-  expect(await new Response(child.stdout).text()).toBe(
-    `there is no room for 3.8 MiB of shared memory at ${path}: free some, or set RATE_LIMIT_CLIENTS lower\n`,
-  )
-  expect([existsSync(path), readdirSync(folder.path)]).toEqual([false, []])
-})
 
 test('more than the disk has left is refused before a byte is written', () => {
   const words = 2 ** 31 - 1

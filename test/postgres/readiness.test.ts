@@ -20,12 +20,6 @@ test('ready is a database with every migration, or more by a newer version, and 
   expect(await Promise.all(asked.map((own) => createReadiness(database, own)()))).toEqual([true, true, false])
 })
 
-test('D39: one that is away is ServiceUnavailable', async () => {
-  const away = open(Object.assign(new URL(url), { port: '9' }).href)
-  await expect(createReadiness(away, files)()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
-  await away.end(100)
-})
-
 test('one that was never migrated is not ready, which is no failure of ours', async () => {
   const empty = open(await createDatabase('empty'))
   const answer = await createReadiness(empty, files)().catch((error) => error.code)
