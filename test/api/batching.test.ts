@@ -38,7 +38,7 @@ for (const prepare of ['true', 'false'])
       const drafts = fc.array(draft(collection, 'any'), { minLength: 2, maxLength: 20 })
       await fc.assert(
         fc.asyncProperty(drafts, async (some) => void (await createAll(collection, some))),
-        { numRuns: 12 },
+        { numRuns: 6 },
       )
     })
 
@@ -76,7 +76,7 @@ for (const prepare of ['true', 'false'])
           answered(await getAll('/Absences', ids), 200, updated)
         },
       )
-      await fc.assert(property, { numRuns: 12 })
+      await fc.assert(property, { numRuns: 6 })
     })
 
     test.each([

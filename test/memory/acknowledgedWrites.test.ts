@@ -48,8 +48,7 @@ const WRITES: Readonly<Record<string, Write>> = {
 
 test.each([
   ['by its defaults', 'on', false],
-  ['with synchronous_commit = off', 'off', false],
-  ...(hasPgBouncer ? ([['through PgBouncer', 'off', true]] as const) : []),
+  [`with synchronous_commit = off${hasPgBouncer ? ', through PgBouncer' : ''}`, 'off', hasPgBouncer],
 ] as const)(
   'no list of any server is stale right after an acknowledged write, %s',
   async (_, synchronousCommit, isPooled) => {

@@ -1,17 +1,19 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { copyCluster } from '../support/cluster.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 const folder = temporaryFolder()
 
 test('a terminal shows a link to /explore with the development key', async () => {
+  copyCluster(folder.path)
   let output = ''
   const text = new TextDecoder()
   const shown = Promise.withResolvers<void>()
   const server = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts'], {
     cwd: join(import.meta.dir, '../..'),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', DATA_DIR: folder.path },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', WORKERS: '1', DATA_DIR: folder.path },
     terminal: {
       data(_, bytes) {
         output += text.decode(bytes)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, filter, sort } from '../support/arbitraries.ts'
 import { useServer } from '../support/cases.ts'
-import { type Collection, collections, type Filter, inOrder, matches, properties, type Row, type Sort } from '../support/model.ts'
+import { type Collection, collections, type Filter, inOrder, matches, type Row, type Sort } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { create, type Known, reset } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
@@ -124,82 +124,4 @@ async function checkList({ filters, sorts, pageSize, page, path, parameters }: L
   expect(linksOf(answer, 'location')).toEqual(links)
   const standard = links.map((link) => (link.relation === 'previous' ? { ...link, relation: 'prev' } : link))
   expect(linksOf(answer, 'link')).toEqual(standard)
-}
-
-/** Through fast-check for the seed that it prints. */
-async function withRandomRows(collection: Collection, length: number, check: (rows: Row[]) => Promise<void>) {
-  const drafts = fc.array(draft(collection, 'collated'), { minLength: length, maxLength: length })
-  const property = fc.asyncProperty(drafts, async (some) => check(await arrange(collection, some)))
-  await fc.assert(property, { numRuns: rounds(1, 2), endOnFailure: true })
-}
-
-describe('D23: = and != part the rows in two', () => {
-  for (const collection of collections)
-    test(`${collection}: for every property and value`, async () => {
-      const rows = await arrange(collection, fc.sample(draft(collection, 'collated'), rounds(16, 40)))
-      const everyId = rows.map((row) => Number(row.Id))
-      for (const { name } of properties[collection]) {
-        const values = new Set(rows.map((row) => String(row[name] ?? '')))
-        for (const value of ['', ...values]) {
-          const operand = encodeURIComponent(value)
-          const equal = idsOf(await server.get(`/${collection}?PageSize=50&${name}==${operand}`))
-          const other = idsOf(await server.get(`/${collection}?PageSize=50&${name}=!=${operand}`))
-          expect({ name, value, ids: [...equal, ...other].sort((a, b) => a - b) }).toEqual({
-            name,
-            value,
-            ids: everyId,
-          })
-          if (value !== '') expect(equal.length).toBeGreaterThan(0)
-        }
-      }
-    })
-})
-
-test('D22: behind a doubled = an operator is part of the value', async () => {
-  const hard = fc.string({ unit: fc.constantFrom(...'=!<>a +%'), minLength: 1, maxLength: 5 })
-  const property = fc.asyncProperty(fc.uniqueArray(hard, { minLength: 2, maxLength: 12 }), async (names) => {
-    const rows = await arrange(
-      'Companies',
-      names.map((Name) => ({ Name })),
-    )
-    for (const name of names) {
-      const ids = rows.filter((row) => row.Name === name).map((row) => Number(row.Id))
-      const answer = await server.get(`/Companies?Name==${encodeURIComponent(name)}`)
-      expect({ name, ids: idsOf(answer) }).toEqual({ name, ids })
-    }
-  })
-  await fc.assert(property, { numRuns: rounds(5, 15) })
-})
-
-describe('D26: every order is total and the same on every page', () => {
-  for (const collection of collections)
-    test(`${collection}: a walk over the pages meets each row once, up and down`, async () => {
-      await withRandomRows(collection, 30, async (rows) => {
-        for (const field of properties[collection])
-          for (const descending of [false, true]) {
-            const expected = inOrder(rows, [{ field, descending }]).map((row) => Number(row.Id))
-            const path = `/${collection}?sort=${descending ? '-' : '%2B'}${field.name}&PageSize=7`
-            expect({ path, ids: await numbered(path, Math.ceil(rows.length / 7)) }).toEqual({ path, ids: expected })
-            expect({ path, ids: await followed(path) }).toEqual({ path, ids: expected })
-          }
-      })
-    })
-})
-
-async function numbered(path: string, pages: number): Promise<number[]> {
-  const ids: number[] = []
-  for (let page = 1; page <= pages; page++) ids.push(...idsOf(await server.get(`${path}&page=${page}`)))
-  return ids
-}
-
-/** The ids of a page and of all that its links to the next one lead to. */
-async function followed(path: string): Promise<number[]> {
-  const ids: number[] = []
-  for (let next: string | undefined = path; next !== undefined; ) {
-    const answer: Answer = await server.get(next)
-    ids.push(...idsOf(answer))
-    const match = /<([^<>]+)>; rel="next"/.exec(answer.headers.get('location') ?? '')
-    next = match?.[1]?.slice(server.url.length)
-  }
-  return ids
 }

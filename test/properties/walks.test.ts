@@ -7,7 +7,7 @@ import { insertRows, randomValues, tables } from '../support/randomRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 import type { Answer } from '../support/server.ts'
 
-const WALKS = rounds(8, 25)
+const WALKS = rounds(5, 25)
 const PAGES_MAX = 500
 
 const server = useServer()
