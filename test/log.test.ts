@@ -43,13 +43,6 @@ describe('json', () => {
     expect(rest).toEqual({ level: 'info', message: 'GET / 200', ms: 1.5, requestId: 'a', cached: false })
     expect(new Date(time).toISOString()).toBe(time)
   })
-
-  test('a line break in a value begins no line', () => {
-    const { log, lines } = logTo('info', 'json')
-    log.info('a\nb', { id: 'c\r\nd' })
-    log.flush()
-    expect(lines().map((line) => JSON.parse(line).message)).toEqual(['a\nb'])
-  })
 })
 
 describe('without a format', () => {
@@ -101,14 +94,6 @@ test('lines are gathered, then written together and in order, without a flush to
   while (written.length === 0) await Bun.sleep(5)
   expect(written).toHaveLength(1)
   expect(lines().map((line) => JSON.parse(line).message)).toEqual(['first', 'second'])
-})
-
-test('a flush with nothing waiting writes nothing', () => {
-  const { log, written } = logTo('info', 'json')
-  log.flush()
-  log.debug('below the level')
-  log.flush()
-  expect(written).toEqual([])
 })
 
 test('a reader that does not read loses lines, and hears how many; the memory stays', async () => {

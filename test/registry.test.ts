@@ -28,12 +28,6 @@ test('a file is all that an entity takes; they come in the order of their names'
   expect((await loadEntities(folder)).map(({ name }) => name)).toEqual(['Desk', 'Room'])
 })
 
-test('other files are none of its business', async () => {
-  declare('desk.ts', 'Desk')
-  writeFileSync(join(folder, 'README.md'), 'no code')
-  expect(await loadEntities(folder)).toHaveLength(1)
-})
-
 test('a file that declares nothing stops the start, by name', async () => {
   declare('desk.ts', 'Desk')
   writeFileSync(join(folder, 'room.ts'), 'export const room = 1\n')

@@ -71,7 +71,8 @@ function inLibreOffice() {
     ])
   })
 
-  test.each([',', ';', '\t', '|'])('no text becomes a formula where %j separates cells', async (separator) => {
+  // Of other separators: test/model/spreadsheet.test.ts.
+  test.each([',', ';'])('no text becomes a formula where %j separates cells', async (separator) => {
     const paths = ['/Companies?fields=Name,Id&bom=1&excel=1', '/Companies?fields=Name,Id']
     const formulas = (await sheetsOf(paths, separator)).map((rows) => rows.filter((row) => row.includes('table:formula=')).length)
     expect(formulas).toEqual([0, expect.any(Number)])

@@ -6,7 +6,8 @@ import peersLockfile from '../../bench/peers/package-lock.json'
 import manifest from '../../package.json'
 import lockfile from '../../package-lock.json'
 import { errorTable } from '../../src/errors.ts'
-import { testLockfile } from '../support/lockfile.ts'
+import { dependencies as consumers } from '../consumers/package.json'
+import consumersLockfile from '../consumers/package-lock.json'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -76,12 +77,27 @@ describe('comments', () => {
   })
 })
 
-describe('dependencies', () => {
-  const { dependencies, devDependencies, optionalDependencies } = manifest
-  testLockfile({ ...dependencies, ...devDependencies, ...optionalDependencies }, lockfile, 50)
-})
+const { dependencies, devDependencies, optionalDependencies } = manifest
 
-describe('dependencies of the programs that benches compare with', () => testLockfile(peers, peersLockfile, 100))
+describe.each([
+  ['the project', { ...dependencies, ...devDependencies, ...optionalDependencies }, lockfile, 50],
+  ['the programs that benches compare with', peers, peersLockfile, 100],
+  ['the programs that tests hand output to', consumers, consumersLockfile, 30],
+] as [string, Record<string, string>, { packages: Record<string, { version?: string }> }, number][])(
+  'dependencies of %s are the same everywhere, from any mirror of the registry',
+  (_, named, { packages }, packagesMin) => {
+    test('each has an exact version, which is the lockfile’s', () => {
+      const locked = Object.keys(named).map((name) => [name, packages[`node_modules/${name}`]?.version ?? ''])
+      expect(Object.fromEntries(locked)).toEqual(named)
+      expect(Object.values(named).filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
+    })
+
+    test('the lockfile names no registry', () => {
+      expect(Object.entries(packages).filter(([, entry]) => 'resolved' in entry)).toEqual([])
+      expect(Object.keys(packages).length).toBeGreaterThan(packagesMin)
+    })
+  },
+)
 
 describe('nothing is left undone', () => {
   // In pieces, so that this file does not find itself.

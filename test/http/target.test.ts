@@ -21,14 +21,6 @@ describe('readTarget', () => {
     expect(pathOf(url)).toBe('/')
   })
 
-  test('several Host headers, or one beside a relative URL, are not valid', () => {
-    const several = ['a, b', 'a,b', 'api.example, api.example', ', a'].map((host) => requestOf('http://a/livez?a=1', { host }))
-    for (const request of [...several, requestOf('/livez?a=1')]) {
-      const { path, query, fault } = readTarget(request)
-      expect({ path, query, code: fault?.code }).toEqual({ path: '', query: '', code: 'InvalidHost' })
-    }
-  })
-
   const codeOf = (target: string) => readTarget(requestOf(`http://api.example${target}`)).fault?.code
 
   test.each(Array.from('#|\\^`{}'))('D19: a raw %s counts as the three characters that links write for it', (raw) => {

@@ -156,18 +156,6 @@ test.each(CASES)('%s', (_, kind, taken, refused, filters, refusedFilters) => {
   for (const operand of refusedFilters) expect(() => [operand, kind.parseFilter(operand)]).toThrow(Mismatch)
 })
 
-test('a response has a value as JSON prints it', () => {
-  expect(text.readText?.('a"\\\n\u2028é')).toBe('a"\\\n\u2028é')
-  expect([booleanKind.readText?.('t'), booleanKind.readText?.('f')]).toEqual([true, false])
-  expect(instantKind.readText?.('2024-01-31 09:00:00+00')).toBe('2024-01-31T09:00:00Z')
-  // With all decimals, as PostgreSQL writes it.
-  expect(decimal.readText).toBeNull()
-})
-
-test('a boolean is never null, false by default, and has no order (D7, D25)', () => {
-  expect([booleanKind.nullable, booleanKind.default, booleanKind.ordered]).toEqual([false, 'false', false])
-})
-
 test('a refusal says what was probably meant', () => {
   expect(() => text.parseJson('abcdef')).toThrow('must be a text of at most 5 characters')
   expect(() => dateKind.parseFilter('2024-01-31T09:00:00Z')).toThrow('for 2024-01-31T09:00:00Z write 2024-01-31')

@@ -149,14 +149,6 @@ describe('workers', () => {
 })
 
 describe('the port', () => {
-  test('is refused to a second server, although workers share it', async () => {
-    const { url } = await place.start()
-    const second = place.launch({ DATA_DIR: join(place.folder, 'second') })
-    expect(await second.ended).toBe(1)
-    expect(second.output()).toBe(`roster: port ${place.port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`)
-    expect((await fetch(url + PATH, { headers })).status).toBe(200)
-  })
-
   test('goes to one of two servers that start at the same moment', async () => {
     const both = ['a', 'b'].map((name) => place.launch({ DATA_DIR: join(place.folder, name) }))
     const ends = await Promise.race(both.map(({ ended }) => ended))
