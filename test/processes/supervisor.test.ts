@@ -133,7 +133,7 @@ describe('workers', () => {
     const server = place.launch({ WORKERS: '1' })
     let hasEnded = false
     server.ended.then(() => (hasEnded = true))
-    for (; !hasEnded; await Bun.sleep(1)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')
+    for (; !hasEnded; await Bun.sleep(10)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')
     expect(await server.ended).toBe(1)
     expect(server.output()).toContain('a worker ended with SIGKILL before it was ready')
   })
