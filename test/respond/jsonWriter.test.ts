@@ -42,6 +42,21 @@ describe('a text', () => {
   })
 })
 
+test('marks stand between what is written, whatever their length, also where there is little room', () => {
+  const marks = ['', '"a":', ',"bc":', '{"Zoë€":', '[1,2,3,4]'].map((json) => ({ json, mark: new TextEncoder().encode(json) }))
+  for (const times of [1, 5_000]) {
+    const expected = marks.map(({ json }, index) => json + index).join('')
+    const all = written((into) => {
+      for (let time = 0; time < times; time++)
+        for (const [index, { mark }] of marks.entries()) {
+          into.raw(mark)
+          into.integer(index)
+        }
+    })
+    expect(all).toBe(expected.repeat(times))
+  }
+})
+
 test('decimals have all digits of their scale', () => {
   const of = (units: number, scale: number) => written((into) => into.decimal(units, scale))
   expect([of(1, 8), of(0, 2), of(12, 0)]).toEqual(['0.00000001', '0.00', '12'])
