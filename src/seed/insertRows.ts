@@ -1,8 +1,8 @@
 // The statement that inserts generated rows of one entity.
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import { integer, join, name, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { FEW_NULLS, RandomValues } from './randomValues.ts'
-import { type DayRanges, uniquesMax, Values } from './values.ts'
+import { FEW_NULLS } from './randomValues.ts'
+import { compileValue, randomOf, type Source, uniquesMax } from './values.ts'
 
 /** The least and the greatest id of a table's rows; null: it has none. */
 export interface Ids {
@@ -10,11 +10,8 @@ export interface Ids {
   readonly last: number
 }
 
-/** Inputs of the generator. */
-export interface Making {
-  readonly entity: Entity
-  readonly seed: number
-  readonly ranges: DayRanges
+/** Inputs of the generator, with all that references need. */
+export interface Making extends Source {
   /** Ids in the tables that are referred to, by the tables' names. */
   readonly ids: ReadonlyMap<string, Ids | null>
   /** The number before that of the first row. */
@@ -28,13 +25,12 @@ const OWN_EACH = 8
 
 /** How many rows may follow the first `made`, so that each finds the one of its own entity that it names. */
 export function nextOwn(made: number): number {
-  return made === 0 ? 1 : OWN_EACH * made + 1 - made
+  return (OWN_EACH - 1) * made + 1
 }
 
 /** Makes the rows of these numbers, from `from` to `to`. */
 export function compileSeed(making: Making, from: number, to: number): Statement {
-  const { entity, seed, ranges } = making
-  const values = new Values(entity, seed, ranges)
+  const { entity } = making
   const columns: Sql[] = []
   const expressions: Sql[] = []
   const joins: Sql[] = []
@@ -43,7 +39,7 @@ export function compileSeed(making: Making, from: number, to: number): Statement
     const { reference } = property
     columns.push(name(property.column))
     if (reference === null) {
-      expressions.push(values.of(property))
+      expressions.push(compileValue(making, property))
       continue
     }
     const alias = name(`referred_${joins.length + 1}`)
@@ -72,7 +68,7 @@ function referred(making: Making, property: Property, { table, copy }: Reference
 
 /** The place, from 0, among which ids. */
 function placeOf(making: Making, property: Property, table: string): readonly [Sql, Ids | null] {
-  const { entity, seed, base, own } = making
+  const { entity, base, own } = making
   if (property.unique !== null) return [sql`made.n - 1`, making.ids.get(table) ?? null]
   // A tree in which each has eight below it. The first has no row above it: its place is behind all.
   if (table === entity.table)
@@ -81,7 +77,7 @@ function placeOf(making: Making, property: Property, table: string): readonly [S
       own,
     ]
   const ids = making.ids.get(table) ?? null
-  const random = new RandomValues(seed, `${entity.table} ${property.column}`)
+  const random = randomOf(making, property)
   const place = random.below(ids === null ? 1 : ids.last - ids.first + 1)
   return [property.kind.nullable ? random.orNull(place, FEW_NULLS) : place, ids]
 }

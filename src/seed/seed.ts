@@ -51,7 +51,7 @@ async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, r
   requireReferred(entity, ids)
   const base = (await idsOf(sql, entity.table))?.last ?? 0
   const rows = Math.min(wanted, rowsMax(entity, ids, base))
-  const namesOwn = entity.properties.some(({ reference }) => reference?.table === entity.table)
+  const namesOwn = ids.has(entity.table)
   let made = 0
   for (let done = 0; done < rows; ) {
     const own = namesOwn ? await idsOf(sql, entity.table, base) : null

@@ -13,7 +13,6 @@ interface Made {
 type Make = (random: RandomValues, entity: Entity) => Made
 
 const LEVELS = ['Junior', 'Intermediate', 'Senior', 'Principal', 'Executive']
-const TITLES = ['Ms', 'Mr', 'Dr', 'Mx']
 const JOBS = words.JOBS.flatMap(([, jobs]) => jobs)
 const DEPARTMENTS = words.JOBS.map(([department]) => department)
 
@@ -47,14 +46,15 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/(^|_)(last|family)_name$|^surname$/, pickOf(words.LAST_NAMES, 0)],
   [/known_as$|nickname$/, pickOf(words.NICKNAMES, 14)],
   [/mail$/, (random) => ({ text: mailbox(random), nulls: FEW_NULLS })],
-  [/phone|mobile|fax$/, (random) => ({ text: telephone(random), nulls: 4 })],
+  // A range that is reserved for films.
+  [/phone|mobile|fax$/, (random) => ({ text: sql`'+44 20 7946 0' || lpad((${random.below(1_000)})::text, 3, '0')`, nulls: 4 })],
   [/(^|_)(number|code)$/, (_, entity) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
   [/(^|_)(location|city|office|site)$/, pickOf(words.LOCATIONS)],
   [/(^|_)(department|team)$/, pickOf(DEPARTMENTS)],
   [/(^|_)(division|region)$/, pickOf(words.DIVISIONS, 4)],
   [/(^|_)(job_title|position|role)$/, pickOf(JOBS)],
   [/(^|_)(level|grade)$/, pickOf(LEVELS, 2)],
-  [/^title$/, (random, entity) => (isPerson(entity) ? pickOf(TITLES, 3)(random) : twoWords(random))],
+  [/^title$/, (random, entity) => (isPerson(entity) ? pickOf(['Ms', 'Mr', 'Dr', 'Mx'], 3)(random) : twoWords(random))],
   [/^name$|(^|_)(company|employer|customer|supplier)$/, organisation],
 ]
 
@@ -104,9 +104,4 @@ function organisation(random: RandomValues): Made {
 function mailbox(random: RandomValues): Sql {
   const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
   return sql`lower(${start} || '.' || ${trade}) || '.' || made.n || '@example.com'`
-}
-
-/** A telephone number of a range that is reserved for films. */
-function telephone(random: RandomValues): Sql {
-  return sql`'+44 20 7946 0' || lpad((${random.below(1_000)})::text, 3, '0')`
 }

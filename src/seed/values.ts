@@ -1,5 +1,5 @@
 // Generated values by the kind of a property.
-import type { Entity, Property, Rule } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 import { integer, join, param, type Sql, sql, typeName } from '../model/sql.ts'
 import { FEW_NULLS, RandomValues } from './randomValues.ts'
@@ -13,10 +13,7 @@ export interface DayRange {
 }
 
 /** Days of what begins and ends, such as an absence, and of all other dates. */
-export interface DayRanges {
-  readonly periods: DayRange
-  readonly others: DayRange
-}
+export type DayRanges = Readonly<Record<'periods' | 'others', DayRange>>
 
 /** Ranges of the present: periods begin from three years back to half a year ahead, other dates are of the last ten years. */
 export function rangesOf(today: Date): DayRanges {
@@ -36,69 +33,63 @@ const DAY_HOURS = 7.5
 /** How many integers are drawn from a range that is wider. */
 const INTEGERS = 10_000
 
-/** Makes the values of an entity's rows, as SQL over `made.n`, the row's number. */
-export class Values {
-  constructor(
-    private readonly entity: Entity,
-    private readonly seed: number,
-    private readonly ranges: DayRanges,
-  ) {}
+/** Inputs of all values of an entity's rows. */
+export interface Source {
+  readonly entity: Entity
+  readonly seed: number
+  readonly ranges: DayRanges
+}
 
-  /** Value of a property that clients write and that is no reference. */
-  of(property: Property): Sql {
-    const value = this.by[property.kind.name](property)
-    if (property.unique === null || !property.kind.nullable) return value
-    return sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end`
-  }
+/** SQL over `made.n`, the row's number: the value of a property that clients write and that is no reference. */
+export function compileValue(source: Source, property: Property): Sql {
+  const { kind, unique, column } = property
+  const random = randomOf(source, property)
+  const value = makers[kind.name](property, random, source)
+  if (unique !== null) return kind.nullable ? sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end` : value
+  // Texts decide by their names how many have none.
+  if (!kind.nullable || kind.name === 'text') return value
+  return random.orNull(value, /_end$/.test(column) ? 14 : FEW_NULLS)
+}
 
-  private readonly by: Readonly<Record<KindName, (property: Property) => Sql>> = {
-    text: (property) => textOf(this.entity, property, (one) => this.random(one)),
-    oneOf: (property) => this.orNull(property, (random) => random.pick(property.kind.values ?? [])),
-    boolean: (property) => sql`${this.random(property).below(5)} < 4`,
-    integer: (property) => integerOf(property, (make) => this.orNull(property, make)),
-    decimal: (property) => this.orNull(property, (random) => this.lengthOf(property) ?? decimalOf(property, random)),
-    date: (property) => this.orNull(property, () => this.moment(property)),
-    instant: (property) => this.orNull(property, () => this.moment(property)),
-  }
+const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: Source) => Sql>> = {
+  text: (property, _, source) => textOf(source.entity, property, (one) => randomOf(source, one)),
+  oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
+  boolean: (_, random) => sql`${random.below(5)} < 4`,
+  integer: integerOf,
+  decimal: (property, random, source) => lengthOf(source, property) ?? decimalOf(property, random),
+  date: (property, _, source) => momentOf(source, property),
+  instant: (property, _, source) => momentOf(source, property),
+}
 
-  private random({ column }: Property, use = ''): RandomValues {
-    return new RandomValues(this.seed, `${this.entity.table} ${column}${use}`)
-  }
+export function randomOf({ seed, entity }: Source, { column }: Property, use = ''): RandomValues {
+  return new RandomValues(seed, `${entity.table} ${column}${use}`)
+}
 
-  private orNull(property: Property, make: (random: RandomValues) => Sql): Sql {
-    const random = this.random(property)
-    const value = make(random)
-    const nulls = /_end$/.test(property.column) ? 14 : FEW_NULLS
-    return random.orNull(value, property.kind.nullable && property.unique === null ? nulls : 0)
-  }
+/** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
+function lengthOf(source: Source, { column, kind }: Property): Sql | null {
+  const [rule, ...others] = source.entity.rules
+  const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
+  if (rule === undefined || others.length > 0 || unit === undefined) return null
+  const days = sql`greatest(0.5, ${daysOf(randomOf(source, rule.later, ' moment'), LATER_DAYS)})`
+  return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
+}
 
-  /** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
-  private lengthOf({ column, kind }: Property): Sql | null {
-    const [rule, ...others] = this.entity.rules
-    const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
-    if (rule === undefined || others.length > 0 || unit === undefined) return null
-    const days = sql`greatest(0.5, ${daysOf(this.random(rule.later, ' moment'), LATER_DAYS)})`
-    return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
-  }
-
-  /** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
-  private moment(property: Property, later: readonly Property[] = []): Sql {
-    const random = this.random(property, ' moment')
-    const { kind, unique } = property
-    if (unique !== null) return sql`(${param(FIRST_UNIQUE_DAY)}::date + (made.n - 1)::integer)`
-    const earlier = this.entity.rules.filter((rule: Rule) => rule.later === property && !later.includes(rule.earlier))
-    const isPeriod = this.entity.rules.some((rule) => rule.earlier === property)
-    const range = isPeriod ? this.ranges.periods : this.ranges.others
-    const isFirst = earlier.length === 0
-    const days = daysOf(random, isFirst ? range.days : LATER_DAYS)
-    const starts = earlier.map((rule) => this.moment(rule.earlier, [...later, property]))
-    const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
-    if (kind.name === 'date') return sql`(${start} + ${days})`
-    // Quarters of hours from 8 to 18 o'clock, in UTC; and of what ends, up to ten hours after what begins.
-    const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
-    const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
-    return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
-  }
+/** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
+function momentOf(source: Source, property: Property, later: readonly Property[] = []): Sql {
+  const { rules } = source.entity
+  if (property.unique !== null) return sql`(${param(FIRST_UNIQUE_DAY)}::date + (made.n - 1)::integer)`
+  const random = randomOf(source, property, ' moment')
+  const earlier = rules.filter((rule) => rule.later === property && !later.includes(rule.earlier))
+  const range = source.ranges[rules.some((rule) => rule.earlier === property) ? 'periods' : 'others']
+  const isFirst = earlier.length === 0
+  const days = daysOf(random, isFirst ? range.days : LATER_DAYS)
+  const starts = earlier.map((rule) => momentOf(source, rule.earlier, [...later, property]))
+  const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
+  if (property.kind.name === 'date') return sql`(${start} + ${days})`
+  // Quarters of hours from 8 to 18 o'clock, in UTC; and of what ends, up to ten hours after what begins.
+  const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
+  const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
+  return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
 }
 
 /** Days up to, not including, `end`. */
@@ -119,14 +110,14 @@ function firstUnique({ min, max }: { readonly min: number; readonly max: number 
   return min <= 1 && max >= 1 ? 1 : min
 }
 
-function integerOf({ kind, unique }: Property, orNull: (make: (random: RandomValues) => Sql) => Sql): Sql {
+function integerOf({ kind, unique }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
   if (unique !== null) return sql`${integer(BigInt(firstUnique({ min, max })))} + made.n - 1`
   const isNarrow = max - min < INTEGERS
   // Of a wide range those about zero, which people use.
   const first = isNarrow ? min : Math.min(Math.max(0, min), max - INTEGERS + 1)
   const count = isNarrow ? max - min + 1 : INTEGERS
-  return orNull((random) => sql`${integer(BigInt(first))} + ${random.below(count)}`)
+  return sql`${integer(BigInt(first))} + ${random.below(count)}`
 }
 
 /** Halves up to 60, where there is room for them. */
