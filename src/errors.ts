@@ -2,9 +2,8 @@
 import { badRequests } from './errorTable/badRequests.ts'
 import type { ErrorEntry } from './errorTable/entry.ts'
 import { refusals } from './errorTable/refusals.ts'
-import { serverErrors } from './errorTable/serverErrors.ts'
 
-const entries = { ...badRequests, ...refusals, ...serverErrors }
+const entries = { ...badRequests, ...refusals }
 
 export type ErrorCode = keyof typeof entries
 /** Every error that a client can get, by its code, in the order of statuses. Spec 7. */

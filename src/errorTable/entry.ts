@@ -46,4 +46,3 @@ export const fault = (Code: string, Target: string, Message: string): ErrorAnswe
 
 /** A body that is right. */
 export const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
-export const KEY = { 'Idempotency-Key': '"8e03978e-40d5-43dd-bc93-6894a57f9324"' }
