@@ -35,20 +35,16 @@ const WRITES = ['OutcomeUnknown', 'ReadOnly'] as const
 /** Errors of a write that may be repeated under a key. D43, D44 */
 const REPEATABLE = ['InProgress', 'IdempotencyMismatch'] as const
 const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
-const LISTED = [
-  ...WITHOUT_PARAMETERS,
-  ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
-  ...(['InvalidFields', 'InvalidForm', 'TooCostly'] as const),
-]
 /** Errors of the headers that ask for a version. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
-/** Errors of summaries. D76 */
-const SUMMARIZED = [
+/** Errors of lists and of summaries. */
+const PAGED = [
   ...WITHOUT_PARAMETERS,
-  ...(['InvalidFilter', 'TooManyFilters', 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups', 'InvalidSort'] as const),
-  ...(['InvalidPageSize', 'InvalidPage', 'InvalidForm', 'TooCostly'] as const),
+  ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidForm', 'TooCostly'] as const),
   ...CONDITIONAL,
 ]
+/** Errors of summaries. D76 */
+const SUMMARIZED = [...PAGED, 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups'] as const
 /** Errors of reading one row. */
 const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...(['InvalidFields', 'NotFound'] as const)]
 const WITH_BODY = [
@@ -81,7 +77,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
   return [
-    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),
+    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...PAGED, 'InvalidCursor', 'InvalidFields']),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...written, ...OF_ROWS]),
     on('GET', `${list}/Summary`, 'summary', [`summarize${plural}`, `Summarize ${many}`, SUMMARY], SUMMARIZED),
     on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
@@ -141,12 +137,9 @@ function page(
   }
 }
 
-/** Returns the operations on all entities, the change feed, and the pages. */
 export function operationsOf(entities: readonly Entity[]): Operation[] {
   return [...entities.flatMap((entity) => operationsOn(entity, entities)), changesOperation, ...pageOperations]
 }
 
 /** `AbsenceType` → `absence type`. */
-function wordsOf(name: string): string {
-  return snakeCase(name).replaceAll('_', ' ')
-}
+const wordsOf = (name: string) => snakeCase(name).replaceAll('_', ' ')
