@@ -58,12 +58,12 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
     description: 'The values of `changed` by their names, where the server keeps them.',
     additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
   }
-  const currentRow: Schema = {
+  const row: Schema = {
     description: 'The row as it is now, with `rows=current`; null: it is gone.',
     anyOf: [...entities.map(({ name }) => refTo('schemas', name)), { type: 'null' }],
   }
   return {
-    Change: objectSchema({ ...own, row: currentRow }, Object.keys(own)),
+    Change: objectSchema({ ...own, row }, Object.keys(own)),
     PastChange: objectSchema({ ...own, before: values, after: values }, Object.keys(own)),
     Changes: page('Change', token),
     History: page('PastChange', { anyOf: [token, { type: 'null' }] }),

@@ -1,7 +1,7 @@
 // Filters in the OpenAPI document. Patterns accept exactly what the parser does, since tools generate requests from them.
 import type { Kind, PlainName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
-import { brackets, type Operator, prefixes } from '../model/operators.ts'
+import { type Operator, prefixes } from '../model/operators.ts'
 import { anyOf, DATE_PATTERN, DAY_PATTERN, LEAP_DAY_PATTERN, TIME_PATTERN } from '../model/plainInstant.ts'
 import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
 import { refTo, type Schema } from './headers.ts'
@@ -34,14 +34,7 @@ const operandPatterns: Readonly<Record<PlainName, string>> = {
 const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
 
 /** The operators in front of values that serve a kind. */
-export function prefixesFor(kind: Kind): readonly Operator[] {
-  return prefixes.filter((operator) => operator.serves(kind))
-}
-
-/** The operators in brackets that serve a kind. */
-export function bracketsFor(kind: Kind): readonly Operator[] {
-  return brackets.filter((operator) => operator.serves(kind))
-}
+export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operator.serves(kind))
 
 /** Pattern of the text behind the first `=` of a filter on a property of this kind. */
 export function conditionPattern(kind: Kind): string {
@@ -54,18 +47,12 @@ export function conditionPattern(kind: Kind): string {
 
 function operandPattern(kind: Kind): string {
   if (kind.name === 'text') return '[^\\u0000]+'
-  return kind.name === 'oneOf' ? anyOf(...(kind.values ?? []).map(literal)) : operandPatterns[kind.name]
-}
-
-/** A text as a pattern of itself. */
-function literal(text: string): string {
-  return text.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')
+  if (kind.name !== 'oneOf') return operandPatterns[kind.name]
+  return anyOf(...(kind.values ?? []).map((value) => value.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')))
 }
 
 /** `IntegerCondition`, `IntegerValue`: what the schemas of a kind's conditions and operands are called. */
-function schemaNameOf({ name }: Kind, suffix: 'Condition' | 'Value'): string {
-  return pascalCase(name) + suffix
-}
+const schemaNameOf = ({ name }: Kind, suffix: 'Condition' | 'Value') => pascalCase(name) + suffix
 
 /**
  * List of filters on a property of this kind; where kinds have a list of values, each has its own conditions. Always a list: of
@@ -85,14 +72,13 @@ export function bracketSchema(kind: Kind, { isAny }: Operator): Schema {
 
 /** The schemas of the conditions and operands on properties of these kinds. */
 export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema> {
-  const schemas = kinds
-    .filter(({ values }) => !values)
-    .flatMap((kind) => [
-      [schemaNameOf(kind, 'Condition'), conditionSchema(kind)],
-      [schemaNameOf(kind, 'Value'), valueSchema(kind)],
-    ])
+  const schemas: Record<string, Schema> = {}
+  for (const kind of kinds.filter(({ values }) => !values)) {
+    schemas[schemaNameOf(kind, 'Condition')] = conditionSchema(kind)
+    schemas[schemaNameOf(kind, 'Value')] = valueSchema(kind)
+  }
   const part = { description: 'A part of a text, whatever its case and accents.', type: 'string', pattern: '^[^\\u0000]+$' }
-  return { ...Object.fromEntries(schemas), ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
+  return { ...schemas, ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
 }
 
 function valueSchema(kind: Kind): Schema {
@@ -100,15 +86,7 @@ function valueSchema(kind: Kind): Schema {
 }
 
 function conditionSchema(kind: Kind): Schema {
-  return {
-    description: `${describeOperators(kind)} An empty value is none: \`=\` finds rows without one, \`!=\` the others.`,
-    type: 'string',
-    pattern: conditionPattern(kind),
-  }
-}
-
-/** The operators of a kind with their meanings, as a sentence. */
-function describeOperators(kind: Kind): string {
   const meanings = prefixesFor(kind).map(({ sign, meaning }) => `\`${sign}\` ${meaning}`)
-  return `An operator and a value without a space between; without an operator it is \`=\`. ${meanings.join('; ')}.`
+  const description = `An operator and a value without a space between; without an operator it is \`=\`. ${meanings.join('; ')}. An empty value is none: \`=\` finds rows without one, \`!=\` the others.`
+  return { description, type: 'string', pattern: conditionPattern(kind) }
 }

@@ -36,11 +36,12 @@ function errorBody(code: Schema): Schema {
 
 /** An example of each error that an operation may answer. */
 export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
-  const codes = new Set(operations.flatMap((operation) => operation.codes))
-  const values = [...codes].map((code) => {
-    const { title, answer } = entryOf(code)
-    return [code, { summary: title, value: exampleBody(code, answer, baseUrl) }]
-  })
+  const values = operations
+    .flatMap(({ codes }) => codes)
+    .map((code) => {
+      const { title, answer } = entryOf(code)
+      return [code, { summary: title, value: exampleBody(code, answer, baseUrl) }]
+    })
   return Object.fromEntries(values)
 }
 

@@ -1,5 +1,5 @@
 // Example rows for the OpenAPI document: plausible values by the name and the kind of each property.
-import { type Entity, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 
 /** Texts by the names of properties; the first that fits counts. */
@@ -32,12 +32,10 @@ const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string | numb
 const LATER = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
 
 /** A row of the entity in which every property has a value, as a response has it. */
-export function exampleRow(entity: Entity): Record<string, unknown> {
-  const objectOf = (members: Entity['members']): Record<string, unknown> =>
-    Object.fromEntries(
-      members.map((member) => [keyOf(member), isGroup(member) ? objectOf(member.properties) : exampleOf(entity, member)]),
-    )
-  return objectOf(entity.members)
+export function exampleRow(entity: Entity, members = entity.members): Record<string, unknown> {
+  const oneOf = (member: Property | Group) =>
+    isGroup(member) ? exampleRow(entity, member.properties) : exampleOf(entity, member)
+  return Object.fromEntries(members.map((member) => [keyOf(member), oneOf(member)]))
 }
 
 /** A value of the property, as a response has it. */

@@ -14,6 +14,7 @@ const LIST_VERSION = [text('^W/"[^"]+"$'), 'W/"2x8ho4dv6x1kz"'] as const
 const LIST_VERSION_MEANING = 'For `If-None-Match`: the same while the rows of the page, the total and the links are'
 const PERIOD = '"[1-9][0-9]*[smhd]"'
 const WAIT = 'Seconds to wait before a retry'
+const OF_ONE = 'where several were created, there is none'
 
 /** Headers of answers. `limits`: those that hold for a key without its own. */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
@@ -80,14 +81,11 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
     ),
     CreatedLocation: sometimes(
-      'The address of the new row; where several were created, there is none.',
+      `The address of the new row; ${OF_ONE}.`,
       { type: 'string', format: 'uri' },
       `${baseUrl}/Companies/7`,
     ),
-    CreatedVersion: sometimes(
-      'The version of the new row, for `If-Match` and `If-None-Match`; where several were created, there is none.',
-      ...VERSION,
-    ),
+    CreatedVersion: sometimes(`The version of the new row, for \`If-Match\` and \`If-None-Match\`; ${OF_ONE}.`, ...VERSION),
     Allow: always('The methods that are answered here.', text('^[A-Z]+(?:, [A-Z]+)*$'), 'GET, HEAD, OPTIONS'),
     'WWW-Authenticate': always('The scheme of keys.', { const: 'ApiKey' }),
     RetryAfter: always(`${WAIT}.`, from(1), 60),
@@ -101,8 +99,8 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
 /** The headers of an answer by the schemas' names, beside those that every answer has. */
 export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Schema> {
   const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
-  const all = { ...Object.fromEntries(names.map((name) => [name, name])), ...own }
-  return Object.fromEntries(Object.entries(all).map(([header, schema]) => [header, refTo('headers', schema)]))
+  const all = [...names.map((name) => [name, name] as const), ...Object.entries(own)]
+  return Object.fromEntries(all.map(([header, schema]) => [header, refTo('headers', schema)]))
 }
 
 const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy']

@@ -8,8 +8,8 @@ import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.t
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas, parameterRefs, refTo, type Schema } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
-import { fieldSchema, fieldsParameter, listParameters, sharedParameters, sortSchema } from './parameters.ts'
-import { choiceSchema, completeSchema, rowSchema, sharedRowSchemas, writeSchema, writtenSchema } from './rows.ts'
+import { fieldSchema, fieldsParameter, inPath, listParameters, sharedParameters, sortSchema } from './parameters.ts'
+import { choiceSchema, completeSchema, DateTime, rowSchema, writeSchema, writtenSchema } from './rows.ts'
 import { successesOf } from './successes.ts'
 import { groupSchema, summaryParameters } from './summary.ts'
 
@@ -22,21 +22,13 @@ export interface ServerFacts {
   readonly anonymousLimits: readonly Rule[]
 }
 
-export interface OpenApi {
-  readonly openapi: string
-  readonly info: Schema
-  readonly servers: readonly Schema[]
-  readonly security: readonly Schema[]
-  readonly tags: readonly Schema[]
-  readonly paths: Readonly<Record<string, Schema>>
-  readonly components: Readonly<Record<string, Readonly<Record<string, Schema>>>>
-}
+export type OpenApi = ReturnType<typeof describeApi>
 
 const PAGES_TAG = 'Server'
 const CHANGES_TAG = 'Changes'
 
 /** The OpenAPI 3.1 document. It follows from the entities, the operators, the errors and these facts alone. */
-export function describeApi(entities: readonly Entity[], facts: ServerFacts): OpenApi {
+export function describeApi(entities: readonly Entity[], facts: ServerFacts) {
   const errors = new ErrorAnswers()
   const operations = operationsOf(entities)
   const paths = pathsOf(operations, errors, entities)
@@ -92,17 +84,9 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entitie
 }
 
 function pathParameters(path: string): Schema[] {
-  const own = path.includes('/{id}') ? parameterRefs('Id') : path.endsWith('/{code}') ? [CODE] : []
+  const code = inPath('code', 'The code, in any case.', refTo('schemas', 'ErrorCode'), 'NotFound')
+  const own = path.includes('/{id}') ? parameterRefs('Id') : path.endsWith('/{code}') ? [code] : []
   return [...own, ...parameterRefs('RequestId')]
-}
-
-const CODE: Schema = {
-  name: 'code',
-  in: 'path',
-  required: true,
-  description: 'The code, in any case.',
-  schema: refTo('schemas', 'ErrorCode'),
-  example: 'NotFound',
 }
 
 function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Schema {
@@ -112,8 +96,8 @@ function operationSchema(operation: Operation, errors: ErrorAnswers, entities: r
   const tag = entity?.plural ?? (success === 'changes' ? CHANGES_TAG : PAGES_TAG)
   return {
     ...{ operationId, summary, description, tags: [tag] },
-    ...(isOpen ? { security: [] } : {}),
-    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(isOpen && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
     ...(entity && ['created', 'updated'].includes(success) ? { requestBody: bodyOf(entity, operation.method) } : {}),
     responses,
   }
@@ -136,20 +120,17 @@ function bodyOf(entity: Entity, method: Operation['method']): Schema {
   return { required: true, description, content: { 'application/json': { schema: refTo('schemas', name) } } }
 }
 
-/** @throws Error when an entity is called like one of ours */
 function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
   const kinds = entities.flatMap(({ properties }) => properties.map(({ kind }) => kind))
-  return Object.fromEntries([
-    ...entities.flatMap((entity): [string, Schema][] => [
-      [entity.name, rowSchema(entity)],
-      [`${entity.name}Choice`, choiceSchema(entity)],
-      [`${entity.name}Written`, writtenSchema(entity)],
-      [`${entity.name}Write`, writeSchema(entity)],
-      ...(entity.required.length > 0 ? [[`${entity.name}Complete`, completeSchema(entity)] as [string, Schema]] : []),
-      [`${entity.name}Sort`, sortSchema(entity)],
-      [`${entity.name}Field`, fieldSchema(entity)],
-      [`${entity.name}Group`, groupSchema(entity)],
-    ]),
-    ...Object.entries({ ...changesSchemas(entities), ...sharedRowSchemas, ...conditionSchemas(kinds), ...errorSchemas }),
-  ])
+  const own = entities.map((entity) => ({
+    [entity.name]: rowSchema(entity),
+    [`${entity.name}Choice`]: choiceSchema(entity),
+    [`${entity.name}Written`]: writtenSchema(entity),
+    [`${entity.name}Write`]: writeSchema(entity),
+    ...(entity.required.length > 0 && { [`${entity.name}Complete`]: completeSchema(entity) }),
+    [`${entity.name}Sort`]: sortSchema(entity),
+    [`${entity.name}Field`]: fieldSchema(entity),
+    [`${entity.name}Group`]: groupSchema(entity),
+  }))
+  return Object.assign({}, ...own, changesSchemas(entities), { DateTime }, conditionSchemas(kinds), errorSchemas)
 }

@@ -1,9 +1,9 @@
 // Parameters in the OpenAPI document: those that operations share, and those of an entity's list.
 import type { Entity, Property } from '../model/entity.ts'
-import { ANY_IN_WORDS } from '../model/operators.ts'
+import { ANY_IN_WORDS, brackets } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { type Bounds, LIST_PAGES } from '../parse/parameters.ts'
-import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
+import { bracketSchema, filterSchema, prefixesFor } from './conditions.ts'
 import { exampleOf } from './exampleRow.ts'
 import { parameterRefs, refTo, type Schema } from './headers.ts'
 
@@ -13,12 +13,13 @@ const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#
 /** `*`, or tags. RFC 9110, 13.1.1 */
 const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
 
-const parameter = (place: 'query' | 'header', name: string, description: string, schema: Schema, example?: unknown): Schema => ({
-  ...{ name, in: place, description, schema, ...(example === undefined ? {} : { example }) },
+const parameter = (place: object, name: string, description: string, schema: Schema, example?: unknown): Schema => ({
+  ...{ name, ...place, description, schema, ...(example === undefined ? {} : { example }) },
 })
+export const inPath = parameter.bind(null, { in: 'path', required: true })
 /** Parameter of a query string. */
-export const inQuery = parameter.bind(null, 'query')
-const inHeader = parameter.bind(null, 'header')
+export const inQuery = parameter.bind(null, { in: 'query' })
+const inHeader = parameter.bind(null, { in: 'header' })
 
 /** Integer of a query string that is set to the nearer bound where it is outside. `more`: goes on with its description. */
 export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Schema {
@@ -29,14 +30,12 @@ export function boundedInQuery(name: string, what: string, { min, max, normal }:
 const SWITCH = { type: 'string', enum: ['0', '1'], default: '0' }
 
 export const sharedParameters: Readonly<Record<string, Schema>> = {
-  Id: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The id of the row. An id that no row has, or can have, is 404.',
-    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-    example: 1,
-  },
+  Id: inPath(
+    'id',
+    'The id of the row. An id that no row has, or can have, is 404.',
+    { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    1,
+  ),
   PageSize: boundedInQuery('PageSize', 'Rows of a page', LIST_PAGES),
   Page: inQuery('page', 'The number of the page. One past the last is empty.', { type: 'integer', minimum: 1, default: 1 }, 1),
   Cursor: inQuery(
@@ -139,7 +138,8 @@ export function filterParameter(entity: Entity, property: Property): Schema {
 
 /** The filters on a property by operators in brackets. */
 export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
-  return bracketsFor(kind).map((operator) => {
+  const serving = brackets.filter((operator) => operator.serves(kind))
+  return serving.map((operator) => {
     const { isAny, sign, meaning } = operator
     const description = `Filters ${plural} by \`${path.join('.')}\`: ${meaning}.${isAny ? ` \`${name}[]\` is the same.` : ''}`
     return listInQuery(name + (isAny ? ANY_IN_WORDS : sign), description, bracketSchema(kind, operator), true)

@@ -7,14 +7,12 @@ import { INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
 import { objectSchema, refTo, type Schema } from './headers.ts'
 
-/** Schemas that those of all rows share. */
-export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
-  DateTime: {
-    description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
-    type: ['string', 'null'],
-    format: 'date-time',
-    pattern: `^${INSTANT_PATTERN}$`,
-  },
+/** Schema of the date-times that clients write. */
+export const DateTime: Schema = {
+  description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
+  type: ['string', 'null'],
+  format: 'date-time',
+  pattern: `^${INSTANT_PATTERN}$`,
 }
 
 /** A row in an answer, with descriptions and examples. */
@@ -96,25 +94,16 @@ export function writeSchema(entity: Entity): Schema {
 
 /** A body of a create or of a complete update, where some properties are required. D65 */
 export function completeSchema(entity: Entity): Schema {
-  const required = entity.required.map(keyOf)
-  return {
-    ...writeSchema(entity),
-    description: 'What is left out gets its default; required properties have none.',
-    required,
-  }
+  const description = 'What is left out gets its default; required properties have none.'
+  return { ...writeSchema(entity), description, required: entity.required.map(keyOf) }
 }
 
 function writtenValue({ kind, examples, reference }: Property): Schema {
   const example = examples.length === 0 ? {} : { examples }
-  if (kind.name === 'instant')
-    return kind.nullable ? refTo('schemas', 'DateTime') : { ...sharedRowSchemas.DateTime, type: 'string' }
-  if (reference)
-    return {
-      type: kind.nullable ? ['integer', 'null'] : 'integer',
-      format: 'int64',
-      description: `The id of ${withArticle(reference.entity)}.`,
-    }
+  if (kind.name === 'instant') return kind.nullable ? refTo('schemas', 'DateTime') : { ...DateTime, type: 'string' }
   const schema = valueSchema(kind)
+  // Any integer: what can be no id names no row, which is 409 and not 400.
+  if (reference) return { type: schema.type, format: 'int64', description: `The id of ${withArticle(reference.entity)}.` }
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }

@@ -13,11 +13,7 @@ const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Streams have none. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
 const COMPRESSED = { 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }
-const OF_STREAMS = {
-  'Content-Disposition': 'Content-Disposition',
-  'X-Changes-After': 'X-Changes-After',
-  ...COMPRESSED,
-}
+const OF_STREAMS = { 'Content-Disposition': 'Content-Disposition', 'X-Changes-After': 'X-Changes-After', ...COMPRESSED }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
 /** Headers of a write's response. */
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
@@ -90,6 +86,7 @@ function contentOf(page: PageName): Schema {
   return page === 'document' ? content : { ...content, ...html }
 }
 
+const object = { type: 'object' }
 const text = { type: 'string' }
 const uri = { type: 'string', format: 'uri' }
 const errorKind = {
@@ -111,10 +108,7 @@ const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema
     required: ['openapi', 'info', 'servers', 'paths', 'components'],
     properties: {
       openapi: { type: 'string', pattern: '^3[.]1[.][0-9]+$' },
-      info: { type: 'object' },
-      servers: { type: 'array', items: { type: 'object' } },
-      paths: { type: 'object' },
-      components: { type: 'object' },
+      ...{ info: object, servers: { type: 'array', items: object }, paths: object, components: object },
     },
   },
   errors: objectSchema({ errors: { type: 'array', items: objectSchema(errorKind) } }),

@@ -17,7 +17,11 @@ export function summaryParameters(entity: Entity): Schema[] {
       items: { type: 'string', enum: properties.filter(takesKey).flatMap(keyNames) },
       maxItems: KEYS_MAX,
     }),
-    ...AGGREGATES.map((aggregate) => aggregateParameter(entity, aggregate)),
+    ...AGGREGATES.map((aggregate) => {
+      const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
+      const items = { type: 'string', enum: names }
+      return listInQuery(aggregate, MEANINGS[aggregate], { minItems: 1, items, maxItems: MEASURES_MAX })
+    }),
     listInQuery(
       'sort',
       'The order of groups: keys as in `groupBy`, `count`, or a sum that is asked for, as `sum(…)`; `-` in front for descending. Ties, and all without it, by the keys.',
@@ -32,15 +36,6 @@ export function summaryParameters(entity: Entity): Schema[] {
 function keyNames(property: Property): string[] {
   const periods = takesPeriods(property) ? PERIODS.map((period) => groupName({ property, period })) : []
   return [property.name, ...periods]
-}
-
-function aggregateParameter({ properties }: Entity, aggregate: Aggregate): Schema {
-  const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
-  return listInQuery(aggregate, MEANINGS[aggregate], {
-    minItems: 1,
-    items: { type: 'string', enum: names },
-    maxItems: MEASURES_MAX,
-  })
 }
 
 const MEANINGS: Readonly<Record<Aggregate, string>> = {
@@ -64,11 +59,9 @@ export function groupSchema(entity: Entity): Schema {
 function aggregatedSchema(entity: Entity, aggregate: Aggregate): Schema {
   const taken = entity.properties.filter((property) => takesAggregate(property, aggregate))
   const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
-  const schemaOf = (property: Property) => (isOfKind ? orNull(answeredValue(property, entity)) : NUMBER)
+  const schemaOf = (property: Property) => (isOfKind ? orNull(answeredValue(property, entity)) : { type: ['number', 'null'] })
   return objectOf(choose(entity, new Set(taken)).members, schemaOf, optional, 'object')
 }
-
-const NUMBER = { type: ['number', 'null'] }
 
 function orNull({ readOnly: _, ...schema }: Schema): Schema {
   return { ...schema, type: [...new Set([schema.type, 'null'].flat())] }
