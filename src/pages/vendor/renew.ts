@@ -19,9 +19,8 @@ if (!/^\d+\.\d+\.\d+$/.test(version)) {
 const folder = mkdtempSync(join(tmpdir(), 'roster-scalar-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 // npm compares what it fetches with the registry's hash of it.
-const packed = run('npm', 'pack', '--json', '--pack-destination', folder, `${NAME}@${version}`)
-const [{ filename, integrity }] = JSON.parse(packed)
-run('tar', '-xzf', join(folder, filename), '-C', folder, SCRIPT, MANIFEST)
+const [{ filename, integrity }] = await Bun.$`npm pack --json --pack-destination ${folder} ${NAME}@${version}`.json()
+await Bun.$`tar -xzf ${join(folder, filename)} -C ${folder} ${SCRIPT} ${MANIFEST}`
 const { license } = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8'))
 if (license !== LICENSE) throw new Error(`the license is ${license}, no longer ${LICENSE}: look at it, and at LICENSE`)
 
@@ -41,9 +40,3 @@ const facts = {
 writeFileSync(join(import.meta.dir, `scalar-${version}.js.gz`), gzipped)
 writeFileSync(join(import.meta.dir, 'scalar.json'), `${JSON.stringify(facts, null, 2)}\n`)
 console.log(`${NAME} ${version}: ${script.length} bytes, ${gzipped.length} packed`)
-
-function run(...command: string[]): string {
-  const { stdout, exitCode } = Bun.spawnSync(command, { stderr: 'inherit' })
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}`)
-  return stdout.toString()
-}
