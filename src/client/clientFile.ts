@@ -44,7 +44,9 @@ function typeNameOf({ name }: Entity, runtime: string): string {
 }
 
 function rosterText(names: ReadonlyMap<Entity, string>): string {
-  const entries = [...names].map(([entity, name]) => ({ entity, name, key: quoted(collectionName(entity)) }))
+  // `companies` of `Companies`.
+  const nameOf = ({ plural }: Entity) => quoted(plural.charAt(0).toLowerCase() + plural.slice(1))
+  const entries = [...names].map(([entity, name]) => ({ entity, name, key: nameOf(entity) }))
   const types = entries.map(({ entity, name, key }) => {
     const type = `RosterCollection<${['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds'].map((part) => name + part).join(', ')}>`
     return `  /** \`/${entity.plural}\` */\n  readonly ${key}: ${type}\n`
@@ -64,11 +66,6 @@ export function createRoster(options: RosterOptions): Roster {
 ${values.join('')}    changes: changesOf(connection),
   }
 }`
-}
-
-/** `Companies` → `companies`. */
-function collectionName({ plural }: Entity): string {
-  return plural.charAt(0).toLowerCase() + plural.slice(1)
 }
 
 function entityText(entity: Entity, name: string): string {

@@ -43,7 +43,6 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
       const root = rootOf(path)
       return keep(`${name} ${root}`, () => page(root)).reply(headers)
     }
-  const icon = readFileSync(join(import.meta.dir, 'favicon.ico'))
   const file = (body: string | Uint8Array<ArrayBuffer>, type: string): Page => {
     const stored = new StoredBody(body, { 'Content-Type': type, 'Cache-Control': DAY })
     return ({ headers }) => stored.reply(headers)
@@ -69,7 +68,7 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
     'explore/{file}': fileOf(exploreFiles),
     docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
     'docs/{file}': fileOf({ [SCALAR_FILE]: scalarReply }),
-    'favicon.ico': file(new Uint8Array(icon), 'image/x-icon'),
+    'favicon.ico': file(new Uint8Array(readFileSync(join(import.meta.dir, 'favicon.ico'))), 'image/x-icon'),
     // People's data is behind keys, and crawlers would only use up the limit of their address.
     'robots.txt': file('User-agent: *\nDisallow: /\n', 'text/plain; charset=utf-8'),
   }
