@@ -40,9 +40,12 @@ export function exampleRow(entity: Entity, members = entity.members): Record<str
 
 /** A value of the property, as a response has it. */
 export function exampleOf({ rules }: Entity, property: Property): unknown {
-  const { name, values = [], range } = property.kind
+  const { name, values = [], range, lengthMax } = property.kind
   if (name === 'oneOf') return values[0]
-  if (name === 'text') return property.examples[0] ?? TEXTS.find(([pattern]) => pattern.test(keyOf(property)))?.[1] ?? 'text'
+  if (name === 'text') {
+    const [, text = 'text'] = TEXTS.find(([pattern]) => pattern.test(keyOf(property))) ?? []
+    return property.examples[0] ?? text.slice(0, lengthMax)
+  }
   if (name in LATER && rules.some(({ later }) => later === property)) return LATER[name as keyof typeof LATER]
   if (name === 'integer' && range) return Math.min(Math.max(1, range.min), range.max)
   return VALUES[name]

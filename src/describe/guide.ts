@@ -55,11 +55,11 @@ ${lines}`
 /** A list that a POSIX shell asks for; the address may hold any visible character, a single quote too. */
 export function firstRequest([first]: readonly Entity[], baseUrl: string): string {
   if (first === undefined) return `curl -i ${quoted(baseUrl)}`
-  const [filter, sort] = [exampleQueries(first)[0], exampleQueries(first).at(-1)]
-  return `curl -i -G ${quoted(`${baseUrl}/${first.plural}`)} \\
-  -H 'Authorization: ApiKey <key>' \\
-  --data-urlencode '${filter?.query}' \\
-  --data-urlencode '${sort?.query}'`
+  const queries = exampleQueries(first)
+  // A range is two parameters; a value may have `&` in it.
+  const parameters = [queries[0], queries.at(-1)].flatMap((one) => one?.query.split(/&(?=[\w.]+(?:\[\])?=)/) ?? [])
+  const options = parameters.map((parameter) => ` \\\n  --data-urlencode ${quoted(parameter)}`)
+  return `curl -i -G ${quoted(`${baseUrl}/${first.plural}`)} \\\n  -H 'Authorization: ApiKey <key>'${options.join('')}`
 }
 
 function quoted(text: string): string {
@@ -128,7 +128,7 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
 /** By a date or date-time, the latest first, where there is one. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
   const latest = properties.find(({ kind }) => kind.name === 'instant' || kind.name === 'date')
-  const [first = id] = properties
+  const first = properties.find((property) => property !== latest) ?? id
   if (latest === undefined) return { query: `sort=-${first.name}`, meaning: `by ${first.name}, descending` }
   return { query: `sort=-${latest.name},${first.name}`, meaning: `the latest ${latest.name} first, then by ${first.name}` }
 }

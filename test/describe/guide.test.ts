@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
+import { describeResource, exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
+import { date, defineEntity, identity, text } from '../../src/model/entity.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
@@ -29,6 +30,20 @@ test('a shell sends the first request as it is meant', async () => {
   const answer = await new Response(shell.stdout).text()
   expect(answer).toStartWith('HTTP/1.1 200 OK')
   expect(answer).toContain('"status":"Requested"')
+})
+
+test('a range becomes two parameters, and an example with a quote one word of the shell', () => {
+  const texts = { examples: ["O'Brien & Sons"] }
+  const [dated, named] = [
+    defineEntity('Holiday', { id: identity(), day: date() }),
+    defineEntity('Firm', { id: identity(), name: text(texts) }),
+  ].map((entity) => gettingStarted([entity], 'http://a.example'))
+  expect(dated).toContain(
+    ["--data-urlencode 'Day=>=2026-01-01'", "--data-urlencode 'Day=<2027-01-01'", "--data-urlencode 'sort=-Day,Id'"].join(
+      ' \\\n  ',
+    ),
+  )
+  expect(named).toContain("--data-urlencode 'Name=O'\\''Brien & Sons'")
 })
 
 test('an address with a quote in it stays one word of the shell', () => {

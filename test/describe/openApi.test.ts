@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { exampleRow } from '../../src/describe/exampleRow.ts'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { errorTable } from '../../src/errors.ts'
+import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { loadEntities } from '../../src/registry.ts'
 import type { Json } from '../support/server.ts'
@@ -98,6 +100,11 @@ describe('the document', () => {
       'AlreadyExists', // no property of these entities is unique
     ])
   })
+})
+
+test('an example is not longer than its property allows', () => {
+  const room = defineEntity('Room', { id: identity(), code: text({ lengthMax: 2 }), note: text({ lengthMax: 3 }) })
+  expect(exampleRow(room)).toEqual({ id: 1, code: 'E0', note: 'tex' })
 })
 
 describe('the parameters of a list', () => {
