@@ -328,6 +328,15 @@ describeInBrowser('/explore in Chromium', () => {
     const { page } = await open('#/Companies?view=summary&by=Name', null)
     await page.getByRole('img', { name: /^count by Name, .*; 31 bars$/ }).waitFor()
     expect(await page.locator('svg text').allTextContents()).toContain('others')
+    // An empty operand finds rows without a value and the empty text: the latter's group would lead to more rows than it has.
+    const linksOf = (group: string) => page.locator('tbody tr', { has: page.locator(`bdi:text-is("${group}")`) }).locator('a')
+    expect(await linksOf('no value').getAttribute('href')).toBe('#/Companies?Name=')
+    expect([(await page.getByText('empty text').count()) > 0, await linksOf('empty text').count()]).toEqual([true, 0])
+    // The same number is written by its own property: two employees, and their days as decimals.
+    await page.goto(`${server.url}/explore#/Absences?view=summary&by=Period.Days&and=EmployeeId`)
+    await page.getByRole('img', { name: /^count by Days and Employee id/ }).waitFor()
+    expect((await page.locator('.legend bdi').allTextContents()).sort()).toEqual(['1', '2'])
+    expect(await page.locator('svg text').allTextContents()).toContain('2.00')
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=day(Start)&and=Status`)
     await page.locator('svg polyline').first().waitFor()
     expect(await page.locator('svg polyline').count()).toBe(2)

@@ -88,6 +88,7 @@ export function formatMeasured({ calculation, property }: Measure, value: string
 export function placeOf(group: Row, { property, unit }: Dimension): string {
   const value = valueIn(group, property)
   if (value === null) return 'no value'
+  if (value === '') return 'empty text'
   return unit ? formatUnit(unit, String(value)) : formatValue(property, value)
 }
 

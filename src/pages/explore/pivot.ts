@@ -50,10 +50,10 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
     return value === null ? null : Number(value)
   }
   const labels = new Map<string, string>()
-  // Different values may read alike, such as null and the text "no value".
+  // Different values may read alike, such as null and the text "no value"; and 2 is "2" of an id, "2.00" of a decimal.
   const keyOf = (group: Row, dimension: Question['by']) => {
     const label = placeOf(group, dimension)
-    const key = dimension.unit ? label : JSON.stringify(valueIn(group, dimension.property))
+    const key = dimension.unit ? label : `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))}`
     labels.set(key, label)
     return key
   }

@@ -18,7 +18,7 @@ import {
 } from './groups.ts'
 import type { ViewPage } from './pager.tsx'
 import { readChart } from './pivot.ts'
-import type { Resource } from './resources.ts'
+import { type Resource, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
@@ -103,12 +103,14 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             const value = measured(group, measure)
             const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
             const href = printView({ ...emptyView(resource.plural), filters })
+            // No filter finds the empty text without the rows that have no value.
+            const isFound = dimensions.every((one) => valueIn(group, one.property) !== '')
             return (
               <tr key={place}>
                 {dimensions.map((one, column) => {
                   const words = <bdi>{placeOf(group, one)}</bdi>
                   const link = { href, title: 'Rows of this group' }
-                  return <td key={one.name}>{column === 0 ? <a {...link}>{words}</a> : words}</td>
+                  return <td key={one.name}>{column === 0 && isFound ? <a {...link}>{words}</a> : words}</td>
                 })}
                 <td class="n">{formatCount(group.count as number)}</td>
                 {property && <td class="n">{value === null ? '–' : formatMeasured(measure, value)}</td>}

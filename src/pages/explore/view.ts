@@ -81,6 +81,9 @@ export type Parameters = Readonly<Record<string, string | undefined>>
 function filterPairs({ name, sign, values }: Filter): [string, string][] {
   if (sign.startsWith('[')) return values.map((value) => [name + sign, value])
   const [value = ''] = values
+  // The API would read `<` in front of `=x` as `<=` in front of `x`.
+  if (/^[<>]$/.test(sign) && value.startsWith('='))
+    return [...filterPairs({ name, sign: `${sign}=`, values }), [name, `!=${value}`]]
   return [[name, sign === '=' && !/^[=<>]|^!=/.test(value) ? value : sign + value]]
 }
 
