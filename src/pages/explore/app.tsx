@@ -1,16 +1,18 @@
-// The frame of the page: navigation, the form for a key, and the view of one resource.
-import { useEffect, useState } from 'preact/hooks'
+// The entry point of the script, and the frame of the page: navigation, the form for a key, and the view of one resource.
+import { render } from 'preact'
+import { useEffect, useReducer, useState } from 'preact/hooks'
 import { Problem, ROOT } from './api.ts'
-import { Button, Select } from './controls.tsx'
-import { forgetKey, keepKey, keyStore } from './key.ts'
+import { Button } from './controls.tsx'
+import { forgetKey, keepKey, keyStore, takeKeyFromAddress } from './key.ts'
 import { resourcesOf, resourcesStore } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
-import { useStores } from './store.ts'
-import { emptyView, go, printView, viewStore } from './view.ts'
+import { Store } from './store.ts'
+import { emptyView, go, printView, readView, viewStore } from './view.ts'
 
 /** The page: it loads the OpenAPI document first. */
-export function App() {
-  useStores()
+function App() {
+  const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
+  Store.redraw = redraw
   const { key, refusal } = keyStore.value
   const view = viewStore.value
   const resources = resourcesStore.value
@@ -32,27 +34,18 @@ export function App() {
           Roster
         </a>
         {key !== null && (
-          <>
-            <nav aria-label="Resources">
-              {resources.map((one) => (
-                <a
-                  key={one.plural}
-                  class="tab"
-                  aria-current={one === resource ? 'page' : undefined}
-                  href={printView(emptyView(one.plural))}
-                >
-                  {one.plural}
-                </a>
-              ))}
-            </nav>
-            <Select
-              class="menu"
-              label="Resource"
-              value={resource?.plural}
-              options={resources.map(({ plural }) => plural)}
-              take={(plural) => go(emptyView(plural))}
-            />
-          </>
+          <nav aria-label="Resources">
+            {resources.map((one) => (
+              <a
+                key={one.plural}
+                class="tab"
+                aria-current={one === resource ? 'page' : undefined}
+                href={printView(emptyView(one.plural))}
+              >
+                {one.plural}
+              </a>
+            ))}
+          </nav>
         )}
         <span class="grow" />
         <a href={`${ROOT}docs`}>Docs</a>
@@ -116,3 +109,11 @@ function KeyForm({ refusal }: { readonly refusal: string }) {
     </form>
   )
 }
+
+const readAddress = () => {
+  takeKeyFromAddress()
+  viewStore.set(readView(location.hash))
+}
+readAddress()
+addEventListener('popstate', readAddress)
+render(<App />, document.querySelector('#explore') as Element)

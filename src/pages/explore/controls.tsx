@@ -20,7 +20,7 @@ export interface Named {
 
 interface SelectProps {
   readonly label: string
-  readonly value: string | undefined
+  readonly value: string
   readonly options: readonly (string | Named)[]
   readonly class?: string
   readonly id?: string

@@ -4,7 +4,7 @@ import { findNamed, isQuantity, type Property, type Resource, type Row, valueIn 
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
-type Unit = (typeof UNITS)[number]
+export type Unit = (typeof UNITS)[number]
 /** A property that groups are formed by, of a date by its year or a part of it. */
 export interface Dimension {
   /** `Type` or `month(Start)` */
@@ -84,10 +84,12 @@ export function formatMeasured({ calculation, property }: Measure, value: string
   return isWhole ? formatCount(value as number) : formatDecimal(value)
 }
 
+export const NO_VALUE = 'no value'
+
 /** Words for a group's place in a dimension. */
 export function placeOf(group: Row, { property, unit }: Dimension): string {
   const value = valueIn(group, property)
-  if (value === null) return 'no value'
+  if (value === null) return NO_VALUE
   if (value === '') return 'empty text'
   return unit ? formatUnit(unit, String(value)) : formatValue(property, value)
 }

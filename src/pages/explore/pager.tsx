@@ -2,22 +2,18 @@
 import type { Page } from './api.ts'
 import { Select } from './controls.tsx'
 import { formatCount } from './format.ts'
-import { change, changed, go, printView, type View } from './view.ts'
+import { change, changed, go, printView, type Shown, type View } from './view.ts'
 
 /** A page, and the view that it was asked for: another one may be shown by now. */
 export type ViewPage = Page & { readonly view: View }
 
-interface Props {
-  readonly page: ViewPage
-  readonly view: View
-  readonly isSummary: boolean
-}
+type Props = Pick<Shown, 'view'> & { readonly page: ViewPage; readonly isSummary: boolean }
 
 /** Leads to other pages: the next and the previous one by the API's own links, any by its number. */
 export function Pager({ page, view, isSummary }: Props) {
   const { rows, total, links, view: shown } = page
-  const size = isSummary ? 100 : Math.min(50, Math.max(5, Number(shown.size) || 50))
-  const number = Number(isSummary ? shown.groupPage : shown.page) || 1
+  const size = isSummary ? 100 : Math.min(50, Math.max(5, Number(shown.size)))
+  const number = Number(isSummary ? shown.groupPage : shown.page)
   const pages = Math.max(1, Math.ceil(total / size))
   const at = (to: { page: string; cursor: string }) => changed(view, isSummary ? { groupPage: to.page } : { ...to, row: '' })
   const first = (number - 1) * size + 1

@@ -1,6 +1,7 @@
 // Data of a chart: reads the groups of a summary, and arranges them as bars and series.
 import { readPage, send } from './api.ts'
-import { isAdditive, measured, nextUnit, placeOf, type Question } from './groups.ts'
+import { formatUnit } from './format.ts'
+import { isAdditive, measured, NO_VALUE, nextUnit, placeOf, type Question, type Unit } from './groups.ts'
 import { type Row, valueIn } from './resources.ts'
 
 /** Values by bar and series. */
@@ -45,10 +46,6 @@ export function readChart(question: Question, pathOf: (page: number) => string, 
 /** Dates in order; of names the largest, the rest as "others" if values add up. `all`: value of all rows; null: not needed. */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
-  const numberOf = (group: Row) => {
-    const value = measured(group, measure)
-    return value === null ? null : Number(value)
-  }
   const labels = new Map<string, string>()
   // Different values may read alike, such as null and the text "no value"; and 2 is "2" of an id, "2.00" of a decimal.
   const keyOf = (group: Row, dimension: Question['by']) => {
@@ -57,23 +54,24 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
     labels.set(key, label)
     return key
   }
-  const seriesOf = (group: Row) => (and ? keyOf(group, and) : measure.words)
-  const barOf = (group: Row) => keyOf(group, by)
-  const weightsBy = (nameOf: (group: Row) => string) => {
+  const cells = groups.map((group) => {
+    const value = measured(group, measure)
+    const one = and ? keyOf(group, and) : measure.words
+    return { bar: keyOf(group, by), one, value: value === null ? null : Number(value) }
+  })
+  const weightsBy = (part: 'bar' | 'one') => {
     const weights = new Map<string, number>()
-    for (const group of groups) weights.set(nameOf(group), (weights.get(nameOf(group)) ?? 0) + Math.abs(numberOf(group) ?? 0))
+    for (const { [part]: key, value } of cells) weights.set(key, (weights.get(key) ?? 0) + Math.abs(value ?? 0))
     return weights
   }
-  const [series, otherSeries] = chosen(weightsBy(seriesOf), and?.unit ? null : SERIES_MAX, sums)
-  const [bars, otherBar] = by.unit ? [datesOf(groups, by), -1] : chosen(weightsBy(barOf), NAMES_MAX, sums)
+  const [series, otherSeries] = chosen(weightsBy('one'), and?.unit ? null : SERIES_MAX, sums)
+  const [bars, otherBar] = by.unit ? [datesOf(groups, by, by.unit), -1] : chosen(weightsBy('bar'), NAMES_MAX, sums)
   const values = bars.map(() => series.map((): number | null => (sums ? 0 : null)))
   const [barPlaces, seriesPlaces] = [placesOf(bars), placesOf(series)]
-  for (const group of groups) {
-    const bar = barPlaces.get(barOf(group)) ?? otherBar
-    const value = numberOf(group)
-    const one = seriesPlaces.get(seriesOf(group)) ?? otherSeries
-    const row = values[bar]
-    if (row && one >= 0 && value !== null) row[one] = (row[one] ?? 0) + value
+  for (const { bar, one, value } of cells) {
+    const row = values[barPlaces.get(bar) ?? otherBar]
+    const place = seriesPlaces.get(one) ?? otherSeries
+    if (row && place >= 0 && value !== null) row[place] = (row[place] ?? 0) + value
   }
   const others = values[otherBar]
   if (all !== null && others && !and) others[0] = all - values.slice(0, otherBar).reduce((sum, [value]) => sum + (value ?? 0), 0)
@@ -94,14 +92,13 @@ function chosen(weights: ReadonlyMap<string, number>, max: number | null, hasOth
 }
 
 /** Dates from the first to the last, with those between that have no group; no value comes last. */
-function datesOf(groups: readonly Row[], by: Question['by']): string[] {
+function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
   const starts = [...new Set(groups.map((group) => valueIn(group, by.property) as string | null))]
   const dates = starts.filter((start) => start !== null).sort((one, other) => Date.parse(one) - Date.parse(other))
   const filled: string[] = []
   const last = new Date(dates.at(-1) ?? -1)
-  for (let date = new Date(dates[0] ?? 0); date <= last && filled.length <= GAPS_MAX; date = nextUnit(date, by.unit ?? 'day'))
+  for (let date = new Date(dates[0] ?? 0); date <= last && filled.length <= GAPS_MAX; date = nextUnit(date, unit))
     filled.push(date.toISOString())
-  const shown = filled.length > GAPS_MAX ? dates : filled
-  const group = (date: string | null) => by.property.path.reduceRight<unknown>((value, name) => ({ [name]: value }), date) as Row
-  return [...shown, ...(starts.includes(null) ? [null] : [])].map((date) => placeOf(group(date), by))
+  const shown = (filled.length > GAPS_MAX ? dates : filled).map((date) => formatUnit(unit, date))
+  return starts.includes(null) ? [...shown, NO_VALUE] : shown
 }

@@ -5,13 +5,9 @@ import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
 import { type Resource, type Row, resourcesStore, wordsOf } from './resources.ts'
 import { Cell, targetOf } from './table.tsx'
-import { emptyView, printPath, printView } from './view.ts'
+import { emptyView, printPath, printView, type Shown } from './view.ts'
 
-interface Props {
-  readonly resource: Resource
-  readonly id: string
-  close(): void
-}
+type Props = Pick<Shown, 'resource'> & { readonly id: string; close(): void }
 
 /** One row at the side, with the rows that it refers to and those that refer to it. */
 export function RowPanel({ resource, id, close }: Props) {
@@ -71,12 +67,7 @@ export function RowPanel({ resource, id, close }: Props) {
 /** `manager` of `ManagerId` or `Manager id` */
 const roleOf = (name: string) => wordsOf(name).replace(/ id$/, '').toLowerCase()
 
-interface ReferringProps {
-  readonly name: string
-  readonly other: Resource
-  readonly one: string
-  readonly id: string
-}
+type ReferringProps = Readonly<Record<'name' | 'one' | 'id', string>> & { readonly other: Resource }
 
 /** Leads to the rows that refer to this one, and says how many there are. */
 function Referring({ name, other, one, id }: ReferringProps) {

@@ -9,7 +9,7 @@ const VENDOR = import.meta.dir
 /** Builds the script; the same sources and versions give the same bytes. @throws AggregateError where a module is faulty */
 export async function buildExplore(): Promise<Uint8Array<ArrayBuffer>> {
   const { outputs } = await Bun.build({
-    entrypoints: [join(import.meta.dir, '../explore/main.tsx')],
+    entrypoints: [join(import.meta.dir, '../explore/app.tsx')],
     target: 'browser',
     format: 'iife',
     minify: true,
