@@ -78,6 +78,9 @@ describeInBrowser('/explore in Chromium', () => {
 
   test('asks for a key, and says why one is refused', async () => {
     const { page } = await open('', 'Key', null)
+    await page.getByLabel('Key').fill('roster_8ryn6…')
+    await page.keyboard.press('Enter')
+    await page.getByText('The key has characters that no key has.').waitFor()
     await page.getByLabel('Key').fill('ApiKey wrong')
     await page.keyboard.press('Enter')
     await page.getByText('The request needs a valid key in the header Authorization: ApiKey <key>.').waitFor()

@@ -8,8 +8,12 @@ const NAME = 'roster.key'
 export const keyStore = new Store({ key: sessionStorage.getItem(NAME), refusal: '' })
 
 export function keepKey(key: string): void {
-  sessionStorage.setItem(NAME, key)
-  keyStore.set({ key, refusal: '' })
+  // No header can carry some others, such as the … of a key that was copied in part.
+  if (/[^\x21-\x7e]/.test(key)) forgetKey('The key has characters that no key has.')
+  else {
+    sessionStorage.setItem(NAME, key)
+    keyStore.set({ key, refusal: '' })
+  }
 }
 
 /** Forgets the key. `refusal`: the server's reason; empty: the reader asked for it. */
