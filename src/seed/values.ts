@@ -56,7 +56,9 @@ const makers: Readonly<Record<KindName, (property: Property, random: RandomValue
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
   boolean: (_, random) => sql`${random.below(5)} < 4`,
   integer: integerOf,
-  decimal: (property, random, source) => lengthOf(source, property) ?? decimalOf(property, random),
+  // Halves up to 60, where there is room for them.
+  decimal: (property, random, source) =>
+    lengthOf(source, property) ?? sql`((${random.below(121)}) / 2.0)::${typeName(property.kind.columnType)}`,
   date: (property, _, source) => momentOf(source, property),
   instant: (property, _, source) => momentOf(source, property),
 }
@@ -118,9 +120,4 @@ function integerOf({ kind, unique }: Property, random: RandomValues): Sql {
   const first = isNarrow ? min : Math.min(Math.max(0, min), max - INTEGERS + 1)
   const count = isNarrow ? max - min + 1 : INTEGERS
   return sql`${integer(BigInt(first))} + ${random.below(count)}`
-}
-
-/** Halves up to 60, where there is room for them. */
-function decimalOf({ kind }: Property, random: RandomValues): Sql {
-  return sql`((${random.below(121)}) / 2.0)::${typeName(kind.columnType)}`
 }
