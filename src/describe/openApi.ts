@@ -90,10 +90,11 @@ function pathParameters(path: string): Schema[] {
 }
 
 function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Schema {
-  const { operationId, summary, description, success, entity, isOpen } = operation
+  const { operationId, summary, description, success, entity } = operation
+  const isOpen = entity === null && success !== 'changes'
   const responses = { ...successesOf(operation), ...errors.of(operation) }
   const parameters = parametersOf(operation, '304' in responses, entities)
-  const tag = entity?.plural ?? (success === 'changes' ? CHANGES_TAG : PAGES_TAG)
+  const tag = entity?.plural ?? (isOpen ? PAGES_TAG : CHANGES_TAG)
   return {
     ...{ operationId, summary, description, tags: [tag] },
     ...(isOpen && { security: [] }),

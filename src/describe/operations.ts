@@ -15,10 +15,8 @@ export interface Operation {
   readonly codes: readonly ErrorCode[]
   /** Response on success. */
   readonly success: Success
-  /** Null: a page of the server. */
+  /** Null: the change feed, or a page of the server, which needs no key. */
   readonly entity: Entity | null
-  /** Answers without a key. */
-  readonly isOpen: boolean
   /** Counts against no limit. */
   readonly isUnlimited: boolean
 }
@@ -73,7 +71,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     [operationId, summary, description]: readonly [string, string, string],
     codes: readonly ErrorCode[],
   ): Operation => ({
-    ...{ operationId, method, path, summary, description, success, entity, isOpen: false, isUnlimited: false },
+    ...{ operationId, method, path, summary, description, success, entity, isUnlimited: false },
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
   return [
@@ -93,7 +91,7 @@ const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'Toke
 /** The change feed of all entities. D57 */
 const changesOperation: Operation = {
   ...{ operationId: 'listChanges', method: 'GET', path: '/Changes', success: 'changes' },
-  ...{ summary: 'List what has changed', entity: null, isOpen: false, isUnlimited: false },
+  ...{ summary: 'List what has changed', entity: null, isUnlimited: false },
   description:
     'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line. As NDJSON (`Accept: application/x-ndjson`) all of them, one a line, and then those that come, until the client leaves: now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
@@ -132,7 +130,7 @@ function page(
 ): Operation {
   const isUnlimited = success === 'live' || success === 'ready'
   return {
-    ...{ operationId, method: 'GET', path, summary, description, success, entity: null, isOpen: true, isUnlimited },
+    ...{ operationId, method: 'GET', path, summary, description, success, entity: null, isUnlimited },
     codes: [...codes, ...EVERYWHERE, ...(isUnlimited ? [] : ['RateLimitExceeded' as const])],
   }
 }
