@@ -6,7 +6,6 @@ import type { SummaryQuery } from '../model/summary.ts'
 import { setsBefore } from './beside.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
-import type { Dictionary } from './dictionary.ts'
 import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
@@ -15,7 +14,7 @@ import { KeptCounts, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
 import { PageSearch } from './pageSearch.ts'
-import { RankTable, SearchRanks } from './rankTable.ts'
+import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
@@ -50,7 +49,6 @@ export class ColumnTable {
   /** By id, rows of which a value has no code. */
   private readonly uncodedRows = new Map<number, Uncoded>()
   private readonly kept = new KeptCounts()
-  private readonly ranks: SearchRanks
 
   /** `kernel`: has the rows in its memory, and those of no other table. */
   constructor(
@@ -62,10 +60,7 @@ export class ColumnTable {
     this.rowCodes = new RowCodes(entity)
     this.store = new RowStore(kernel, properties.length, orderedBy, segmentRows)
     const uncoded = new Int32Array(properties.length)
-    this.ranks = new SearchRanks(kernel)
-    const mark = (column: number, codes: readonly number[]) =>
-      this.ranks.mark(codes, (this.rowCodes.dictionaries[column] as Dictionary).size)
-    this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded, mark }
+    this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded }
   }
 
   get rows(): number {
@@ -128,13 +123,11 @@ export class ColumnTable {
     size: number,
     bounds?: TextBounds,
   ): FoundPage | null {
-    try {
-      const asked = this.asked(filters, sorts, bounds)
-      if (asked === null) return null
-      return typeof place === 'number' ? this.found(asked, place, size) : this.foundBeside(asked, place, size)
-    } finally {
-      this.ranks.forgetMarks()
-    }
+    const keys = pageKeysOf(this.coded, sorts)
+    const conditions = keys && conditionsOf(this.coded, filters, bounds)
+    if (conditions === null) return null
+    const asked = { filters, conditions, keys: keys as PageKey[] }
+    return typeof place === 'number' ? this.found(asked, place, size) : this.foundBeside(asked, place, size)
   }
 
   private foundBeside(asked: Asked, { side, position }: Seek, size: number): FoundPage | null {
@@ -169,25 +162,19 @@ export class ColumnTable {
     return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, uncodedRow) }
   }
 
-  /** Null: codes cannot decide. */
-  private asked(filters: readonly Filter[], sorts: readonly Sort[], bounds: TextBounds | undefined): Asked | null {
-    const keys = pageKeysOf(this.coded, sorts)
-    const conditions = keys && conditionsOf(this.coded, filters, bounds)
-    return keys && conditions && { filters, conditions, keys }
-  }
-
   /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */
   group(query: SummaryQuery, bounds?: TextBounds): Grouping | null {
     const { store } = this
     const memory = new Reservations(this.kernel)
-    try {
-      const conditions = conditionsOf(this.coded, query.filters, bounds)
-      const parts = conditions && groupingParts(this.coded, memory, store, query)
-      if (!parts) return null
-      return new Grouping({ ...parts, memory, store, conditions, sorts: query.sorts, onClose: this.ranks.hold() })
-    } finally {
-      this.ranks.forgetMarks()
+    const conditions = conditionsOf(this.coded, query.filters, bounds)
+    const parts = conditions && groupingParts(this.coded, memory, store, query)
+    if (!parts) return null
+    const held = this.coded.ranks.filter((table) => table !== null)
+    for (const table of held) table.hold()
+    const onClose = () => {
+      for (const table of held) table.release()
     }
+    return new Grouping({ ...parts, memory, store, conditions, sorts: query.sorts, onClose })
   }
 
   private forgetUncoded(id: number) {
@@ -200,8 +187,7 @@ export class ColumnTable {
   useRanks(property: Property, ranks: Int32Array): void {
     this.kept.forget()
     const column = this.entity.properties.indexOf(property)
-    const before = this.coded.ranks[column]
-    if (before) this.ranks.release(before)
+    this.coded.ranks[column]?.release()
     this.coded.ranks[column] = null
     this.coded.ranks[column] = new RankTable(this.kernel, ranks)
   }

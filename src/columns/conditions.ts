@@ -2,17 +2,17 @@
 import { compareDecimals, plainDecimal } from '../model/decimal.ts'
 import type { Entity } from '../model/entity.ts'
 import { isText as isTextName, type Kind } from '../model/kinds.ts'
-import { equality, type Sides } from '../model/operators.ts'
+import type { Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
-import { nextAbove, nextBelow } from './codes.ts'
+import { compareCodes, nextAbove, nextBelow } from './codes.ts'
 import { EMPTY_TEXT, NO_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowCodes } from './rowCodes.ts'
 
 /** Rows whose code of a property is from the least to the greatest, or all others. */
 export interface Condition {
-  /** Alternatives, of which a row must meet one; the range has all their codes. */
-  readonly anyOf?: readonly Condition[]
+  /** Codes of the range, of which a row must have one: a test for many; for few, a condition for each that all others meet. */
+  readonly anyOf?: ((code: number) => boolean) | readonly Condition[]
   readonly column: number
   readonly least: number
   readonly greatest: number
@@ -29,8 +29,6 @@ export interface Coded {
   readonly ranks: readonly (RankTable | null)[]
   /** By column, how many rows have a value without a code. */
   readonly uncoded: Int32Array
-  /** Ranks of 1 for these codes of a column, and of 0 for the others, until the list is found; null: there is no memory. */
-  mark(column: number, codes: readonly number[]): RankTable | null
 }
 
 /** The ranks of a column's texts; null: it has no texts. Undefined: the order of some is not known. */
@@ -56,9 +54,10 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: 
   return inOrderOfCost(conditions)
 }
 
-/** Ranks are looked up row by row, so the fewer rows are left the better. */
+/** What is looked up row by row comes last: the fewer rows are left the better. */
 export function inOrderOfCost(conditions: readonly Condition[]): Condition[] {
-  return conditions.toSorted((one, other) => Number(one.byRank !== null) - Number(other.byRank !== null))
+  const isCostly = ({ byRank, anyOf }: Condition) => Number(byRank !== null || typeof anyOf === 'function')
+  return conditions.toSorted((one, other) => isCostly(one) - isCostly(other))
 }
 
 function canMeet(one: Condition, other: Condition): boolean {
@@ -76,11 +75,14 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)
   if ((table.uncoded[column] as number) > 0) return null
-  // Codes decide each equality.
-  if (anyOf) return unionOf(anyOf.map((value) => conditionOf(table, { property, operator: equality, value }) as Condition))
-  if (operator.folded) return textCondition(table, column, bounds?.get(filter))
-  if (!sides) return null
   const { kind } = property
+  // Codes decide each equality; a value without one is in no row.
+  if (anyOf) return amongCodes(table, column, anyOf.flatMap((value) => codesOf(table, column, kind, value)).sort(compareCodes))
+  if (operator.folded) {
+    const codes = bounds?.get(filter)
+    return typeof codes === 'object' ? amongCodes(table, column, codes) : null
+  }
+  if (!sides) return null
   const isText = isTextName(kind.name)
   if (value === null) {
     const none = isText ? textsWithout(kind) : { least: -Infinity, greatest: Infinity }
@@ -92,26 +94,41 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   return rangeOf(column, sides, code === null && !isText ? aroundNone(kind, operand) : aroundCode(code), null)
 }
 
-/** Meets one of these conditions of a column. */
-function unionOf(ways: readonly Condition[]): Condition {
-  const { column } = ways[0] as Condition
-  const isOpen = ways.some(({ isComplement }) => isComplement)
-  const least = isOpen ? -Infinity : Math.min(...ways.map(({ least }) => least))
-  const greatest = isOpen ? Infinity : Math.max(...ways.map(({ greatest }) => greatest))
-  return { anyOf: ways, column, least, greatest, isComplement: false, byRank: null }
+/** The codes of rows that have this value. */
+function codesOf({ rowCodes }: Coded, column: number, kind: Kind, value: string | null): number[] {
+  if (value === null && kind.emptyIsNoValue) return [NO_TEXT, EMPTY_TEXT]
+  return [rowCodes.find(column, value === null ? null : kind.printFilter(value)) ?? []].flat()
 }
 
-/** Maximum codes that are compared one by one, with vectors, and not by a mark for each code. */
-const ONE_BY_ONE_MAX = 16
+/** Maximum codes that are compared one by one, with vectors; of more, each row's is looked up. */
+const ONE_BY_ONE_MAX = 32
 
-/** Condition that a text has one of these codes; null: they are unknown, or there is no memory. */
-function textCondition(table: Coded, column: number, codes: number | readonly number[] | undefined): Condition | null {
-  if (typeof codes !== 'object') return null
-  const range = { column, isComplement: false, byRank: null }
-  if (codes.length === 0) return { ...range, least: Infinity, greatest: -Infinity }
-  if (codes.length <= ONE_BY_ONE_MAX) return unionOf(codes.map((code) => ({ ...range, least: code, greatest: code })))
-  const byRank = table.mark(column, codes)
-  return byRank && { ...range, least: 1, greatest: 1, byRank }
+/** Condition that a row has one of these codes, which ascend. */
+function amongCodes({ rowCodes }: Coded, column: number, codes: readonly number[]): Condition {
+  const [least, greatest] = [codes[0] ?? Infinity, codes.at(-1) ?? -Infinity]
+  const hasNone = Number.isNaN(greatest)
+  const range = { column, least: hasNone ? -Infinity : least, greatest: hasNone ? Infinity : greatest, byRank: null }
+  const size = rowCodes.dictionaries[column]?.size
+  const test = () => (size === undefined ? testOf(codes) : testOfMarks(codes, size))
+  const anyOf = codes.length <= ONE_BY_ONE_MAX ? codes.map((code) => allBut(column, code)) : test()
+  return { ...range, isComplement: false, anyOf }
+}
+
+function testOf(codes: readonly number[]): (code: number) => boolean {
+  const set = new Set(codes)
+  return (code) => set.has(code)
+}
+
+/** A set of many thousand codes would take longer to make than to use. */
+function testOfMarks(codes: readonly number[], size: number): (code: number) => boolean {
+  const marks = new Uint8Array(size)
+  for (const code of codes) marks[code] = 1
+  return (code) => marks[code] === 1
+}
+
+function allBut(column: number, code: number): Condition {
+  if (Number.isNaN(code)) return { column, least: -Infinity, greatest: Infinity, isComplement: false, byRank: null }
+  return { column, least: code, greatest: code, isComplement: true, byRank: null }
 }
 
 const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })

@@ -1,12 +1,13 @@
 // Search in a property's texts whatever their case and accents: keeps the folded texts in one buffer.
 import { setImmediate } from 'node:timers/promises'
 import { foldSql, foldText, isSurelyFolded } from '../model/fold.ts'
+import type { Filter } from '../model/query.ts'
 import { arrayText, param, sql, toStatement } from '../model/sql.ts'
 import type { Reader } from './collation.ts'
 import { widened } from './dictionary.ts'
 import { TEXTS_MAX, type Texts } from './textOrder.ts'
 
-/** Texts that are folded in one turn of the event loop. */
+/** Texts that are folded, or searched, in one step. */
 const PIECE = 2_048
 /** Byte before each text; no text contains it. */
 const MARK = 0
@@ -26,6 +27,8 @@ export class FoldedTexts {
   /** One more than the greatest code that is folded. */
   private size = 1
   private adding: Promise<void> | null = null
+  /** Codes of the texts that match, among those of codes below `size`. */
+  private readonly found = new WeakMap<Filter, { readonly codes: number[]; size: number }>()
 
   constructor(
     private readonly texts: Texts,
@@ -36,29 +39,42 @@ export class FoldedTexts {
     return this.octets.length + this.starts.byteLength
   }
 
-  /** Folds the new texts; null: there are none, or too many. @throws ApiError 500, 503 */
-  extend(): Promise<void> | null {
-    if (this.size === this.texts.size || this.texts.size > TEXTS_MAX) return null
+  /** Folds the new texts, and finds those of the filter in steps; null: they are known, or cannot be. @throws ApiError 500, 503 */
+  prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
+    const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
+    return isKnown ? null : this.extend().then(() => run(this.search(filter)))
+  }
+
+  private extend(): Promise<void> {
     this.adding ??= this.add().finally(() => {
       this.adding = null
     })
     return this.adding
   }
 
-  /** The codes of the texts that have the operand in them, or at their beginning, in ascending order; null: that is not known. */
-  find(operand: string, place: 'anywhere' | 'beginning'): number[] | null {
-    if (this.size !== this.texts.size || !isSurelyFolded(operand)) return null
-    const folded = foldText(operand)
-    const needle = Buffer.from(place === 'beginning' ? `\0${folded}` : folded)
-    const all = this.octets.subarray(0, this.length)
-    const codes: number[] = []
-    for (let code = 1; code < this.size; code++) {
-      const at = needle.length === 0 ? this.startOf(code) : all.indexOf(needle, this.startOf(code))
-      if (at < 0) break
-      code = this.codeAt(at, code)
-      codes.push(code)
+  /** The codes of the filter's texts in ascending order; null: it has to be prepared again, or that is not known. */
+  find(filter: Filter): number[] | null {
+    const found = this.found.get(filter)
+    return found?.size === this.texts.size ? found.codes : null
+  }
+
+  private *search(filter: Filter): Generator<void, void> {
+    const folded = foldText(filter.value as string)
+    const needle = Buffer.from(filter.operator.folded === 'beginning' ? `\0${folded}` : folded)
+    const found = this.found.get(filter) ?? { codes: [], size: 1 }
+    this.found.set(filter, found)
+    while (found.size < this.size) {
+      const end = Math.min(found.size + PIECE, this.size)
+      const piece = this.octets.subarray(0, end === this.size ? this.length : this.startOf(end))
+      for (let code = found.size; code < end; code++) {
+        const at = needle.length === 0 ? this.startOf(code) : piece.indexOf(needle, this.startOf(code))
+        if (at < 0) break
+        code = this.codeAt(at, code)
+        found.codes.push(code)
+      }
+      found.size = end
+      yield
     }
-    return codes
   }
 
   private startOf(code: number): number {

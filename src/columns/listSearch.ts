@@ -1,5 +1,6 @@
 // Lists and summaries by columns: gets the orders of texts, searches the table, and notes when rows need another order.
 import type { Entity } from '../model/entity.ts'
+import type { Asker } from '../model/key.ts'
 import type { ListQuery, Sort } from '../model/query.ts'
 import type { SummaryQuery } from '../model/summary.ts'
 import type { Reader } from './collation.ts'
@@ -29,7 +30,7 @@ export class ListSearch {
     private readonly parts: SearchParts,
   ) {
     this.demand = new OrderDemand(entity, table.orderedBy)
-    this.texts = new OrderedTexts(entity, table, parts.database)
+    this.texts = new OrderedTexts(entity, table, parts.database, parts.slices)
   }
 
   /** Bytes beside those of the table. */
@@ -37,14 +38,14 @@ export class ListSearch {
     return this.texts.foldedBytes
   }
 
-  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */
-  prepare(query: ListQuery): Promise<void> | null {
-    return this.texts.prepare(query)
+  /** Learns how the texts lie that a list compares or sorts, and which match; null: that is known. */
+  prepare(query: ListQuery, asker: Asker): Promise<void> | null {
+    return this.texts.prepare(query, asker)
   }
 
   /** As `prepare`, for the groups of a summary. */
-  prepareGroups(query: SummaryQuery): Promise<void> | null {
-    return this.texts.prepare({ filters: query.filters, sorts: orderedTexts(query) })
+  prepareGroups(query: SummaryQuery, asker: Asker): Promise<void> | null {
+    return this.texts.prepare({ filters: query.filters, sorts: orderedTexts(query) }, asker)
   }
 
   /** Groups of rows that are yet to be formed; null: codes cannot tell. */

@@ -36,19 +36,16 @@ export function matchesOf(
   conditions: readonly Condition[],
   numbers: readonly number[] = candidatesOf(rows, conditions),
 ): Matches {
-  return counted(kernel, rows, numbers, (segment) => matchSegment(kernel, segment, conditions))
+  return counted(kernel, rows, numbers, (segment) =>
+    segment.live === 0 ? NO_ROWS : meeting(kernel, segment, conditions, segment.liveBits, segment.matchBits),
+  )
 }
 
 /** Returns the rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
 export function restrict(kernel: Kernel, rows: RowStore, matches: Matches, condition: Condition): Matches {
-  return counted(kernel, rows, matches.segments, (segment, at) => {
-    const from = matches.bits[at] as number
-    const verdict = verdictOf(segment, condition)
-    if (verdict === 'none') return NO_ROWS
-    if (verdict === 'all') return from
-    test(kernel, segment, condition, from, segment.workBits)
-    return segment.workBits
-  })
+  return counted(kernel, rows, matches.segments, (segment, at) =>
+    meeting(kernel, segment, [condition], matches.bits[at] as number, segment.workBits),
+  )
 }
 
 /** Counts the bits of bitmaps; `bitmapOf` returns the address of a segment's, or `NO_ROWS`. */
@@ -91,29 +88,29 @@ export function candidatesOf({ segments, zones }: RowStore, conditions: readonly
   return found
 }
 
-function matchSegment(kernel: Kernel, segment: Segment, conditions: readonly Condition[]): number {
-  if (segment.live === 0) return NO_ROWS
-  let from = segment.liveBits
+/** The address of those bits of `from` whose rows meet all conditions: `from`, `to`, or `NO_ROWS`. */
+function meeting(kernel: Kernel, segment: Segment, conditions: readonly Condition[], from: number, to: number): number {
+  let bits = from
   for (const condition of conditions) {
     const verdict = verdictOf(segment, condition)
     if (verdict === 'none') return NO_ROWS
     if (verdict === 'all') continue
-    test(kernel, segment, condition, from, segment.matchBits)
-    from = segment.matchBits
+    test(kernel, segment, condition, bits, to)
+    bits = to
   }
-  return from
+  return bits
 }
 
 /** By the least and the greatest code that the segment has. */
 function verdictOf(segment: Segment, condition: Condition): Verdict {
   const { column, isComplement, byRank, anyOf } = condition
-  if (anyOf) return anyOf.every((way) => verdictOf(segment, way) === 'none') ? 'none' : 'some'
+  const low = segment.leastOf(column)
+  const high = segment.greatestOf(column)
+  if (anyOf) return condition.least <= high && low <= condition.greatest ? 'some' : 'none'
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
   if (least > greatest) return isComplement ? 'all' : 'none'
   if (byRank) return 'some'
-  const low = segment.leastOf(column)
-  const high = segment.greatestOf(column)
   if (high < least || low > greatest) return isComplement ? 'all' : 'none'
   if (least <= low && high <= greatest && !segment.hasNone[column]) return isComplement ? 'none' : 'all'
   return 'some'
@@ -131,10 +128,6 @@ function greatestIn(segment: Segment, { column, greatest }: Condition): number {
 /** Clears the bits of rows that do not meet the condition. */
 function test(kernel: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
   const { column, isComplement, byRank, anyOf } = condition
-  if (anyOf) {
-    testAny(kernel, segment, anyOf, from, to)
-    return
-  }
   const { calls, scratch } = kernel
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
@@ -142,24 +135,39 @@ function test(kernel: Kernel, segment: Segment, condition: Condition, from: numb
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0
   if (byRank) calls.rank(address, from, segment.bitmapBytes, byRank.address, scratch.column)
-  if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
+  if (typeof anyOf === 'function') testEach(kernel, segment, column, anyOf, from, to)
+  else if (anyOf) testAny(kernel, segment, anyOf, from, to)
+  else if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
   else calls.range32(byRank ? scratch.column : address, rows, from, to, least, greatest - least, flip)
 }
 
-/** Clears the bits of rows that meet none of the conditions. */
-function testAny(kernel: Kernel, segment: Segment, ways: readonly Condition[], from: number, to: number): void {
+/** Clears the bits of rows that meet all of the conditions. */
+function testAny(kernel: Kernel, segment: Segment, others: readonly Condition[], from: number, to: number): void {
   const { words, scratch } = kernel
-  let rest = from
-  for (const way of ways) {
-    const verdict = verdictOf(segment, way)
-    if (verdict === 'none') continue
-    const others = { ...way, isComplement: !way.isComplement }
-    if (verdict === 'some') test(kernel, segment, others, rest, scratch.column)
-    else words.fill(0, scratch.column >> 2, (scratch.column + segment.bitmapBytes) >> 2)
-    rest = scratch.column
+  const rest = meeting(kernel, segment, others, from, scratch.column)
+  for (let at = 0; at < segment.bitmapBytes; at += 4) {
+    const left = rest === NO_ROWS ? 0 : (words[(rest + at) >> 2] as number)
+    words[(to + at) >> 2] = (words[(from + at) >> 2] as number) & ~left
   }
-  for (let at = 0; at < segment.bitmapBytes; at += 4)
-    words[(to + at) >> 2] = (words[(from + at) >> 2] as number) & ~(words[(rest + at) >> 2] as number)
+}
+
+/** Clears the bits of rows whose code does not pass. */
+function testEach(
+  { words }: Kernel,
+  segment: Segment,
+  column: number,
+  passes: (code: number) => boolean,
+  from: number,
+  to: number,
+): void {
+  for (let at = 0; at < segment.bitmapBytes; at += 4) {
+    let found = 0
+    for (let left = words[(from + at) >> 2] as number; left !== 0; left &= left - 1) {
+      const bit = 31 - Math.clz32(left & -left)
+      if (passes(segment.codeAt(8 * at + bit, column))) found |= 1 << bit
+    }
+    words[(to + at) >> 2] = found
+  }
 }
 
 /** Maximum lists: each takes some 30 KB for a table of 10,000,000 rows. */

@@ -1,5 +1,6 @@
 // Orders of texts for lists and summaries: asks PostgreSQL for those that a query needs, and hands them to the table.
 import type { Entity, Property } from '../model/entity.ts'
+import type { Asker } from '../model/key.ts'
 import { isText as isTextName } from '../model/kinds.ts'
 import type { Filter, FiltersAndSorts, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
@@ -7,6 +8,7 @@ import type { ColumnTable } from './columnTable.ts'
 import type { TextBounds } from './conditions.ts'
 import { FoldedTexts } from './foldedTexts.ts'
 import { KernelFull } from './kernel.ts'
+import type { Slices } from './slices.ts'
 import { PLACED_MAX, TextRanks } from './textRanks.ts'
 
 /** Ranks and folded texts by property; each is made when a query first needs it. */
@@ -20,15 +22,17 @@ export class OrderedTexts {
     private readonly entity: Entity,
     private readonly table: ColumnTable,
     private readonly reader: Reader,
+    private readonly slices: Slices,
   ) {}
 
   /** Resolves when the order is known that the list needs, or cannot be had soon; null: it is known. Never rejects. */
-  prepare({ filters, sorts }: FiltersAndSorts): Promise<void> | null {
+  prepare({ filters, sorts }: FiltersAndSorts, asker: Asker): Promise<void> | null {
     const waits: Promise<unknown>[] = []
+    const run = (steps: Generator<void, void>) => this.slices.run(asker, steps)
     for (const { property } of sorts) if (isText(property)) this.extend(property, waits)
     for (const filter of filters) {
       if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
-      const folding = filter.operator.folded && this.foldedOf(filter.property).extend()
+      const folding = filter.operator.folded && this.foldedOf(filter.property).prepare(filter, run)
       if (folding) waits.push(folding)
     }
     if (waits.length === 0) return null
@@ -48,7 +52,7 @@ export class OrderedTexts {
 
   private boundOf(filter: Filter): number | readonly number[] | null {
     const { property, operator, value } = filter
-    if (operator.folded) return this.foldedOf(property).find(value as string, operator.folded)
+    if (operator.folded) return this.foldedOf(property).find(filter)
     return isOrdered(filter) ? (this.use(property)?.knownBound(value as string) ?? null) : null
   }
 

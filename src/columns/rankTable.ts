@@ -1,11 +1,12 @@
-// Ranks of texts in the kernel's memory, which are released when no search and no grouping uses them any more.
+// Ranks of texts in the kernel's memory, which are released when the table and all groupings have done so.
 import { NO_TEXT } from './dictionary.ts'
-import { type Kernel, KernelFull } from './kernel.ts'
+import type { Kernel } from './kernel.ts'
 import { NO_CODE } from './segment.ts'
 
 /** The ranks of texts by their codes, from 0 on, in the kernel's memory, too; there `NO_CODE` stands for no text. */
 export class RankTable {
   readonly address: number
+  private users = 1
 
   /** @throws KernelFull */
   constructor(
@@ -36,55 +37,12 @@ export class RankTable {
     return this.ranks[code] as number
   }
 
+  /** Keeps its memory until one more `release`. */
+  hold(): void {
+    this.users++
+  }
+
   release(): void {
-    this.kernel.free(this.address, this.bytes)
-  }
-}
-
-/** Marks of texts for one search, and ranks that the table has replaced while groupings may still have them. */
-export class SearchRanks {
-  private marks: RankTable[] = []
-  private replaced: RankTable[] = []
-  private groupings = 0
-
-  constructor(private readonly kernel: Kernel) {}
-
-  /** Ranks of 1 for these codes below `size`, and of 0 for the others, until `forgetMarks`; null: there is no memory. */
-  mark(codes: readonly number[], size: number): RankTable | null {
-    const marks = new Int32Array(size)
-    for (const code of codes) marks[code] = 1
-    try {
-      const table = new RankTable(this.kernel, marks)
-      this.marks.push(table)
-      return table
-    } catch (error) {
-      if (error instanceof KernelFull) return null
-      throw error
-    }
-  }
-
-  /** Releases the marks of a search that has ended. */
-  forgetMarks(): void {
-    for (const table of this.marks) table.release()
-    this.marks = []
-  }
-
-  /** Releases ranks that the table has no more, once no grouping has them. */
-  release(table: RankTable): void {
-    if (this.groupings > 0) this.replaced.push(table)
-    else table.release()
-  }
-
-  /** Keeps the marks of the search, and the table's ranks, for a grouping. Returns what ends that. */
-  hold(): () => void {
-    const { marks } = this
-    this.marks = []
-    this.groupings++
-    return () => {
-      for (const table of marks) table.release()
-      if (--this.groupings > 0) return
-      for (const table of this.replaced) table.release()
-      this.replaced = []
-    }
+    if (--this.users === 0) this.kernel.free(this.address, this.bytes)
   }
 }

@@ -39,7 +39,7 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     if (call.request.signal.aborted) throw new Abandoned()
   }
   for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
-    const ordering = copy.search?.prepare(query)
+    const ordering = copy.search?.prepare(query, call)
     if (!ordering) break
     await ordering
   }

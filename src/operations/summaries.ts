@@ -64,7 +64,7 @@ async function grouped<Result>(
   query: SummaryQuery,
   use: (grouping: Grouping) => Promise<Result>,
 ): Promise<Result | null> {
-  await copy.search?.prepareGroups(query)
+  await copy.search?.prepareGroups(query, call)
   return copy.alone(call.key, async () => {
     if (call.request.signal.aborted) throw new Abandoned()
     const grouping = copy.search?.group(query)

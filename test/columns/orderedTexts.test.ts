@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import { OrderedTexts } from '../../src/columns/orderedTexts.ts'
+import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -28,9 +29,11 @@ beforeEach(() => {
   of = database
   kernel = new Kernel(16 * 2 ** 20)
   table = new ColumnTable(company, kernel)
-  texts = new OrderedTexts(company, table, { read: (statement) => of.read(statement) })
+  texts = new OrderedTexts(company, table, { read: (statement) => of.read(statement) }, new Slices())
   for (const [index, name] of ['b', 'C', 'a', null].entries()) table.put(rowOf(1 + index, name))
 })
+
+const asker = { key: 'a', request: new Request('http://localhost') }
 
 const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
 
@@ -44,7 +47,7 @@ function listed(query: string) {
 
 test('many new texts are not waited for, but soon known', async () => {
   for (let id = 5; id < 1_000; id++) table.put(rowOf(id, `name ${id}`))
-  expect(texts.prepare(parseList(company, 'sort=Name'))).toBeNull()
+  expect(texts.prepare(parseList(company, 'sort=Name'), asker)).toBeNull()
   expect(listed('sort=Name')).toBeNull()
   await until(() => listed('sort=Name') !== null)
   expect(listed('sort=Name')?.ids.slice(0, 3)).toEqual([3, 1, 2])
@@ -53,20 +56,32 @@ test('many new texts are not waited for, but soon known', async () => {
 test('without the database a list waits for an error at most, and nothing is known', async () => {
   of = ended
   for (const query of ['sort=Name', 'Name=<b']) {
-    expect(await texts.prepare(parseList(company, query))).toBeUndefined()
+    expect(await texts.prepare(parseList(company, query), asker)).toBeUndefined()
     expect(listed(query)).toBeNull()
   }
   of = database
-  await texts.prepare(parseList(company, 'Name=<b'))
+  await texts.prepare(parseList(company, 'Name=<b'), asker)
   expect(listed('Name=<b')?.ids).toEqual([3])
 })
 
 test('where the memory does not do for an order there is none', async () => {
-  await texts.prepare(parseList(company, 'Name=<b&sort=Name'))
+  await texts.prepare(parseList(company, 'Name=<b&sort=Name'), asker)
   expect(() => {
     for (;;) kernel.reserve(8_192)
   }).toThrow(KernelFull)
   expect(listed('Name=<b')).toBeNull()
   expect(listed('sort=Name')).toBeNull()
   expect(listed('Name=b')?.ids).toEqual([1])
+})
+
+test('the texts that contain an operand are looked for in turns of the event loop', async () => {
+  for (let id = 5; id < 60_000; id++) table.put(rowOf(id, `name ${id}`))
+  await texts.prepare(parseList(company, 'Name[contains]=b'), asker)
+  const query = parseList(company, 'Name[contains]=AM')
+  let turns = 0
+  const timer = setInterval(() => turns++, 0)
+  while (texts.boundsOf(query.filters) === undefined) await texts.prepare(query, asker)
+  clearInterval(timer)
+  expect(turns).toBeGreaterThan(0)
+  expect(table.page(query.filters, [], 0, 5, texts.boundsOf(query.filters))?.total).toBe(59_995)
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { FoldedTexts } from '../../src/columns/foldedTexts.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
+import { Slices } from '../../src/columns/slices.ts'
 import { TextRanks } from '../../src/columns/textRanks.ts'
 import { compileList } from '../../src/compile/list.ts'
 import absence from '../../src/entities/absence.ts'
@@ -86,8 +87,8 @@ async function boundsOf(filters: readonly Filter[]): Promise<Map<Filter, number 
     const value = filter.value as string
     if (operator.folded) {
       const texts = folded.get(property)
-      await texts?.extend()
-      const codes = texts?.find(value, operator.folded)
+      await texts?.prepare(filter, (steps) => new Slices().run({ key: '', request: new Request('http://localhost') }, steps))
+      const codes = texts?.find(filter)
       if (codes) bounds.set(filter, codes)
     } else if (ranks.has(property) && /[<>]/.test(operator.sign)) {
       await ranks.get(property)?.boundOf(value)

@@ -14,7 +14,7 @@ export function randomFilter(entity: Entity, property: Property, random: Random,
   if (folded) return parsed(name + sign, partOf(operand(), random))
   if (!isAny) return parsed(name, sign + operand())
   const filters: Filter[] = []
-  for (let left = random.pick([1, 2, 3, 20]); left > 0; left--) addFilter(filters, parsed(name + sign, operand()))
+  for (let left = random.pick([1, 2, 3, 20, 60]); left > 0; left--) addFilter(filters, parsed(name + sign, operand()))
   return filters[0] as Filter
 }
 

@@ -173,7 +173,8 @@ export class RandomTable {
           const place = this.entity.properties.indexOf(filter.property)
           const matches = compilePredicate(this.entity, [filter]) as Matches
           const isFound = (text: string) => matches(this.entity.properties.map((_, at) => (at === place ? text : null)))
-          return [filter, sortedTexts(columns, filter.property).flatMap(([code, text]) => (isFound(text) ? [code] : []))]
+          const codes = sortedTexts(columns, filter.property).flatMap(([code, text]) => (isFound(text) ? [code] : []))
+          return [filter, codes.sort((one, other) => one - other)]
         }
         const texts = sortedTexts(columns, filter.property).map(([, text]) => text)
         const less = texts.filter((text) => compareCodes(text, filter.value as string) < 0).length
