@@ -5,12 +5,13 @@ import { join } from 'node:path'
 /** Thrown when the memory of a kernel is full. */
 export class KernelFull extends Error {}
 
-/** Functions of kernel.wat, which says what each does. A bitmap has one bit for each row; addresses are in bytes. */
+/** Functions of simd.wat, which says what each does. A bitmap has one bit for each row; addresses are in bytes. */
 interface Ranges {
   range32(column: number, rows: number, from: number, to: number, least: number, width: number, flip: number): void
   range64(column: number, rows: number, from: number, to: number, least: number, greatest: number, flip: number): void
 }
 
+/** Also those of kernel.wat. */
 interface Calls extends Ranges {
   popcount(bits: number, bytes: number): number
   rank(column: number, bits: number, bytes: number, ranks: number, to: number): void
@@ -83,11 +84,11 @@ export class Kernel {
     this.blocksMax = (pagesMax * PAGE) / BLOCK
     this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
     this.memory = new WebAssembly.Memory({ initial: pagesMax, maximum: pagesMax })
-    const every = this.open<Calls>(KERNEL)
-    this.calls = hasVectors && VECTORS ? { ...every, ...this.open<Ranges>(VECTORS) } : every
     const { buffer } = this.memory
     this.words = new Int32Array(buffer)
     this.floats = new Float64Array(buffer)
+    const ranges = hasVectors && VECTORS ? this.open<Ranges>(VECTORS) : rangesWithin(this.words, this.floats)
+    this.calls = { ...this.open<Omit<Calls, keyof Ranges>>(KERNEL), ...ranges }
     const counts = this.reserve(4 * BUCKETS)
     this.counts = new Int32Array(buffer, counts, BUCKETS)
     const integers = () => this.reserve(4 * SEGMENT_ROWS)
@@ -138,6 +139,27 @@ export class Kernel {
   private open<Exports>(program: WebAssembly.Module): Exports {
     const { exports } = new WebAssembly.Instance(program, { '': { memory: this.memory } })
     return exports as Exports
+  }
+}
+
+/** For processors without vectors. */
+function rangesWithin(words: Int32Array, floats: Float64Array): Ranges {
+  return {
+    range32(column, rows, from, to, least, width, flip) {
+      for (let row = 0, at = column >> 2; row < rows; row += 32) {
+        let word = flip === 0 ? 0 : -1
+        for (let bit = 0; bit < 32; bit++, at++) word ^= Number(((words[at] as number) - least) >>> 0 <= width) << bit
+        words[(to + (row >> 3)) >> 2] = (words[(from + (row >> 3)) >> 2] as number) & word
+      }
+    },
+    range64(column, rows, from, to, least, greatest, flip) {
+      for (let row = 0, at = column >> 3; row < rows; row += 32) {
+        let word = flip === 0 ? 0 : -1
+        for (let bit = 0; bit < 32; bit++, at++)
+          word ^= Number((floats[at] as number) >= least && (floats[at] as number) <= greatest) << bit
+        words[(to + (row >> 3)) >> 2] = (words[(from + (row >> 3)) >> 2] as number) & word
+      }
+    },
   }
 }
 

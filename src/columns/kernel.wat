@@ -3,59 +3,6 @@
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; Leaves of the rows in a bitmap those whose code of 32 bits, less the least, is at most the width, both unsigned; with a
-  ;; flip of 0xffff, the others.
-  (func (export "range32")
-    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least i32) (param $width i32) (param $flip i32)
-    (local $end i32) (local $bit i64) (local $word i64) (local $flips i64)
-    (local.set $flips (i64.sub (i64.const 0) (i64.extend_i32_u (i32.ne (local.get $flip) (i32.const 0)))))
-    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
-    (loop $next
-      (local.set $word (i64.const 0))
-      (local.set $bit (i64.const 0))
-      (loop $row
-        (local.set $word
-          (i64.or
-            (local.get $word)
-            (i64.shl
-              (i64.extend_i32_u
-                (i32.le_u (i32.sub (i32.load (local.get $column)) (local.get $least)) (local.get $width)))
-              (local.get $bit))))
-        (local.set $column (i32.add (local.get $column) (i32.const 4)))
-        (local.set $bit (i64.add (local.get $bit) (i64.const 1)))
-        (br_if $row (i64.lt_u (local.get $bit) (i64.const 64))))
-      (i64.store (local.get $to) (i64.and (i64.load (local.get $from)) (i64.xor (local.get $flips) (local.get $word))))
-      (local.set $from (i32.add (local.get $from) (i32.const 8)))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
-
-  ;; The same of floats from the least to the greatest. NaN, which is no value, is in no range.
-  (func (export "range64")
-    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least f64) (param $greatest f64) (param $flip i32)
-    (local $end i32) (local $bit i64) (local $word i64) (local $flips i64)
-    (local.set $flips (i64.sub (i64.const 0) (i64.extend_i32_u (i32.ne (local.get $flip) (i32.const 0)))))
-    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
-    (loop $next
-      (local.set $word (i64.const 0))
-      (local.set $bit (i64.const 0))
-      (loop $row
-        (local.set $word
-          (i64.or
-            (local.get $word)
-            (i64.shl
-              (i64.extend_i32_u
-                (i32.and
-                  (f64.ge (f64.load (local.get $column)) (local.get $least))
-                  (f64.le (f64.load (local.get $column)) (local.get $greatest))))
-              (local.get $bit))))
-        (local.set $column (i32.add (local.get $column) (i32.const 8)))
-        (local.set $bit (i64.add (local.get $bit) (i64.const 1)))
-        (br_if $row (i64.lt_u (local.get $bit) (i64.const 64))))
-      (i64.store (local.get $to) (i64.and (i64.load (local.get $from)) (i64.xor (local.get $flips) (local.get $word))))
-      (local.set $from (i32.add (local.get $from) (i32.const 8)))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
-
   ;; How many rows a bitmap has.
   (func (export "popcount") (param $bits i32) (param $bytes i32) (result i32)
     (local $end i32) (local $sum i64)

@@ -1,9 +1,9 @@
-;; The two functions that look at every row, for processors with vectors of 128 bits: the same as in kernel.wat, 16 rows
-;; at a time.
+;; The two functions that look at every row, 16 rows at a time, for processors with vectors of 128 bits. kernel.ts has them for others.
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; See kernel.wat.
+  ;; Leaves of the rows in a bitmap those whose code of 32 bits, less the least, is at most the width, both unsigned; with a
+  ;; flip of 0xffff, the others.
   (func (export "range32")
     (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least i32) (param $width i32) (param $flip i32)
     (local $end i32) (local $leasts v128) (local $widths v128)
@@ -47,7 +47,7 @@
           (f64x2.ge (v128.load offset=48 (local.get $column)) (local.get $leasts))
           (f64x2.le (v128.load offset=48 (local.get $column)) (local.get $greatests))))))
 
-  ;; See kernel.wat.
+  ;; The same of floats from the least to the greatest. NaN, which is no value, is in no range.
   (func (export "range64")
     (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least f64) (param $greatest f64) (param $flip i32)
     (local $end i32) (local $leasts v128) (local $greatests v128)
