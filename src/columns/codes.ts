@@ -8,8 +8,8 @@ type Code = (text: string) => number | null
 export const numbers: Readonly<Record<PlainName, Code>> = {
   boolean: (text) => Number(text === 't'),
   integer: integerCode,
-  date: dateCode,
-  instant: instantCode,
+  date: momentCode,
+  instant: momentCode,
   decimal: decimalCode,
 }
 
@@ -31,29 +31,18 @@ function significantOf(text: string): number {
   return written.replace(/^-?[0.]*/, '').replace('.', '').length
 }
 
-const DAY = 86_400
-const HOUR = 3_600
-const MINUTE = 60
-const INSTANT = /^(\d{4,6})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\+00( BC)?$/
+/** In seconds. */
+export const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400] as const
+const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
-/** Seconds since 2000. */
-function instantCode(text: string): number | null {
+/** Seconds since 2000 of an instant, days of a date. */
+function momentCode(text: string): number | null {
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
-  const [, year, month, day, hour, minute, second, era] = INSTANT.exec(text) ?? []
+  const [, year, month, day, hour, minute, second, era] = MOMENT.exec(text) ?? []
   if (year === undefined) return null
   const days = daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
-  return days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
-}
-
-const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/
-
-/** Days since 2000. */
-function dateCode(text: string): number | null {
-  if (text === 'infinity') return Number.POSITIVE_INFINITY
-  if (text === '-infinity') return Number.NEGATIVE_INFINITY
-  const [, year, month, day, era] = DATE.exec(text) ?? []
-  return year === undefined ? null : daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
+  return hour === undefined ? days : days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
 }
 
 /** Date by its days since 2000-01-01: the inverse of `daysOf`. */

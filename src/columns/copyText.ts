@@ -1,6 +1,6 @@
 // Rows as PostgreSQL's COPY writes them: fields between tabs, `\N` for null. PostgreSQL documentation, COPY, Text Format.
 import type { Row } from '../model/sql.ts'
-import { daysOf } from './codes.ts'
+import { DAY, daysOf, HOUR, MINUTE } from './codes.ts'
 
 export const TAB = 9
 export const BACKSLASH = 92
@@ -86,8 +86,8 @@ const INSTANT = '2024-01-31 09:00:00+00'
 
 export function instantAt(bytes: Uint8Array, from: number, to: number): number {
   if (to - from !== INSTANT.length || bytes[from + 20] !== ZERO || bytes[from + 21] !== ZERO) return Number.NaN
-  const seconds = pairAt(bytes, from + 11) * 3_600 + pairAt(bytes, from + 14) * 60 + pairAt(bytes, from + 17)
-  return dayAt(bytes, from) * 86_400 + seconds
+  const seconds = pairAt(bytes, from + 11) * HOUR + pairAt(bytes, from + 14) * MINUTE + pairAt(bytes, from + 17)
+  return dayAt(bytes, from) * DAY + seconds
 }
 
 /** Days since 2000. */

@@ -1,6 +1,7 @@
 // Plan of a summary in columns: how each key is numbered, and whether each figure is exact. grouping.ts carries it out.
 import type { Property } from '../model/entity.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
+import { DAY } from './codes.ts'
 import { type Coded, ranksOf } from './conditions.ts'
 import { Extremes, type FigureValues, GroupRecords, Sums } from './groupFigures.ts'
 import type { GroupedKey, GroupingParts } from './grouping.ts'
@@ -16,7 +17,6 @@ const WHOLE_MAX = 2 ** 30
 /** A code is off by less than a quarter of a unit up to here. */
 const UNITS_MAX = 2 ** 51
 const SUM_MAX = 2 ** 62
-const DAY_SECONDS = 86_400
 
 /** The parts of a grouping; null: codes cannot tell which rows belong together, or a figure of them. */
 export function groupingParts(
@@ -84,7 +84,7 @@ class PartsOfTable {
     if (dictionary) return new WholeNumbers(column, 0, dictionary.size - 1)
     const isAnyValue = least <= greatest
     if (period !== null && isAnyValue) {
-      const unit = kind.name === 'instant' ? DAY_SECONDS : 1
+      const unit = kind.name === 'instant' ? DAY : 1
       const isBounded = greatest - least <= PERIODS_DAYS * unit
       return isBounded ? new PeriodNumbers(this.memory, column, period, unit, [least, greatest]) : null
     }

@@ -3,7 +3,7 @@ import { plainDecimal } from '../model/decimal.ts'
 import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
 import type { JsonWriter } from '../respond/jsonWriter.ts'
-import { dateOf, daysOf } from './codes.ts'
+import { DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import { type Dictionary, NO_TEXT } from './dictionary.ts'
 
 /** Numbers for kinds, of which a switch is quicker than calls of as many functions. */
@@ -117,10 +117,6 @@ function plainDecimals(kind: Kind): Plain {
     return point < 0 ? text + zeros : text.padEnd(point + zeros.length, '0')
   }
 }
-
-const MINUTE = 60
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 const pairs = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
 
