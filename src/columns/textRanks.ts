@@ -3,7 +3,7 @@ import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { Collation, type Reader } from './collation.ts'
-import { insertAt, orderOf, sortTexts, TEXTS_MAX, type TextOrder, type Texts, takePiece } from './textOrder.ts'
+import { insertAt, orderOf, sortTexts, TEXTS_MAX, type TextOrder, type Texts } from './textOrder.ts'
 
 /** New texts that are placed one by one; with more, all texts are ordered again. */
 export const PLACED_MAX = 100
@@ -11,6 +11,8 @@ export const PLACED_MAX = 100
 const ORDERED_MIN = 256
 /** Operands that are looked for at once, of one property. */
 const SEARCHES_MAX = 100
+/** Texts that an operand is compared with in one statement. */
+const THRESHOLDS_MAX = 64
 const GAPS_BYTES_MAX = 256 * 1_024
 /** Texts on each side of where ICU here has an operand. */
 const NEAR = 8
@@ -115,32 +117,17 @@ export class TextRanks {
 
   /** How many texts of an order are less than the operand. */
   private async search(order: TextOrder, operand: string, gap = EVERYWHERE): Promise<number> {
-    let range = rangeOf(order, gap)
-    for (let isFirst = true; range.from < range.to; isFirst = false) {
-      const ranks = isFirst ? this.near(order, operand, range) : spread(range)
-      range = await this.narrow(order, operand, range, ranks)
-    }
-    return range.to
-  }
-
-  /** Compares the operand with the texts of some ranks of the range; of fewer, if one statement does not take all. */
-  private async narrow({ codes }: TextOrder, operand: string, range: Range, some: readonly number[]): Promise<Range> {
-    let ranks = some
-    for (;;) {
-      const thresholds = takePiece(
-        Int32Array.from(ranks, (rank) => codes[rank] as number),
-        0,
-        this.texts,
-      )
-      if (thresholds.length < ranks.length) {
-        ranks = ranks.filter((_, index) => index % 2 === 1)
-        continue
-      }
+    let { from, to } = rangeOf(order, gap)
+    for (let isFirst = true; from < to; isFirst = false) {
+      const ranks = isFirst ? this.near(order, operand, { from, to }) : spread({ from, to })
+      const thresholds = ranks.map((rank) => this.texts.text(order.codes[rank] as number))
       const equal = thresholds.indexOf(operand)
-      if (equal >= 0) return { from: ranks[equal] as number, to: ranks[equal] as number }
+      if (equal >= 0) return ranks[equal] as number
       const [place] = (await this.collation.places([operand], thresholds)) as [number]
-      return { from: place > 0 ? (ranks[place - 1] as number) + 1 : range.from, to: ranks[place] ?? range.to }
+      if (place > 0) from = (ranks[place - 1] as number) + 1
+      to = ranks[place] ?? to
     }
+    return to
   }
 
   /** Ranks around the place that the operand has by ICU here, which orders most texts as PostgreSQL does. */
@@ -163,9 +150,9 @@ function rangeOf({ codes, ranks }: TextOrder, { below, above }: Gap): Range {
   }
 }
 
-/** Ranks at equal distances: about the square root of all in the range. */
+/** Ranks at equal distances. */
 function spread({ from, to }: Range): number[] {
-  const step = Math.ceil(Math.sqrt(to - from))
+  const step = Math.ceil((to - from) / THRESHOLDS_MAX)
   const ranks: number[] = []
   for (let rank = from + ((step - 1) >> 1); rank < to; rank += step) ranks.push(rank)
   return ranks
