@@ -140,31 +140,18 @@
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
     (loop $next
       (local.set $left (i64.load (local.get $bits)))
-      (if (i64.eq (local.get $left) (i64.const -1))
-        (then
-          (local.set $row (i32.const 0))
-          (loop $each
-            (call $addRow
-              (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
-              (i32.add
-                (local.get $records)
-                (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
-              (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
-            (local.set $row (i32.add (local.get $row) (i32.const 4)))
-            (br_if $each (i32.lt_u (local.get $row) (i32.const 256)))))
-        (else
-          (block $done
-            (loop $bit
-              (br_if $done (i64.eqz (local.get $left)))
-              (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
-              (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-              (call $addRow
-                (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
-                (i32.add
-                  (local.get $records)
-                  (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
-                (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
-              (br $bit)))))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (call $addRow
+            (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
+            (i32.add
+              (local.get $records)
+              (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
+            (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
+          (br $bit)))
       (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
       (local.set $column (i32.add (local.get $column) (i32.const 512)))
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
