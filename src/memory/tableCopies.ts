@@ -34,7 +34,7 @@ const UNUSED_MS = 600_000
 interface Tracked {
   readonly entity: Entity
   copy: TableCopy | null
-  loading: Promise<void> | null
+  isLoading: boolean
   askedMs: number
   /** The earliest time of the next load. */
   notBeforeMs: number
@@ -91,7 +91,7 @@ export class TableCopies {
   load(entity: Entity, query: FiltersAndSorts): void {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
-      tracked = { entity, copy: null, loading: null, askedMs: 0, notBeforeMs: 0, isFailureLogged: false }
+      tracked = { entity, copy: null, isLoading: false, askedMs: 0, notBeforeMs: 0, isFailureLogged: false }
       this.tables.set(entity.table, tracked)
     }
     tracked.askedMs = performance.now()
@@ -107,13 +107,15 @@ export class TableCopies {
   }
 
   private startLoad(tracked: Tracked, orderedBy: number) {
-    if (tracked.loading !== null || performance.now() < tracked.notBeforeMs) return
-    tracked.loading = this.lastLoad
-      .then(() => this.loadCopy(tracked, orderedBy))
-      .catch((error) => this.noteFailure(tracked, error))
-      .finally(() => (tracked.loading = null))
+    if (tracked.isLoading || performance.now() < tracked.notBeforeMs) return
+    tracked.isLoading = true
     // One table at a time, so that the sizes of all others are known.
-    this.lastLoad = tracked.loading
+    this.lastLoad = this.lastLoad.then(async () => {
+      const startMs = performance.now()
+      const fail = (error: unknown) => this.noteFailure(tracked, error, OVERTAKEN_PAUSE * (performance.now() - startMs))
+      await this.loadCopy(tracked, orderedBy).catch(fail)
+      tracked.isLoading = false
+    })
   }
 
   private async loadCopy(tracked: Tracked, orderedBy: number) {
@@ -134,17 +136,14 @@ export class TableCopies {
         if (++lines % CHECKED_LINES === 0 && own.bytes > room) throw new KernelFull('texts take too much')
       }
     })
-    const onLost = (error: unknown) => this.noteLost(tracked, error)
+    const onLost = (error: unknown) => {
+      tracked.copy = null
+      if (error instanceof CopyLost || error instanceof KernelFull) this.noteFailure(tracked, error, 0)
+      else log.warn('a table is in memory no more', { table: entity.table, reason: (error as Error).message })
+    }
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
-    try {
-      await copy.settle()
-    } catch (error) {
-      if (!(error instanceof CopyLost)) throw error
-      tracked.notBeforeMs = performance.now() + Math.min(RETRY_MS, OVERTAKEN_PAUSE * (performance.now() - startMs))
-      log.debug('a table is in memory no more', { table: entity.table, reason: error.message })
-      return
-    }
+    await copy.settle()
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
@@ -168,11 +167,8 @@ export class TableCopies {
     const idle = [...this.tables.values()]
       .filter(({ copy, askedMs }) => copy !== null && performance.now() - askedMs > IDLE_MS)
       .sort((one, other) => one.askedMs - other.askedMs)
-    while (bytes > this.bytesMax - this.use.bytes) {
-      const least = idle.shift()
-      if (least === undefined) throw new KernelFull()
-      this.evict(least)
-    }
+    for (const least of idle) if (bytes > this.bytesMax - this.use.bytes) this.evict(least)
+    if (bytes > this.bytesMax - this.use.bytes) throw new KernelFull()
   }
 
   private evict(tracked: Tracked) {
@@ -180,23 +176,19 @@ export class TableCopies {
     tracked.copy = null
   }
 
-  /** The next list begins another load. */
-  private noteLost(tracked: Tracked, error: unknown) {
-    tracked.copy = null
-    const { log } = this.options
-    const fields = { table: tracked.entity.table, reason: (error as Error).message }
-    if (error instanceof KernelFull) this.noteFailure(tracked, error)
-    else if (error instanceof CopyLost) log.debug('a table is in memory no more', fields)
-    else log.warn('a table is in memory no more', fields)
-  }
-
-  private noteFailure(tracked: Tracked, error: unknown) {
+  /** A load failed, or a copy cannot be kept. The next list begins another load, soon if writes have overtaken this one. */
+  private noteFailure(tracked: Tracked, error: unknown, overtakenPauseMs: number) {
     const { log, bytesMax } = this.options
-    tracked.notBeforeMs = performance.now() + RETRY_MS
+    const { table } = tracked.entity
+    const pauseMs = error instanceof CopyLost ? Math.min(RETRY_MS, overtakenPauseMs) : RETRY_MS
+    tracked.notBeforeMs = performance.now() + pauseMs
+    if (error instanceof CopyLost) {
+      log.debug('a table is in memory no more', { table, reason: error.message })
+      return
+    }
     // A copy in another order serves on.
     if (tracked.copy !== null || tracked.isFailureLogged || this.isEnded) return
     tracked.isFailureLogged = true
-    const { table } = tracked.entity
     if (error instanceof KernelFull)
       log.info('MEMORY_MB is too little for a table: the database finds its lists', { table, mb: bytesMax / 2 ** 20 })
     else if (error instanceof NotRecorded)
