@@ -146,7 +146,8 @@ export class ColumnTable {
     const end = Math.min(offset + size, list.total)
     if (offset >= end) return this.pageOf([], list.total)
     const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, offset, end)
-    const matches = known === null ? only(list as Matches, segments) : matchesOf(kernel, store, conditions, segments)
+    const isAll = known === null && segments.length === list.segments.length
+    const matches = isAll ? (list as Matches) : matchesOf(kernel, store, conditions, segments)
     const search = new PageSearch(kernel, store, keys, conditions, size)
     return this.pageOf(search.find(matches, offset - before, end - before), list.total)
   }
@@ -191,15 +192,4 @@ export class ColumnTable {
     if (!dictionary) throw new Error(`${property.name} has no texts`)
     return dictionary
   }
-}
-
-/** The rows in these of the segments. */
-function only(matches: Matches, segments: readonly number[]): Matches {
-  if (segments === matches.segments) return matches
-  const wanted = new Set(segments)
-  const at = matches.segments.flatMap((number, index) => (wanted.has(number) ? [index] : []))
-  const of = (numbers: readonly number[]) => at.map((index) => numbers[index] as number)
-  const counts = of(matches.counts)
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  return { segments: of(matches.segments), bits: of(matches.bits), counts, total }
 }
