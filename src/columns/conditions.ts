@@ -54,7 +54,7 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: 
   return inOrderOfCost(conditions)
 }
 
-/** What is looked up row by row comes last: the fewer rows are left the better. */
+/** Sorts conditions that are looked up row by row to the end: the fewer rows are left the better. */
 export function inOrderOfCost(conditions: readonly Condition[]): Condition[] {
   const isCostly = ({ byRank, anyOf }: Condition) => Number(byRank !== null || typeof anyOf === 'function')
   return conditions.toSorted((one, other) => isCostly(one) - isCostly(other))

@@ -39,7 +39,7 @@ export class FoldedTexts {
     return this.octets.length + this.starts.byteLength
   }
 
-  /** Folds the new texts, and finds those of the filter in steps; null: they are known, or cannot be. @throws ApiError 500, 503 */
+  /** Folds new texts, and finds the filter's in steps; null: they are known, or cannot be. @throws ApiError 500, 503 */
   prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
     const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
     return isKnown ? null : this.extend().then(() => run(this.search(filter)))

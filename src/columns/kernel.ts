@@ -11,7 +11,7 @@ interface Ranges {
   range64(column: number, rows: number, from: number, to: number, least: number, greatest: number, flip: number): void
 }
 
-/** Also those of kernel.wat. */
+/** Functions of kernel.wat, too. */
 interface Calls extends Ranges {
   popcount(bits: number, bytes: number): number
   rank(column: number, bits: number, bytes: number, ranks: number, to: number): void

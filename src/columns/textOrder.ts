@@ -93,7 +93,7 @@ async function sample(codes: Int32Array, pieceLength: number, texts: Texts, coll
 }
 
 /** The texts of the codes from an index on, as many as one statement takes: one at least. */
-export function takePiece(codes: Int32Array, from: number, texts: Texts): string[] {
+function takePiece(codes: Int32Array, from: number, texts: Texts): string[] {
   const piece: string[] = []
   let characters = 0
   for (let index = from; index < codes.length && piece.length < STATEMENT_TEXTS_MAX; index++) {
