@@ -29,6 +29,8 @@ const SAVE_MS = 1_000
 /** Interval at which the position is saved without deliveries, so that it never grows older than the lines that are kept. */
 const IDLE_SAVE_MS = 3_600_000
 const IDLE_LOOK_MS = 60_000
+/** Delay of an attempt beyond which no server has run meanwhile: its receiver has not failed for that time. */
+const LATE_MS_MAX = 3_600_000
 
 /** Delivers the changes that one hook is for, from its place on, until `signal` aborts or the hook is parked. */
 export class HookRun {
@@ -146,7 +148,8 @@ export class HookRun {
   private async noteFailure({ status, isGone }: Outcome) {
     const { log, backOff, nowMs } = this.parts
     const atMs = nowMs()
-    this.failingSinceMs ??= atMs
+    const lateMs = atMs - (this.nextAttemptMs ?? atMs)
+    this.failingSinceMs = (this.failingSinceMs ?? atMs) + (lateMs > LATE_MS_MAX ? lateMs : 0)
     this.attempts++
     if (this.attempts === 1) log.warn('deliveries to a hook fail, and are tried again', { ...this.fields(), status })
     if (isGone || atMs - this.failingSinceMs >= backOff.parkMs) {
