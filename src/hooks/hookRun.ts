@@ -32,32 +32,33 @@ const IDLE_LOOK_MS = 60_000
 /** Delay of an attempt beyond which no server has run meanwhile: its receiver has not failed for that time. */
 const LATE_MS_MAX = 3_600_000
 
-/** Delivers the changes that one hook is for, from its place on, until `signal` aborts or the hook is parked. */
+/** Delivers the changes that one hook is for, from its place on, until it is ended or the hook is parked. */
 export class HookRun {
-  private place: ChangesToken
   /** Position once the queue is empty. */
   private end: ChangesToken
   private queue: { readonly line: ChangeLine; isDelivered: boolean }[] = []
-  private failingSinceMs: number | null
-  private attempts: number
-  private nextAttemptMs: number | null
   private savedMs: number
   private isOver = false
   private readonly wanted: readonly Entity[]
+  private readonly ending = new AbortController()
+  private readonly signal = this.ending.signal
+  /** Rejects where the database is lost. */
   readonly ended: Promise<void>
 
   constructor(
-    private readonly hook: Hook,
+    readonly hook: Hook,
     private readonly parts: RunParts,
-    private readonly signal: AbortSignal,
   ) {
-    this.place = this.end = hook.place
+    this.end = hook.place
     this.savedMs = parts.nowMs()
-    this.failingSinceMs = hook.failingSinceMs
-    this.attempts = hook.attempts
-    this.nextAttemptMs = hook.nextAttemptMs
     this.wanted = entitiesOf(hook.events, parts.entities)
     this.ended = this.run()
+  }
+
+  /** Cuts off what is in flight. */
+  async stop(): Promise<void> {
+    this.ending.abort()
+    await this.ended.catch(() => undefined)
   }
 
   /** When the oldest change was written that the hook has not taken, of those that were read; null: there is none. */
@@ -84,7 +85,7 @@ export class HookRun {
         .filter((line) => wantsEvent(this.hook.events, eventOf(line, ':')))
         .map((line) => ({ line, isDelivered: false }))
       if (this.queue.length > 0) return
-      this.place = end
+      this.hook.place = end
       if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
       if (!more)
         await waits.wait({
@@ -103,14 +104,15 @@ export class HookRun {
     const failures: Outcome[] = []
     const running = new Map<string, Promise<void>>()
     // While a receiver fails it is asked with one delivery alone.
-    const most = this.attempts > 0 ? 1 : IN_FLIGHT_MAX
+    const isFailing = this.hook.attempts > 0
+    const most = isFailing ? 1 : IN_FLIGHT_MAX
     const untilMs = performance.now() + SAVE_MS
     let status: string | null = null
     for (const queued of this.queue) {
       if (queued.isDelivered) continue
       const row = `${queued.line.entity.table} ${queued.line.id}`
       while (running.size >= most || running.has(row)) await Promise.race(running.values())
-      const isEnough = running.size === 0 && status !== null && this.attempts > 0
+      const isEnough = running.size === 0 && status !== null && isFailing
       if (failures.length > 0 || this.signal.aborted || performance.now() > untilMs || isEnough) break
       const delivery = this.parts.deliver(this.hook, messageOf(this.hook, queued.line), this.signal).then((outcome) => {
         running.delete(row)
@@ -133,30 +135,32 @@ export class HookRun {
     const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
     const done = first === -1 ? this.queue.length : first
     const last = this.queue[done - 1]
-    if (last) this.place = readToken(last.line.token) as ChangesToken
+    if (last) this.hook.place = readToken(last.line.token) as ChangesToken
     this.queue = this.queue.slice(done)
-    if (this.queue.length === 0) this.place = this.end
+    if (this.queue.length === 0) this.hook.place = this.end
   }
 
   private async noteSuccess(status: string) {
-    if (this.attempts > 0) this.parts.log.info('deliveries to a hook arrive again', this.fields())
-    this.failingSinceMs = this.nextAttemptMs = null
-    this.attempts = 0
+    const { hook, parts } = this
+    if (hook.attempts > 0) parts.log.info('deliveries to a hook arrive again', this.fields())
+    hook.failingSinceMs = hook.nextAttemptMs = null
+    hook.attempts = 0
     await this.save(status)
   }
 
   private async noteFailure({ status, isGone }: Outcome) {
-    const { log, backOff, nowMs } = this.parts
-    const atMs = nowMs()
-    const lateMs = atMs - (this.nextAttemptMs ?? atMs)
-    this.failingSinceMs = (this.failingSinceMs ?? atMs) + (lateMs > LATE_MS_MAX ? lateMs : 0)
-    this.attempts++
-    if (this.attempts === 1) log.warn('deliveries to a hook fail, and are tried again', { ...this.fields(), status })
-    if (isGone || atMs - this.failingSinceMs >= backOff.parkMs) {
+    const { hook, parts } = this
+    const { log, backOff } = parts
+    const atMs = parts.nowMs()
+    const lateMs = atMs - (hook.nextAttemptMs ?? atMs)
+    hook.failingSinceMs = (hook.failingSinceMs ?? atMs) + (lateMs > LATE_MS_MAX ? lateMs : 0)
+    hook.attempts++
+    if (hook.attempts === 1) log.warn('deliveries to a hook fail, and are tried again', { ...this.fields(), status })
+    if (isGone || atMs - hook.failingSinceMs >= backOff.parkMs) {
       log.error('a hook is parked: its receiver has refused for too long', { ...this.fields(), status })
       return this.park(isGone ? 'its receiver has answered 410: it wants no more' : 'deliveries have failed for 3 days', status)
     }
-    this.nextAttemptMs = atMs + pauseAfter(this.attempts, backOff, Math.random())
+    hook.nextAttemptMs = atMs + pauseAfter(hook.attempts, backOff, Math.random())
     await this.save(status)
   }
 
@@ -166,19 +170,18 @@ export class HookRun {
   }
 
   private async save(status: string | null, parkedFor: string | null = null) {
-    const { place, failingSinceMs, attempts, nextAttemptMs } = this
-    const atMs = (this.savedMs = this.parts.nowMs())
-    const progress = { place, status, atMs, failingSinceMs, attempts, nextAttemptMs, parkedFor }
+    this.savedMs = this.parts.nowMs()
     // Another process sends by now, or an operator has changed the hook, and a new run follows.
-    if (!(await this.parts.session.save(this.hook, progress))) this.isOver = true
+    if (!(await this.parts.session.save(this.hook, this.savedMs, status, parkedFor))) this.isOver = true
   }
 
   /** Waits for the time of the next attempt. False: it is over. */
   private async pauseToAttempt(): Promise<boolean> {
     const { backOff, nowMs } = this.parts
-    if (this.nextAttemptMs === null) return true
+    const { nextAttemptMs } = this.hook
+    if (nextAttemptMs === null) return true
     // The time was written by another server, whose clock may have been ahead.
-    const ms = Math.max(0, Math.min(this.nextAttemptMs - nowMs(), backOff.mostMs))
+    const ms = Math.max(0, Math.min(nextAttemptMs - nowMs(), backOff.mostMs))
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 

@@ -38,7 +38,7 @@ export class HookSender {
   /** Ends the pause, or the next one. */
   private waking = new AbortController()
   private isFailing = false
-  private readonly runs = new Map<string, { hook: Hook; run: HookRun; ending: AbortController }>()
+  private readonly runs = new Map<string, HookRun>()
   private states: HookStates = { active: 0, paused: 0, parked: 0 }
   private taken = 0
   private failed = 0
@@ -67,7 +67,7 @@ export class HookSender {
   get use(): HookUse {
     const { states, taken, failed } = this
     const nowMs = (this.options.nowMs ?? Date.now)()
-    const lags = [...this.runs.values()].map(({ run }) => nowMs - (run.waitingSinceMs ?? nowMs))
+    const lags = [...this.runs.values()].map(({ waitingSinceMs }) => nowMs - (waitingSinceMs ?? nowMs))
     return { states, taken, failed, lagMs: Math.max(0, ...lags) }
   }
 
@@ -114,8 +114,8 @@ export class HookSender {
     failed.promise.catch(() => undefined)
     session.lost.addEventListener('abort', () => failed.reject(new Error('the connection was lost')))
     log.info('this server posts the webhooks')
+    const parts = this.partsOf(session)
     try {
-      const parts = this.partsOf(session)
       while (!this.isStopping) {
         const hooks = await session.hooks()
         this.states = await session.states()
@@ -124,7 +124,7 @@ export class HookSender {
         await Promise.race([this.pause(this.pauses.reloadMs), failed.promise])
       }
     } finally {
-      await this.follow([], null, failed.reject)
+      await this.follow([], parts, failed.reject)
     }
   }
 
@@ -152,20 +152,18 @@ export class HookSender {
     if (this.waking.signal.aborted) this.waking = new AbortController()
   }
 
-  /** Ends the runs of hooks that are gone or were changed, and begins those that are new. `parts` null: it only ends. */
-  private async follow(hooks: readonly Hook[], parts: RunParts | null, onFault: (error: Error) => void) {
+  /** Ends the runs of hooks that are gone or were changed, and begins those that are new. */
+  private async follow(hooks: readonly Hook[], parts: RunParts, onFault: (error: Error) => void) {
     const { runs } = this
     const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))
     const over = [...runs.values()].filter(({ hook }) => current.get(hook.id) !== hook.revision)
-    for (const { ending } of over) ending.abort()
     // One hook has one run at a time, or its rows would not be in order.
-    await Promise.all(over.map(({ run }) => run.ended.catch(() => undefined)))
+    await Promise.all(over.map((run) => run.stop()))
     for (const { hook } of over) runs.delete(hook.id)
-    for (const hook of parts === null ? [] : hooks.filter(({ id }) => !runs.has(id))) {
-      const ending = new AbortController()
-      const run = new HookRun(hook, parts as RunParts, ending.signal)
+    for (const hook of hooks.filter(({ id }) => !runs.has(id))) {
+      const run = new HookRun(hook, parts)
       run.ended.catch(onFault)
-      runs.set(hook.id, { hook, run, ending })
+      runs.set(hook.id, run)
     }
   }
 }

@@ -5,30 +5,19 @@ import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** How far a hook has come. */
-interface Standing {
-  readonly place: ChangesToken
-  /** Begin of the failures if deliveries fail now; else null. In ms since 1970, as all times here. */
-  readonly failingSinceMs: number | null
-  readonly attempts: number
-  readonly nextAttemptMs: number | null
-}
-
-/** A hook that is to be served, as the database has it. */
-export interface Hook extends Standing {
+/** A hook that is to be served, as the database has it, and how far it has come; times in ms since 1970. */
+export interface Hook {
   readonly id: string
   readonly url: string
   readonly secret: string
   readonly events: readonly string[]
   /** Another number once an operator has changed anything. */
   readonly revision: string
-}
-
-export interface Progress extends Standing {
-  readonly status: string | null
-  readonly atMs: number
-  /** Null: it goes on. */
-  readonly parkedFor: string | null
+  place: ChangesToken
+  /** Begin of the failures if deliveries fail now; else null. */
+  failingSinceMs: number | null
+  attempts: number
+  nextAttemptMs: number | null
 }
 
 export type HookStates = Readonly<Record<'active' | 'paused' | 'parked', number>>
@@ -97,9 +86,12 @@ export class Session {
     })
   }
 
-  /** False: an operator has changed the hook meanwhile, or another process sends: what was to be written is not. */
-  async save({ id, revision }: Hook, progress: Progress): Promise<boolean> {
-    const { place, status, atMs, failingSinceMs, attempts, nextAttemptMs, parkedFor } = progress
+  /**
+   * Writes how far a hook has come, and the status of a delivery, if any; parks it for a reason. False: an operator has changed
+   * it meanwhile, or another process sends, so nothing is written.
+   */
+  async save(hook: Hook, atMs: number, status: string | null, parkedFor: string | null): Promise<boolean> {
+    const { id, revision, place, failingSinceMs, attempts, nextAttemptMs } = hook
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
     const saved = await this.run(
       (sql) => sql`

@@ -1,5 +1,5 @@
 // Hooks in the database, as `roster hooks` changes them.
-import { randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { list } from '../compile/batch.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
@@ -29,8 +29,6 @@ export interface ListedHook {
 /** Each has a few requests in flight, and a place of its own in the feed. */
 const HOOKS_MAX = 50
 export const WAITING_MAX = 1_000
-const ID_LENGTH = 10
-const LETTERS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
 /** The hooks in the database, for an operator. Servers learn of a change by the version of the keys, which they follow. */
 export class HookStore {
@@ -42,7 +40,7 @@ export class HookStore {
   /** A hook that gets what changes from now on. Returns its id. @throws HookRefused where there are too many */
   add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
     return this.change(async (sql) => {
-      const id = Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+      const id = randomBytes(5).toString('hex')
       // Events have no letter that would need an escape.
       const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
       const made = await sql`
@@ -83,7 +81,13 @@ export class HookStore {
         update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
         where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number)
           or position > pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`
-      if (isSkipping) await this.skip(sql, id)
+      if (isSkipping) {
+        const [hook] = await sql`
+          select to_json(events) as events, position::text, number::text from hook where id = ${id}`
+        const { events, ...place } = hook as Pick<ListedHook, 'events'> & ChangesPlace
+        const [first] = await this.waiting(sql, events, place, 1)
+        if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
+      }
       return moved.count > 0
     })
   }
@@ -92,30 +96,22 @@ export class HookStore {
     const rows = await this.sql<(Omit<ListedHook, 'waiting'> & ChangesPlace)[]>`
       select id, url, to_json(events) as events, position::text, number::text, reason, last_status as "lastStatus",
         case when state = 'active' and failing_since is not null then 'failing' else state end as state,
-        ${this.second('case when state = $active$active$active$ then coalesce(failing_since, since) else since end')} as since,
+        ${this.second("case when state = 'active' then coalesce(failing_since, since) else since end")} as since,
         ${this.second('last_attempt')} as "lastAttempt",
-        ${this.second('case state when $active$active$active$ then next_attempt end')} as "nextAttempt"
+        ${this.second("case state when 'active' then next_attempt end")} as "nextAttempt"
       from hook order by hook.created, id`
     const listed: ListedHook[] = []
-    for (const { position, number, ...hook } of rows)
-      listed.push({ ...hook, waiting: await this.waiting(hook.events, { position, number }) })
+    for (const { position, number, ...hook } of rows) {
+      const waiting = await this.waiting(this.sql, hook.events, { position, number }, WAITING_MAX).catch(() => null)
+      listed.push({ ...hook, waiting: waiting?.length ?? null })
+    }
     return listed
   }
 
-  private async waiting(events: readonly string[], place: ChangesPlace): Promise<number | null> {
-    const statement = compileWaiting(events, this.entities, place, WAITING_MAX)
-    if (statement === null) return 0
-    const rows = this.sql.unsafe(statement.text, statement.values as string[], { prepare: false })
-    return rows.then(({ length }) => length).catch(() => null)
-  }
-
-  private async skip(sql: postgres.TransactionSql, id: string) {
-    const [hook] = await sql<(Pick<ListedHook, 'events'> & ChangesPlace)[]>`
-      select to_json(events) as events, position::text, number::text from hook where id = ${id}`
-    const statement = hook && compileWaiting(hook.events, this.entities, hook, 1)
-    if (!statement) return
-    const [first] = await sql.unsafe(statement.text, statement.values as string[], { prepare: false })
-    if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
+  /** Reads the positions of the first `most` events that wait for a hook. */
+  private async waiting(sql: postgres.ISql, events: readonly string[], place: ChangesPlace, most: number) {
+    const statement = compileWaiting(events, this.entities, place, most)
+    return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, statement.values as string[], { prepare: false })
   }
 
   /** To the second; `column` is text of this file. */
