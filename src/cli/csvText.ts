@@ -1,11 +1,38 @@
-// The text of a CSV: its records, and the JSON of the rows that they are.
+// The text of files that `roster import` reads: their lines, the records of a CSV, and the JSON of the rows that they are.
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { findMember } from '../parse/names.ts'
-import { FileFault, linesOf, ROW_LENGTH_MAX } from './fileLines.ts'
 import { counted } from './output.ts'
+
+/** A file that cannot be read as what it is, with the line where. */
+export class FileFault extends Error {
+  constructor(
+    readonly line: number,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** Maximum length of a row in characters: a server takes rows of up to 1 MiB. */
+const ROW_LENGTH_MAX = 2 * 1024 * 1024
+
+const LINE_END = /(?<=\n|\r(?!\n))/
+
+/** Yields lines with their ends. @throws FileFault for one that is longer than a row may be */
+export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  let [line, rest] = [1, '']
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split(LINE_END)
+    rest = lines.pop() as string
+    line += lines.length
+    yield* lines
+    if (rest.length > ROW_LENGTH_MAX) throw new FileFault(line, 'a row of more than 1 MiB begins here')
+  }
+  if (rest !== '') yield rest
+}
 
 /** A line of a CSV, which may go on over several lines of its text. */
 export interface CsvRecord {

@@ -2,17 +2,16 @@
 import { realpathSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
-import { printable } from '../log.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { findMember } from '../parse/names.ts'
 import { loadEntities } from '../registry.ts'
 import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows.ts'
-import { counted, print, progress } from './output.ts'
+import { counted, print, progress, say } from './output.ts'
 import { serverUrl, URL_MEANING } from './request.ts'
 import { type FileRow, formatOf, RowsFile } from './rowsFile.ts'
 import { CommandError, parserOfNumber } from './run.ts'
-import { extentText, faultsText, type Outcome, sendAll, type Target } from './sendFile.ts'
+import { faultsText, sendAll, type Target } from './sendFile.ts'
 
 interface Options {
   readonly url?: string
@@ -64,26 +63,18 @@ async function importRows(entity: Entity, path: string, options: Options & { rea
   const target: Target = {
     address: `${options.url}/${entity.plural}`,
     plural: entity.plural,
+    name: file.name,
     key,
     isDry,
     // Rows that are matched were looked for, so those to create are new in each run.
     file: matched !== null ? crypto.randomUUID() : isLasting && !options.again ? realpathSync(path) : null,
-    onWait: (seconds, reason) => say(`waits ${seconds} s: ${reason}`),
   }
   if (matched !== null) return importMatched(entity, matched, file, target, options.piece)
-  const outcome = await sendAll(target, file.rows(say), options.piece)
-  requireNoFaults(file.name, outcome, isDry)
-  const { rows: count, before } = outcome
+  const { rows: count, before } = await sendAll(target, file.rows(say), options.piece)
   const of = `${counted(count, 'row')} of ${entity.plural}`
   if (isDry) return print(`${of} ${count === 1 ? 'is' : 'are'} right; nothing was created.\n`)
   const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
   await print(`${of} ${count === 1 ? 'was' : 'were'} created${earlier}.\n`)
-}
-
-/** @throws CommandError that names the faults */
-function requireNoFaults(name: string, outcome: Outcome, isDry: boolean) {
-  const extent = isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)
-  if (outcome.faults.length > 0) throw new CommandError(faultsText(name, outcome.faults, extent))
 }
 
 /** @throws CommandError for a property that rows cannot be found by */
@@ -107,7 +98,7 @@ async function importMatched(entity: Entity, matched: Property, file: RowsFile, 
   }
   const { created, changed, left, faults } = await matchRows(entity, matched, all, target)
   if (faults.length > 0) throw new CommandError(faultsText(file.name, faults, 'Nothing was written.'))
-  if (created.length > 0) requireNoFaults(file.name, await sendAll(target, created, most), target.isDry)
+  if (created.length > 0) await sendAll(target, created, most)
   const counts = (verb: string) =>
     `${counted(created.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`
   if (target.isDry) {
@@ -142,9 +133,4 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
   if (entity) return entity
   const known = entities.map(({ plural }) => plural.toLowerCase())
   throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
-}
-
-/** Prints a line on stderr; on a terminal it replaces the line of progress. */
-function say(text: string) {
-  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }

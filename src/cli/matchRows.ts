@@ -130,9 +130,9 @@ export async function changeRow(entity: Entity, { id, differences }: Change, tar
 }
 
 /** `own`: headers beside that of the key. @throws CommandError for a status from 400 on, but 412 */
-async function ask({ key, onWait }: Target, method: Asked['method'], address: string, own: Asked['headers'], body?: string) {
+async function ask({ key }: Target, method: Asked['method'], address: string, own: Asked['headers'], body?: string) {
   const headers = { Authorization: `ApiKey ${key}`, ...own }
-  const answer = await askUntilAnswered({ method, address, headers, body: body ?? null }, onWait, false)
+  const answer = await askUntilAnswered({ method, address, headers, body: body ?? null }, false)
   if (answer.status >= 400 && answer.status !== 412) throw new CommandError(messageOf(answer.text, answer.status))
   return answer
 }

@@ -1,4 +1,5 @@
 // Output of commands: text and tables on stdout, progress on stderr.
+import { printable } from '../log.ts'
 import { CommandError } from './run.ts'
 
 /** Writes to stdout, and returns when all is written, also into a pipe. @throws CommandError */
@@ -46,6 +47,11 @@ export function progress(textOf: (sum: number) => string): Disposable & { add(mo
     },
     [Symbol.dispose]: () => void show('\n'),
   }
+}
+
+/** Prints a line on stderr; on a terminal it replaces the line of progress. */
+export function say(text: string) {
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }
 
 /** "1 row", "2 rows". */

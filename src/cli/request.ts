@@ -1,5 +1,6 @@
 // Requests of `export` and `import` to a server that runs.
 import { type Config, hostInUrl } from '../config/config.ts'
+import { say } from './output.ts'
 import { CommandError } from './run.ts'
 
 /** Help of the option `--url`. */
@@ -58,16 +59,14 @@ const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL']
  * Sends a request until its answer is not a limit or a passing failure; the first one of a run only if the server is there at
  * all. `mayBeDone`: an earlier try may have been carried out. @throws CommandError; OutcomeUnknown where a write is not answered
  */
-export async function askUntilAnswered(
-  request: Asked,
-  onWait: (seconds: number, reason: string) => void,
-  isFirst: boolean,
-): Promise<Answer & { readonly mayBeDone: boolean }> {
+export async function askUntilAnswered(request: Asked, isFirst: boolean): Promise<Answer & { readonly mayBeDone: boolean }> {
   let mayBeDone = false
   for (let tries = 1; ; ) {
     const answer = await ask(request)
     const { status, headers, text } = answer
-    const retryAfter = secondsOf(headers.get('retry-after'))
+    // Proxies may write a date.
+    const [given] = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '') ?? []
+    const retryAfter = given === undefined ? null : Math.max(1, Number(given))
     const isLimit = status === 429
     const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
     if (!isPassing) return { ...answer, mayBeDone }
@@ -78,7 +77,7 @@ export async function askUntilAnswered(
     // A limit that says when it ends does end.
     if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
       throw mayBeDone && 'Idempotency-Key' in request.headers ? new OutcomeUnknown(reason) : new CommandError(reason)
-    onWait(seconds, reason)
+    say(`waits ${seconds} s: ${reason}`)
     await Bun.sleep(seconds * 1_000)
   }
 }
@@ -93,9 +92,4 @@ async function ask({ method, address, headers, body }: Asked): Promise<Answer> {
     const text = `${address.replace(/\?.*/, '')} cannot be reached: ${message} (--url names the server)`
     return { status: NO_CONNECTION.includes(String(code)) ? NOT_SENT : NO_ANSWER, headers: new Headers(), text }
   }
-}
-
-/** Null: it does not say it in seconds; proxies may write a date. */
-function secondsOf(retryAfter: string | null): number | null {
-  return retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Math.max(1, Number(retryAfter)) : null
 }

@@ -2,8 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Entity } from '../model/entity.ts'
 import { faultOf } from '../parse/body.ts'
-import { type CsvReading, type CsvRecord, csvRecords, csvWriter } from './csvText.ts'
-import { FileFault, linesOf } from './fileLines.ts'
+import { type CsvReading, type CsvRecord, csvRecords, csvWriter, FileFault, linesOf } from './csvText.ts'
 import { CommandError } from './run.ts'
 
 /** A row of a file. */

@@ -10,6 +10,8 @@ export interface Target {
   readonly address: string
   /** Plural name of the entity. */
   readonly plural: string
+  /** Name of the file in messages. */
+  readonly name: string
   readonly key: string
   readonly isDry: boolean
   /**
@@ -17,8 +19,6 @@ export interface Target {
    * refused. Null: a piece is known by its content.
    */
   readonly file: string | null
-  /** Called before each wait. */
-  onWait(seconds: number, reason: string): void
 }
 
 export interface RowFault {
@@ -53,7 +53,7 @@ export async function* divided<Item>(
 }
 
 /** Extent of what was sent. */
-export interface Outcome {
+interface Outcome {
   /** Created, or right. */
   rows: number
   /** Created by an earlier run. */
@@ -82,6 +82,8 @@ export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Ite
     const created = outcome.rows - outcome.before
     throw created === 0 ? error : new CommandError(`${error.message}\n${counted(created, 'row')} before it were created.`)
   }
+  const extent = target.isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)
+  if (outcome.faults.length > 0) throw new CommandError(faultsText(target.name, outcome.faults, extent))
   return outcome
 }
 
@@ -93,7 +95,7 @@ export function faultsText(name: string, faults: readonly RowFault[], extent: st
 }
 
 /** Text of how far it came. `unknown`: the piece behind, where it is not known whether it was created. */
-export function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
+function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
   const first = unknown[0]
   if (last === null && !first) return 'No row was imported.'
   const extent =
@@ -114,7 +116,7 @@ class OtherVersion extends CommandError {}
  * @throws CommandError where the server refuses it as a whole; OutcomeUnknown where it does not answer
  */
 async function sendPiece(target: Target, piece: readonly FileRow[], index: number, outcome: Outcome): Promise<void> {
-  const answer = await askUntilAnswered(requestOf(target, piece, index), target.onWait, index === 0)
+  const answer = await askUntilAnswered(requestOf(target, piece, index), index === 0)
   const { status, text, headers, mayBeDone } = answer
   if (status !== 200 && status !== 201) return void outcome.faults.push(...faultsOf(piece, answer, index === 0))
   requireRows(text, piece, target.isDry)

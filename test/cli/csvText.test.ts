@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { parse } from 'csv-parse/sync'
-import { csvRecords, csvWriter } from '../../src/cli/csvText.ts'
-import type { FileFault } from '../../src/cli/fileLines.ts'
+import { csvRecords, csvWriter, type FileFault } from '../../src/cli/csvText.ts'
 import { decimal, defineEntity, identity, integer } from '../../src/model/entity.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
