@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
 import { readMigrations } from '../src/postgres/migrate.ts'
-import { Ending, status, stopChildren } from './children.ts'
+import { Ending, stopChildren } from './children.ts'
 import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
 import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/comparison.ts'
 import { rowsFor } from './data.ts'
@@ -12,9 +12,9 @@ import { type Cluster, type Database, openCluster } from './database.ts'
 import { readCommit } from './machine.ts'
 import { loadOptions, numberIn, type Options, readCommand, WRONG_USAGE } from './options.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
-import { startServer } from './server.ts'
+import { type HttpTarget, startServer } from './server.ts'
 import { runScenario } from './suite.ts'
-import { type HttpTarget, overHttp } from './targets.ts'
+import { overHttp } from './targets.ts'
 
 const ROOT = join(import.meta.dir, '..')
 
@@ -52,10 +52,8 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   const failures: string[] = []
   for (const scenario of scenarios) {
     const loaded = targets.map((target) => overHttp(target, scenario, cluster.postmasterPid))
-    const onRound = (name: string, round: number) => status(`${scenario.name}: ${name}, run ${round} of ${2 * rounds}`)
     // Two rounds of the suite, A B and B A, are one block.
-    const comparison = comparisonOf(await runScenario(scenario, loaded, { ...options, rounds: 2 * rounds, onRound }))
-    status(null)
+    const comparison = comparisonOf(await runScenario(scenario, loaded, { ...options, rounds: 2 * rounds }))
     console.log(comparisonLine(comparison, threshold))
     if (isFailure(comparison, threshold)) failures.push(scenario.name)
   }
@@ -73,7 +71,7 @@ async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Prom
 }
 
 async function startTarget(name: string, root: string, database: Database): Promise<HttpTarget> {
-  const { url, headers, pid, stop } = await startServer({ databaseUrl: database.url, root })
-  ending.add(stop)
-  return { name, urls: [url], headers, pids: () => [pid], database, stop }
+  const target = await startServer(name, database, { root })
+  ending.add(target.stop)
+  return target
 }

@@ -1,11 +1,11 @@
 import { openTargets, startBench } from './bench.ts'
-import { type Ending, status } from './children.ts'
+import type { Ending } from './children.ts'
 import { rowsFor } from './data.ts'
 import type { Cluster } from './database.ts'
 import type { Options } from './options.ts'
 import { rowsOf } from './report/summary.ts'
 import type { Curve, ScenarioResult } from './results.ts'
-import { scenariosFor } from './scenarios.ts'
+import { type Scenario, scenariosFor } from './scenarios.ts'
 import { runScenario } from './suite.ts'
 
 const SCENARIO = 'new-lists'
@@ -27,22 +27,13 @@ export async function measureCurves(
     for (const { target, requestsPerSecond, void: reason } of rowsOf(result))
       if (requestsPerSecond && !reason) (points[target] ??= []).push([absences, requestsPerSecond.middle])
   }
-  for (const rows of PARTS.map((part) => Math.round(part * options.rows)).filter((rows) => rows >= ROWS_MIN))
-    add(rows, await measure(rows))
+  for (const rows of PARTS.map((part) => Math.round(part * options.rows)).filter((rows) => rows >= ROWS_MIN)) {
+    const [scenario] = scenariosFor(rowsFor(rows), [SCENARIO]) as [Scenario]
+    const bench = await startBench(cluster, { ...options, rows }, [scenario], ending)
+    add(rows, await runScenario(scenario, await openTargets(bench, scenario), options))
+    await bench.stop()
+  }
   add(options.rows, largest)
   const series = Object.entries(points).map(([label, found]) => ({ label, points: found }))
   return [{ title: `${largest.title}, by the size of the table`, x: 'absences', y: 'requests/s', series }]
-
-  async function measure(rows: number): Promise<ScenarioResult> {
-    const scenarios = scenariosFor(rowsFor(rows), [SCENARIO])
-    const [scenario] = scenarios as [(typeof scenarios)[number]]
-    const bench = await startBench(cluster, { ...options, rows }, scenarios, ending)
-    const targets = await openTargets(bench, scenario)
-    const onRound = (target: string) => status(`curve: ${target}, ${rows} absences`)
-    const result = await runScenario(scenario, targets, { ...options, onRound })
-    status(null)
-    for (const target of targets) await target.stop()
-    await bench.stop()
-    return result
-  }
 }

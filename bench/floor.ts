@@ -2,7 +2,7 @@
 import { startAndWait } from './children.ts'
 import { fillDraws } from './load/requests.mjs'
 import type { Operation } from './scenarios.ts'
-import type { HttpTarget } from './targets.ts'
+import type { HttpTarget } from './server.ts'
 
 type ConstantAnswer = Pick<Operation, 'method' | 'status'> & { readonly body: string }
 
@@ -13,7 +13,7 @@ export async function startConstant(server: HttpTarget, operations: readonly Ope
     input: JSON.stringify(answers),
     environment: { NODE_ENV: 'production' },
   })
-  return { name: 'constant', urls: [found], headers: {}, pids: () => [pid], database: null, stop }
+  return { name: 'constant', urls: [found], headers: {}, pids: [pid], database: null, stop }
 }
 
 /** Any value of a range will do: their answers are of about one size. */

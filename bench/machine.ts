@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
 import { join } from 'node:path'
+import autocannon from 'autocannon/package.json'
 import postgres from 'postgres'
 import { version } from '../package.json'
 import type { Results } from './results.ts'
@@ -21,14 +21,11 @@ export async function readVersions(databaseUrl: string): Promise<Record<string, 
   const sql = postgres(databaseUrl, { max: 1 })
   const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`
   await sql.end()
-  const autocannon = JSON.parse(readFileSync(join(ROOT, 'node_modules/autocannon/package.json'), 'utf8'))
-  return {
-    Roster: version,
-    Bun: Bun.version,
-    Node: outputOf(['node', '--version']).replace(/^v/, ''),
-    PostgreSQL: row?.version,
-    autocannon: autocannon.version,
-  }
+  return { Roster: version, Bun: Bun.version, Node: nodeVersion(), PostgreSQL: row?.version, autocannon: autocannon.version }
+}
+
+export function nodeVersion(): string {
+  return outputOf(['node', '--version']).replace(/^v/, '')
 }
 
 /** Reads the commit of the source, with `+` if the checkout has changes; `unknown` outside of a clone. */

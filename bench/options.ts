@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { rowsFor } from './data.ts'
 import { DATA_DIR } from './database.ts'
+import { scenariosFor } from './scenarios.ts'
 
 /** Options of a run. */
 export interface Options {
@@ -28,6 +30,7 @@ const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
 /** The database and the load have the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
 const SEED_MAX = 999_999
+const ROWS = 1_000_000
 
 export const WRONG_USAGE = 2
 
@@ -68,13 +71,15 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
 
 /** Adds the options that every bench has. */
 export function loadOptions(command: Command, defaults: { seconds: number; rounds: number }): Command {
+  const scenarios = scenariosFor(rowsFor(ROWS)).map(({ name, title }) => `  ${name.padEnd(24)}${title}\n`)
   return command
     .addOption(new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'))
-    .option('--rows <n>', 'absences; employees and companies follow', numberIn(100, 10_000_000, true), 1_000_000)
+    .option('--rows <n>', 'absences; employees and companies follow', numberIn(100, 10_000_000, true), ROWS)
     .option('--seconds <n>', 'how long each target is loaded in each round', numberIn(0.1, 3_600), defaults.seconds)
     .option('--rounds <n>', 'of each scenario; targets take turns', numberIn(1, 1_000, true), defaults.rounds)
     .option('--connections <n>', 'of the load', numberIn(1, 1_000, true), 32)
     .option('--data <folder>', 'of PostgreSQL, kept for the next run', DATA_DIR)
+    .addHelpText('after', `\nScenarios:\n${scenarios.join('')}`.trimEnd())
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: commander types its values so

@@ -1,28 +1,25 @@
 // Other servers on the same tables. Their packages are their own: bench/peers/package.json.
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { installLocked } from '../test/support/installLocked.ts'
 import { startAndWait } from './children.ts'
+import type { Database } from './database.ts'
+import { nodeVersion } from './machine.ts'
 import { dependencies } from './peers/package.json'
 import { readPlatformatic, translateToPlatformatic } from './peers/platformatic.ts'
 import { INDEXED } from './results.ts'
 import type { Operation } from './scenarios.ts'
+import type { HttpTarget } from './server.ts'
 
 /** A server that is compared with Roster. */
-export interface Peer {
-  readonly name: string
+export interface Peer extends HttpTarget {
   /** Its tables have indexes made for the scenarios that are never asked before, and it is asked only these. */
   readonly isIndexed: boolean
-  /** Without a slash at the end. */
-  readonly url: string
-  pids(): readonly number[]
   /** `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
   readonly version: string
   /** Translates an operation to a request of the peer; null: it cannot do it. */
   translate(operation: Operation): Operation | null
   /** Converts the body of an answer to Roster's. */
   readBody(body: unknown): unknown
-  stop(): Promise<void>
 }
 
 interface Definition extends Pick<Peer, 'translate' | 'readBody'> {
@@ -49,7 +46,7 @@ export const peerNames: readonly string[] = Object.keys(definitions)
 const FOLDER = join(import.meta.dir, 'peers')
 
 interface Options {
-  readonly databaseUrl: string
+  readonly database: Database
   /** Some of `peerNames`. */
   readonly names: readonly string[]
   /** See `Peer`. */
@@ -66,27 +63,18 @@ export async function startPeers({ names, ...options }: Options): Promise<Peer[]
   return peers
 }
 
-async function startPeer(name: string, { databaseUrl, isIndexed, processes }: Omit<Options, 'names'>): Promise<Peer> {
+async function startPeer(name: string, { database, isIndexed, processes }: Omit<Options, 'names'>): Promise<Peer> {
   const { runtime, packages, translate, readBody } = definitions[name] as Definition
   const command = [...(runtime === 'Node' ? ['node'] : [process.execPath, '--no-env-file']), `${name}.mjs`]
   const { found, stop } = await startAndWait(command, /listens on (.*)\)/, {
     cwd: FOLDER,
-    environment: { DATABASE_URL: databaseUrl, PORT: '0', PEER_PROCESSES: String(processes), NODE_ENV: 'production' },
+    environment: { DATABASE_URL: database.url, PORT: '0', PEER_PROCESSES: String(processes), NODE_ENV: 'production' },
   })
   const [url, pids] = found.split(' (processes ') as [string, string]
   const versions = packages.map((library) => `${library} ${dependencies[library]}`)
   return {
+    ...{ database, isIndexed, translate, readBody, stop, urls: [url], headers: {}, pids: pids.split(' ').map(Number) },
     name: isIndexed ? name + INDEXED : name,
-    isIndexed,
-    url,
-    pids: () => pids.split(' ').map(Number),
-    version: [...versions, `${runtime} ${versionOf(runtime)}`].join(', '),
-    translate,
-    readBody,
-    stop,
+    version: [...versions, `${runtime} ${runtime === 'Bun' ? Bun.version : nodeVersion()}`].join(', '),
   }
-}
-
-function versionOf(runtime: Definition['runtime']): string {
-  return runtime === 'Bun' ? Bun.version : execFileSync('node', ['--version'], { encoding: 'utf8' }).trim().slice(1)
 }

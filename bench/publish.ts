@@ -13,7 +13,7 @@ import {
   SUBJECT,
   targetsOf,
 } from './report/summary.ts'
-import { INDEXED, type Results, type ScenarioResult, writeJson } from './results.ts'
+import { INDEXED, type Results, type ScenarioResult } from './results.ts'
 
 /** A run that is not fit to be published, or a page without a place for it; the message says why. */
 export class NotPublished extends Error {}
@@ -42,11 +42,8 @@ export const pages: readonly Page[] = [
 export function publish(file: string, root: string): void {
   const results = readResults(file)
   if (results.commit.endsWith('+')) throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
-  const texts = pages.map(({ path, textFor }) => {
-    const isMade = path.endsWith('.svg')
-    return [path, textFor(results, isMade ? '' : readFileSync(join(root, path), 'utf8'))] as const
-  })
-  for (const [path, text] of [...texts, [PUBLISHED, writeJson(results)] as const]) writeFileSync(join(root, path), text)
+  const texts = pages.map(({ path, textFor }) => [path, textFor(results, readFileSync(join(root, path), 'utf8'))] as const)
+  for (const [path, text] of [...texts, [PUBLISHED, readFileSync(file)] as const]) writeFileSync(join(root, path), text)
 }
 
 export function readResults(file: string): Results {
@@ -70,7 +67,7 @@ function readmeBlock(results: Results): string {
   const lines = shownOf(results).map(({ title, rows, subject }) => {
     const best = [isPeer, isIndexed].map((isMeant) => bestOf(rows, isMeant))
     const others = best.map((row) => (row ? `${rateText(row)} (${row.target.replace(INDEXED, '')})` : '–'))
-    return [title, spreadText(subject), ...others, figureText(subject.p99Ms)]
+    return [title, spreadText(subject), ...others, figureText(subject.p99Ms?.middle)]
   })
   return `${markdown(heads, lines)}
 ![Requests/s of Roster and its peers in these scenarios](${PICTURE})
@@ -91,7 +88,7 @@ function fullBlock(results: Results): string {
       ...[scenario.title, subject?.void === null ? spreadText(subject) : cellOf(subject)],
       ...[NO_MEMORY, ...peers].map((target) => cellOf(rowOf(target))),
       `${ratioText(ratio)}${indexed ? ` (${ratioText(indexed)})` : ''}`,
-      figureText(subject?.p99Ms),
+      figureText(subject?.p99Ms?.middle),
     ]
   })
   const versions = Object.entries(results.versions).map(([name, text]) => `${name}${text.includes(',') ? ':' : ''} ${text}`)

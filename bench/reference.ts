@@ -4,6 +4,7 @@ import { fillDraws, rangesOf } from './load/requests.mjs'
 import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
 import type { Operation } from './scenarios.ts'
+import type { HttpTarget } from './server.ts'
 
 /** Number of requests with random values made of an operation. */
 const FILLS = 3
@@ -12,9 +13,7 @@ const SEED = 4_711
 const TIMES = 2
 
 /** A server to check; peers translate requests and answers. */
-interface Asked extends Pick<Peer, 'name' | 'url'>, Partial<Pick<Peer, 'translate' | 'readBody'>> {
-  readonly headers?: Readonly<Record<string, string>>
-}
+type Asked = Pick<HttpTarget, 'name' | 'urls' | 'headers'> & Partial<Pick<Peer, 'translate' | 'readBody'>>
 
 /**
  * Asks servers and PostgreSQL the same, by SQL that has nothing of the server's, and compares status, total, order and
@@ -39,10 +38,10 @@ export async function checkAnswers(
   }
 }
 
-async function checkServer({ name, url, headers = {}, translate, readBody }: Asked, operation: Operation, stored: Stored) {
+async function checkServer({ name, urls, headers, translate, readBody }: Asked, operation: Operation, stored: Stored) {
   const asked = translate ? translate(operation) : operation
   for (let time = 0; asked && time < TIMES; time++) {
-    const response = await fetch(url + asked.path, { headers })
+    const response = await fetch(urls[0] + asked.path, { headers })
     const text = await response.text()
     const body = response.ok ? JSON.parse(text) : text
     const answer = { status: response.status, total: response.headers.get('x-total-count'), body }

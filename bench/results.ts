@@ -55,11 +55,6 @@ export interface Curve {
   readonly series: readonly { readonly label: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
 }
 
-/** Writes the results as JSON. */
-export function writeJson(results: Results): string {
-  return `${JSON.stringify(results)}\n`
-}
-
 /** The middle of the values; of an even number, between the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -13,7 +13,7 @@ import { type Peer, peerNames } from './peers.ts'
 import { NotPublished, publish } from './publish.ts'
 import { writePage } from './report/page.ts'
 import { formatHead, formatScenario } from './report/summary.ts'
-import { type Results, type ScenarioResult, writeJson } from './results.ts'
+import type { Results, ScenarioResult } from './results.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { runScenario } from './suite.ts'
 import { serversTarget, type Target } from './targets.ts'
@@ -56,11 +56,7 @@ async function measureAll(scenarios: readonly Scenario[], open: (scenario: Scena
   console.log(formatHead())
   const measured: ScenarioResult[] = []
   for (const scenario of scenarios) {
-    const targets = await open(scenario)
-    const onRound = (target: string, round: number) => status(`${scenario.name}: ${target}, round ${round} of ${options.rounds}`)
-    const result = await runScenario(scenario, targets, { ...options, onRound })
-    for (const target of targets) await target.stop()
-    status(null)
+    const result = await runScenario(scenario, await open(scenario), options)
     measured.push(result)
     console.log(formatScenario(result))
   }
@@ -83,7 +79,7 @@ function save(results: Results) {
   const folder = resolve(options.output)
   mkdirSync(folder, { recursive: true })
   const path = join(folder, results.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-'))
-  writeFileSync(`${path}.json`, writeJson(results))
+  writeFileSync(`${path}.json`, `${JSON.stringify(results)}\n`)
   writeFileSync(`${path}.html`, writePage(results))
   console.log(`${path}.html, and .json beside it`)
 }

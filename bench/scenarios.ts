@@ -112,9 +112,14 @@ export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly
   return chosen
 }
 
+/** Lists all that it asks, those of the background last. */
+export function operationsOf({ operations, background }: Pick<Scenario, 'operations' | 'background'>): Operation[] {
+  return [...operations, ...(background?.operations ?? [])]
+}
+
 /** Tells whether it changes rows. */
-export function isWriting({ operations, background }: Scenario): boolean {
-  return [...operations, ...(background?.operations ?? [])].some(({ method }) => method !== 'GET')
+export function isWriting(scenario: Scenario): boolean {
+  return operationsOf(scenario).some(({ method }) => method !== 'GET')
 }
 
 /** Lists the operations that read, whose answers can be compared. */

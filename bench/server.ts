@@ -3,19 +3,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../src/os/folder.ts'
 import { startAndWait } from './children.ts'
+import type { Database } from './database.ts'
 
-interface Server {
-  /** Without a slash at the end. */
-  readonly url: string
-  /** The supervisor's. */
-  readonly pid: number
-  /** The key, for every request. */
+/** A program that answers over HTTP. */
+export interface HttpTarget {
+  readonly name: string
+  /** Servers that share the connections of the load; without a slash at the end. */
+  readonly urls: readonly string[]
+  /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
+  /** Processes whose CPU time is counted, with all that they have started. */
+  readonly pids: readonly number[]
+  /** Null: it has none. */
+  readonly database: Database | null
   stop(): Promise<void>
 }
 
 interface Options {
-  readonly databaseUrl: string
   /** Default: one for each processor. */
   readonly workers?: number
   /** The checkout whose source runs; default: this one. */
@@ -43,10 +47,14 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({ databaseUrl, workers, root = ROOT, hasMemory = true }: Options): Promise<Server> {
+export async function startServer(
+  name: string,
+  database: Database,
+  { workers, root = ROOT, hasMemory = true }: Options,
+): Promise<HttpTarget> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
-  const own = { ROSTER_LAUNCHER: String(process.pid), DATABASE_URL: databaseUrl, DATA_DIR: dataDir }
+  const own = { ROSTER_LAUNCHER: String(process.pid), DATABASE_URL: database.url, DATA_DIR: dataDir }
   const chosen = { ...(hasMemory ? {} : { MEMORY_MB: '0' }), ...(workers ? { WORKERS: String(workers) } : {}) }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,
@@ -56,8 +64,7 @@ export async function startServer({ databaseUrl, workers, root = ROOT, hasMemory
     throw error
   })
   return {
-    url: child.found,
-    pid: child.pid,
+    ...{ name, database, urls: [child.found], pids: [child.pid] },
     headers: { Authorization: `ApiKey ${KEY}` },
     async stop() {
       await child.stop()

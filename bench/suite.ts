@@ -1,3 +1,4 @@
+import { status } from './children.ts'
 import { faultOf, type Round, sampleOf } from './load.ts'
 import type { ScenarioResult, TargetResult } from './results.ts'
 import { isWriting, type Scenario } from './scenarios.ts'
@@ -9,12 +10,11 @@ export interface Plan {
   readonly rounds: number
   /** Seed of the random values. Default: 0. */
   readonly seed?: number
-  onRound?(target: string, round: number): void
 }
 
 /** Longest lead-in of a first round, in which statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
-/** Longest lead-in of each round of new requests, in which a table may be loaded, and how many times a round it takes. */
+/** Longest lead-in of each round of new requests or with a background, in which a table may be loaded, and how many times a round it takes. */
 const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
@@ -26,12 +26,12 @@ function seedOf(seed: number, name: string, round: number): number {
   return ((seed + Bun.hash.crc32(name)) % SEEDS) * ROUNDS_MAX + round
 }
 
-/** Measures all targets, in turns: A B C, C B A, A B C. Every target finds the same rows. */
+/** Measures all targets, in turns: A B C, C B A, A B C. Every target finds the same rows. Ends those that run for it alone. */
 export async function runScenario(scenario: Scenario, targets: readonly Target[], plan: Plan): Promise<ScenarioResult> {
   const results = new Map(targets.map(({ name }) => [name, { target: name, rounds: [], void: null } as TargetResult]))
   for (let number = 1; number <= plan.rounds; number++) {
     for (const target of number % 2 === 1 ? targets : targets.toReversed()) {
-      plan.onRound?.(target.name, number)
+      status(`${scenario.name}: ${target.name}, round ${number} of ${plan.rounds}`)
       const before = results.get(target.name) as TargetResult
       const { connections, seconds } = plan
       const seed = seedOf(plan.seed ?? 0, scenario.name, number)
@@ -40,12 +40,14 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
       if (isWriting(scenario)) await target.restore()
     }
   }
+  for (const target of targets) await target.stop?.()
+  status(null)
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
 }
 
-/** A table may be loaded in any round of new requests: after writes are undone, or where peers have kept PostgreSQL busy meanwhile. */
-function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number): number {
-  if (isNew) return Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
+/** A table may be loaded in any round of new requests or beside writes: after writes are undone, or where peers kept PostgreSQL busy. */
+function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number): number {
+  if (isNew || background) return Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
   return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
 }
 

@@ -4,20 +4,7 @@ import type { Cluster, Database } from './database.ts'
 import { type DrawnRequest, requestSource } from './load/requests.mjs'
 import { type Cost, type Load, mergeLoads, type Round, runLoad } from './load.ts'
 import type { Scenario } from './scenarios.ts'
-import { startServer } from './server.ts'
-
-/** A program that answers over HTTP. */
-export interface HttpTarget {
-  readonly name: string
-  /** Servers that share the connections of the load. */
-  readonly urls: readonly string[]
-  readonly headers: Readonly<Record<string, string>>
-  /** Processes whose CPU time is counted, with all that they have started. */
-  pids(): readonly number[]
-  /** Null: it has none. */
-  readonly database: Database | null
-  stop(): Promise<void>
-}
+import { type HttpTarget, startServer } from './server.ts'
 
 /** A program under the load of a scenario. */
 export interface Target {
@@ -25,7 +12,8 @@ export interface Target {
   measure(round: Round): Promise<Measured>
   /** Undoes the writes of a round. */
   restore(): Promise<void>
-  stop(): Promise<void>
+  /** Ends what runs for this scenario alone. */
+  stop?(): Promise<void>
 }
 
 export interface Measured {
@@ -43,14 +31,13 @@ export type Asked = Pick<Scenario, 'operations' | 'background'>
 
 /** Puts a program under the load of a scenario. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
-  const { name, database, stop } = target
+  const { name, database } = target
   return {
     name,
     measure: (round) => measureHttp(target, asked, postmaster, round),
     async restore() {
       if (database) await restore(database.url, database.rows)
     },
-    stop,
   }
 }
 
@@ -64,16 +51,15 @@ export function serversTarget(
 ): Target {
   const name = count === 1 ? 'roster' : `roster-${count}-servers`
   const workers = Math.max(1, Math.floor(workersOfAll / count))
-  const stop = async () => undefined
   return {
-    ...{ name, stop },
+    name,
     restore: () => restore(database.url, database.rows),
     async measure(round) {
-      const servers = await Promise.all(Array.from({ length: count }, () => startServer({ databaseUrl: database.url, workers })))
-      const { headers = {} } = servers[0] ?? {}
-      const target = { name, urls: servers.map(({ url }) => url), headers, pids: () => servers.map(({ pid }) => pid) }
+      const servers = await Promise.all(Array.from({ length: count }, () => startServer(name, database, { workers })))
+      const [{ headers }] = servers as [HttpTarget]
+      const [urls, pids] = [servers.flatMap((server) => server.urls), servers.flatMap((server) => server.pids)]
       try {
-        return await measureHttp({ ...target, database, stop }, asked, postmasterPid, round)
+        return await measureHttp({ urls, headers, pids }, asked, postmasterPid, round)
       } finally {
         await Promise.all(servers.map((server) => server.stop()))
       }
@@ -82,18 +68,18 @@ export function serversTarget(
 }
 
 async function measureHttp(
-  { urls, headers, pids }: HttpTarget,
+  { urls, headers, pids }: Pick<HttpTarget, 'urls' | 'headers' | 'pids'>,
   { operations, background }: Asked,
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
-  const readAll = () => [readCpu(pids()), readCpu([postmaster])] as const
+  const readAll = () => [readCpu(pids), readCpu([postmaster])] as const
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null
   const onBegin = () => void (before = readAll())
   const onEnd = () => {
     after = readAll()
-    rssMb = largestRssMb(pids())
+    rssMb = largestRssMb(pids)
   }
   const connections = Math.max(1, Math.floor(round.connections / urls.length))
   const loads = urls.map((url, index) => {

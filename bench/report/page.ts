@@ -1,5 +1,5 @@
 import type { Results, ScenarioResult } from '../results.ts'
-import { COLUMNS, type Row, rowsOf } from './summary.ts'
+import { COLUMNS, type Row, rowsOf, type Spread } from './summary.ts'
 import { dotPlot, linePlot } from './svg.ts'
 
 const STYLE = `body { max-width: 60rem; margin: 1rem auto; padding: 0 1rem; font: 1rem/1.5 sans-serif; overflow-wrap: anywhere }
@@ -73,17 +73,13 @@ export function ratePlot(groups: readonly PlottedGroup[]): string {
 
 /** The latency that 99 of 100 responses do not exceed. */
 export function latencyPlot(groups: readonly PlottedGroup[]): string {
-  return plot('p99, ms', groups, ({ p99Ms }) => p99Ms && { least: p99Ms, middle: p99Ms, greatest: p99Ms })
+  return plot('p99, ms', groups, ({ p99Ms: p99 }) => p99 && { least: p99.middle, middle: p99.middle, greatest: p99.middle })
 }
 
-function plot(
-  axis: string,
-  groups: readonly PlottedGroup[],
-  figuresOf: (row: Row) => { least: number; middle: number; greatest: number } | null | undefined | 0,
-): string {
+function plot(axis: string, groups: readonly PlottedGroup[], spreadOf: (row: Row) => Spread | null | undefined): string {
   const dotOf = (row: Row) => {
-    const figures = row.void === null && figuresOf(row)
-    return figures ? [{ name: row.target, ...figures }] : []
+    const spread = row.void === null && spreadOf(row)
+    return spread ? [{ name: row.target, ...spread }] : []
   }
   return dotPlot({ axis, groups: groups.map(({ title, rows }) => ({ title, dots: rows.flatMap(dotOf) })) })
 }

@@ -5,34 +5,20 @@ export const NO_MEMORY = 'no-memory'
 /** Targets that are no peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 
-/** One program in one scenario: medians over its rounds; null where nothing was measured. */
-export interface Row {
-  readonly target: string
-  readonly void: string | null
-  readonly requestsPerSecond: Spread | null
-  readonly p50Ms: number | null
-  readonly p99Ms: number | null
-  readonly serverCpuUs: number | null
-  readonly postgresCpuUs: number | null
-  readonly rssMb: number | null
-}
+/** One program in one scenario, with the figures of its rounds; null where nothing was measured. */
+export type Row = Pick<TargetResult, 'target' | 'void'> & Readonly<Partial<Record<keyof Sample, Spread | null>>>
 
 /** Middle, least and greatest of the rounds. */
-interface Spread {
+export interface Spread {
   readonly middle: number
   readonly least: number
   readonly greatest: number
 }
 
 export function rowsOf({ targets }: ScenarioResult): Row[] {
-  return targets.map(({ target, rounds, void: reason }: TargetResult) => {
-    const spread = (key: keyof Sample) => spreadOf(rounds.map((round) => round[key]))
-    const middle = (key: keyof Sample) => spread(key)?.middle ?? null
-    return {
-      ...{ target, void: reason, requestsPerSecond: spread('requestsPerSecond') },
-      ...{ p50Ms: middle('p50Ms'), p99Ms: middle('p99Ms'), rssMb: middle('rssMb') },
-      ...{ serverCpuUs: middle('serverCpuUs'), postgresCpuUs: middle('postgresCpuUs') },
-    }
+  return targets.map(({ rounds, ...target }) => {
+    const keys = Object.keys(rounds[0] ?? {}) as (keyof Sample)[]
+    return { ...target, ...Object.fromEntries(keys.map((key) => [key, spreadOf(rounds.map((round) => round[key]))])) }
   })
 }
 
@@ -73,16 +59,12 @@ function spreadOf(values: readonly (number | null)[]): Spread | null {
   return { middle: median(known), least: Math.min(...known), greatest: Math.max(...known) }
 }
 
-const digits = [0, 1, 2, 3].map(
-  (count) => new Intl.NumberFormat('en-US', { minimumFractionDigits: count, maximumFractionDigits: count }),
-)
-
 /** Formats three digits that count, or all before the point: `12,345`, `12.3`, `0.123`; a dash if nothing was measured. */
 export function figureText(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–'
   const size = Math.abs(value)
   const count = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3
-  return (digits[count] as Intl.NumberFormat).format(value)
+  return value.toLocaleString('en-US', { minimumFractionDigits: count, maximumFractionDigits: count })
 }
 
 interface Column {
@@ -90,18 +72,20 @@ interface Column {
   text(row: Row, all: readonly Row[]): string
 }
 
+const column = (head: string, key: keyof Sample): Column => ({ head, text: (row) => figureText(row[key]?.middle) })
+
 /** What the console and the page show of each target. */
 export const COLUMNS: readonly Column[] = [
-  { head: 'requests/s', text: ({ requestsPerSecond }) => figureText(requestsPerSecond?.middle) },
+  column('requests/s', 'requestsPerSecond'),
   {
     head: 'least – most',
     text: ({ requestsPerSecond: rate }) => `${figureText(rate?.least)} – ${figureText(rate?.greatest)}`,
   },
-  { head: 'p50 ms', text: ({ p50Ms }) => figureText(p50Ms) },
-  { head: 'p99 ms', text: ({ p99Ms }) => figureText(p99Ms) },
-  { head: 'CPU µs', text: ({ serverCpuUs }) => figureText(serverCpuUs) },
-  { head: 'PG µs', text: ({ postgresCpuUs }) => figureText(postgresCpuUs) },
-  { head: 'RSS MB', text: ({ rssMb }) => figureText(rssMb) },
+  column('p50 ms', 'p50Ms'),
+  column('p99 ms', 'p99Ms'),
+  column('CPU µs', 'serverCpuUs'),
+  column('PG µs', 'postgresCpuUs'),
+  column('RSS MB', 'rssMb'),
   { head: 'roster ÷ it', text: (row, all) => figureText(row.target === SUBJECT ? null : ratioOf(subjectOf(all), row)) },
 ]
 

@@ -1,17 +1,10 @@
 import type { Curve } from '../results.ts'
-import { figureText } from './summary.ts'
+import { figureText, type Spread } from './summary.ts'
 
-interface Dot {
-  readonly name: string
-  readonly least: number
-  readonly middle: number
-  readonly greatest: number
-}
-
-export interface DotPlot {
+interface DotPlot {
   /** What the axis counts. */
   readonly axis: string
-  readonly groups: readonly { readonly title: string; readonly dots: readonly Dot[] }[]
+  readonly groups: readonly { readonly title: string; readonly dots: readonly (Spread & { readonly name: string })[] }[]
 }
 
 const WIDTH = 720
@@ -46,16 +39,8 @@ export function dotPlot({ axis, groups }: DotPlot): string {
 /** Draws a line for each series, on two logarithmic axes. */
 export function linePlot({ x, y, series }: Curve): string {
   const points = series.flatMap((one) => one.points)
-  const across = logarithmic(
-    points.map(([value]) => value),
-    60,
-    RIGHT,
-  )
-  const up = logarithmic(
-    points.map(([, value]) => value),
-    HEIGHT - 40,
-    24,
-  )
+  const [valuesX, valuesY] = [points.map(([value]) => value), points.map(([, value]) => value)]
+  const [across, up] = [logarithmic(valuesX, 60, RIGHT), logarithmic(valuesY, HEIGHT - 40, 24)]
   const rows = up.ticks.map((tick) => {
     const at = up.place(tick)
     return `<path stroke="#ddd" d="M60 ${at}H${RIGHT}"/>${text(52, Number(at) + 4, tick.toLocaleString('en'), 'text-anchor="end"')}`

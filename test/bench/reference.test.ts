@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 const get = (path: string, status = 200): Operation => ({ method: 'GET', path, status })
-const asked = (key = KEY) => ({ name: 'roster', url: server.url, headers: { Authorization: `ApiKey ${key}` } })
+const asked = (key = KEY) => ({ name: 'roster', urls: [server.url], headers: { Authorization: `ApiKey ${key}` } })
 const check = (...paths: string[]) =>
   checkAnswers(
     [asked()],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requestSource } from '../../bench/load/requests.mjs'
-import { BUCKET_GROWTH, percentileMs } from '../../bench/load.ts'
+import { BUCKET_GROWTH, percentileMs, type Round } from '../../bench/load.ts'
 import { formatScenario } from '../../bench/report/summary.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import type { Operation, Scenario } from '../../bench/scenarios.ts'
@@ -96,11 +96,27 @@ describe('a scenario', () => {
 
   function listen(answer: (request: Request) => Response) {
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
-    const rest = { headers: {}, pids: () => [process.pid], database: null, stop: () => server.stop(true) }
+    const rest = { headers: {}, pids: [process.pid], database: null, stop: () => server.stop(true) }
     return { name: 'roster', urls: [server.url.origin], ...rest }
   }
 
   const scenario = (operations: readonly Operation[]): Scenario => ({ name: 'one', title: 'one', operations })
+
+  test.each([
+    ['new requests', { isNew: true }, [8, 8]],
+    ['writes beside it', { background: { operations: [], rate: 1 } }, [8, 8]],
+    ['neither', {}, [1, 0.15]],
+  ])('with %s begins its rounds after a lead-in', async (_, more, expected) => {
+    const leadIns: number[] = []
+    const measure = async ({ leadInSeconds }: Round) => {
+      leadIns.push(leadInSeconds)
+      const load = { requests: 1, seconds: 1, errors: 0, unexpected: {}, buckets: {} }
+      return { load, fault: null, cost: { serverUs: null, postgresUs: null, rssMb: null } }
+    }
+    const target = { name: 'roster', measure, restore: async () => undefined }
+    await runScenario({ ...scenario([get]), ...more }, [target], { connections: 1, seconds: 1, rounds: 2 })
+    expect(leadIns).toEqual(expected)
+  })
 
   test('is void where an answer has another status, and says which', async () => {
     const target = listen(() => new Response('[]'))
