@@ -8,7 +8,7 @@ import { OWN_FROM } from './generate.ts'
 import { CommandError } from './run.ts'
 import booking from './starter/booking.ts'
 
-const STARTER = join(import.meta.dir, 'starter')
+const starter = (file: string) => readFileSync(join(import.meta.dir, 'starter', file), 'utf8')
 
 /** Returns the command. The project has one entity, its migration and a test; `npm start` serves it. */
 export function initCommand(): Command {
@@ -64,10 +64,6 @@ function withLines(file: string, lines: readonly string[]): string {
 /** Returns the name of a setting; of a path, the path itself. */
 function nameOf(line: string): string {
   return (line.trim().split('=')[0] as string).replace(/\/$/, '')
-}
-
-function starter(file: string): string {
-  return readFileSync(join(STARTER, file), 'utf8')
 }
 
 /** Returns the folder's package.json, with what it lacks added. */

@@ -1,7 +1,6 @@
 // Rows of a file that are in the table already: finds them by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
-import type { Entity, Property } from '../model/entity.ts'
-import { choose } from '../model/entity.ts'
+import { choose, type Entity, type Property } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { parsePartial } from '../parse/assignments.ts'
 import { isObject, parseJson } from '../parse/body.ts'
@@ -36,7 +35,9 @@ export async function matchRows(entity: Entity, matched: Property, rows: readonl
   const created: FileRow[] = []
   const changed: Change[] = []
   let left = 0
-  for await (const values of divided(byValue.keys(), VALUES_MAX, VALUES_BYTES_MAX, bytesInAddress)) {
+  // With the name of its parameter.
+  const bytesOf = (value: string) => encodeURIComponent(value).length + 40
+  for await (const values of divided(byValue.keys(), VALUES_MAX, VALUES_BYTES_MAX, bytesOf)) {
     const found = await rowsWith(entity, matched, values, target)
     for (const value of values) {
       const row = byValue.get(value) as Row
@@ -67,7 +68,8 @@ function rowsByValue(entity: Entity, matched: Property, rows: readonly FileRow[]
       continue
     }
     try {
-      const texts = fileTexts(entity, row)
+      const values = [...parsePartial(entity, row)]
+      const texts = new Map(values.map(([property, text]) => [property, text === null ? null : property.kind.printFilter(text)]))
       const value = (matched.writable ? texts.get(matched) : idIn(matched, row)) ?? ''
       const earlier = byValue.get(value)
       if (value === '') fault(`The row has no ${matched.name} by which to find it.`)
@@ -86,11 +88,6 @@ function rowsByValue(entity: Entity, matched: Property, rows: readonly FileRow[]
 function idIn({ name, kind }: Property, row: Record<string, unknown>): string | null {
   const [, value = null] = Object.entries(row).find(([key]) => key.toLowerCase() === name.toLowerCase()) ?? []
   return value === null ? null : kind.printFilter(kind.parseJson(value))
-}
-
-/** With the name of its parameter. */
-function bytesInAddress(value: string): number {
-  return encodeURIComponent(value).length + 40
 }
 
 /** The rows of the table by their value of the property. */
@@ -139,12 +136,6 @@ async function ask({ key }: Target, method: Asked['method'], address: string, ow
 
 /** The values of a row, as PostgreSQL prints them, so that equal values have equal texts; null: no value. */
 type ValueTexts = ReadonlyMap<Property, string | null>
-
-/** The values that a row of a file would write. @throws ApiError that lists its faults */
-function fileTexts(entity: Entity, row: Record<string, unknown>): ValueTexts {
-  const values = [...parsePartial(entity, row)]
-  return new Map(values.map(([property, text]) => [property, text === null ? null : property.kind.printFilter(text)]))
-}
 
 /** The values of a row that the server has written; one that clients may not write is as it stands. */
 function storedTexts({ properties }: Entity, json: string): ValueTexts {

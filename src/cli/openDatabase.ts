@@ -1,4 +1,5 @@
 // The database that commands work on: yours, or the embedded one, which may run or not.
+import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { HookRefused, HookStore } from '../hooks/store.ts'
@@ -15,30 +16,26 @@ const START_MS_MAX = 30_000
 
 /** Does `work` with the keys of the database that the settings name. @throws CommandError */
 export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
-  return withTable(config, 'api_key_version', (url) => withConnection(url, (sql) => work(new KeyStore(sql))))
+  return withTable(config, 'api_key_version', (sql) => work(new KeyStore(sql)))
 }
 
 /** Does `work` with its hooks. @throws CommandError */
-export function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>): Promise<T> {
+export async function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>): Promise<T> {
   if (config.changesDays === 0)
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
   if (isPooled(config) && config.databaseDirectUrl === null)
     throw new CommandError('servers post no hooks behind a pooler alone: set DATABASE_DIRECT_URL')
-  return withTable(config, 'hook', async (url) => {
-    const entities = await loadEntities(config.entitiesDir)
-    return await withConnection(url, (sql) => work(new HookStore(sql, entities)))
-  })
+  const entities = await loadEntities(config.entitiesDir)
+  return withTable(config, 'hook', (sql) => work(new HookStore(sql, entities)))
 }
 
-async function withTable<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
+async function withTable<T>(config: Config, table: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   await using database = await openDatabase(config).catch(orUnusable)
   await requireTable(database.url, table, config).catch(orUnusable)
-  return await work(database.url).catch(orFailed)
+  return await withConnection(database.url, work).catch(orFailed)
 }
 
-interface OpenDatabase extends AsyncDisposable {
-  readonly url: string
-}
+type OpenDatabase = AsyncDisposable & { readonly url: string }
 
 const leaveOpen = async () => undefined
 
@@ -52,7 +49,8 @@ export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: 
     })
     if (own) return own
     const url = runningPostgres(dataDir)
-    if (url && (await answers(url))) return { url, [Symbol.asyncDispose]: leaveOpen }
+    const isThere = url && (await withConnection(url, (sql) => sql`select 1`).catch(() => null))
+    if (isThere) return { url, [Symbol.asyncDispose]: leaveOpen }
     if (performance.now() > giveUpMs) throw new Error(`the PostgreSQL in ${dataDir} is in use, and does not answer`)
   }
 }
@@ -72,10 +70,6 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
       process.off('SIGINT', abort).off('SIGTERM', abort)
     },
   }
-}
-
-async function answers(url: string): Promise<boolean> {
-  return withConnection(url, async (sql) => (await sql`select 1`).length === 1).catch(() => false)
 }
 
 /**

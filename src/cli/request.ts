@@ -15,13 +15,24 @@ export function serverUrl(given: string | undefined, readSettings: () => Config)
   return `${tlsCert === null ? 'http' : 'https'}://${hostInUrl(host)}:${port}`
 }
 
+export interface Detail {
+  readonly Code: string
+  readonly Target: string
+  readonly Message: string
+}
+
+/** The error that a response has; null: it is none of Roster's. */
+export function errorOf(text: string): (Detail & { readonly Details?: readonly Detail[] }) | null {
+  try {
+    return JSON.parse(text).Error ?? null
+  } catch {
+    return null
+  }
+}
+
 /** Message of a response that is not the one that was asked for. */
 export function messageOf(text: string, status: number): string {
-  try {
-    return JSON.parse(text).Error.Message
-  } catch {
-    return `the server answered with status ${status}, but not as Roster does`
-  }
+  return errorOf(text)?.Message ?? `the server answered with status ${status}, but not as Roster does`
 }
 
 /** Waits that are longer are the operator's to decide on. */

@@ -1,6 +1,6 @@
 // Sends the rows of a file to a collection, piece by piece, and says how far it came.
 import { counted, progress } from './output.ts'
-import { type Answer, type Asked, askUntilAnswered, messageOf, OutcomeUnknown } from './request.ts'
+import { type Answer, type Asked, askUntilAnswered, type Detail, errorOf, messageOf, OutcomeUnknown } from './request.ts'
 import type { FileRow } from './rowsFile.ts'
 import { CommandError } from './run.ts'
 
@@ -150,7 +150,8 @@ const TOO_MUCH = [408, 413]
 
 /** Faults of single rows. @throws CommandError for a fault of the whole request */
 function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): RowFault[] {
-  const details = detailsOf(text)
+  const error = errorOf(text)
+  const details = error?.Details ?? (error ? [error] : [])
   if (details.some(({ Code }) => Code === 'IdempotencyMismatch')) throw new OtherVersion(OTHER_VERSION)
   const faults = details.flatMap((detail) => {
     const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
@@ -166,26 +167,10 @@ function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: 
 const OTHER_VERSION = `This file was imported within the last day in another version, or with another --piece: its rows would be created again.
 To change the rows that are there, and create the others: --match <property>. To create all rows again: --again.`
 
-interface Detail {
-  readonly Code: string
-  readonly Target: string
-  readonly Message: string
-}
-
 /** With places in the file where the server names rows of the piece. */
 function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {
   const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
   // Of two rows with one value, the later one names the earlier one.
   if (Code !== 'AlreadyExists') return message
   return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => piece[Number(at)]?.at ?? own)
-}
-
-/** The faults of an answer; where it has none, what it is about. */
-function detailsOf(text: string): readonly Detail[] {
-  try {
-    const { Error: error } = JSON.parse(text)
-    return error.Details ?? [error]
-  } catch {
-    return []
-  }
 }

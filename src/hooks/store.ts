@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { list } from '../compile/batch.ts'
+import { KeyStore } from '../keys/store.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
@@ -32,14 +33,18 @@ export const WAITING_MAX = 1_000
 
 /** The hooks in the database, for an operator. Servers learn of a change by the version of the keys, which they follow. */
 export class HookStore {
+  private readonly keys: KeyStore
+
   constructor(
     private readonly sql: postgres.Sql,
     private readonly entities: readonly Entity[],
-  ) {}
+  ) {
+    this.keys = new KeyStore(sql)
+  }
 
   /** A hook that gets what changes from now on. Returns its id. @throws HookRefused where there are too many */
   add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
-    return this.change(async (sql) => {
+    return this.keys.change(async (sql) => {
       const id = randomBytes(5).toString('hex')
       // Events have no letter that would need an escape.
       const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
@@ -55,11 +60,11 @@ export class HookStore {
 
   /** @throws HookRefused when there is none with this id, as all of these */
   remove(id: string): Promise<void> {
-    return this.change((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
+    return this.keys.change((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
   }
 
   pause(id: string): Promise<void> {
-    return this.change((sql) => {
+    return this.keys.change((sql) => {
       const paused = sql`
         update hook set state = 'paused', since = case state when 'paused' then since else now() end, reason = null,
           revision = revision + 1
@@ -70,7 +75,7 @@ export class HookStore {
 
   /** Delivers again, with `isSkipping` behind the first change that waits. True: changes in between are no longer kept. */
   resume(id: string, isSkipping: boolean): Promise<boolean> {
-    return this.change(async (sql) => {
+    return this.keys.change(async (sql) => {
       const resumed = sql`
         update hook set state = 'active', since = now(), reason = null, failing_since = null, attempts = 0,
           next_attempt = null, revision = revision + 1
@@ -124,14 +129,6 @@ export class HookStore {
     if ((await statement).count > 0) return
     const ids = (await sql<{ id: string }[]>`select id from hook order by id`).map((row) => row.id)
     throw new HookRefused(`there is no hook "${id}".${suggest(id, ids)}`)
-  }
-
-  /** One change after the other, of hooks or keys. */
-  private change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
-    return this.sql.begin('isolation level read committed', async (sql) => {
-      await sql`update api_key_version set version = version + 1`
-      return work(sql)
-    }) as Promise<T>
   }
 }
 

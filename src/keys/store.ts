@@ -103,8 +103,8 @@ export class KeyStore {
     )
   }
 
-  /** Makes one change after the other: each sees all of the one before, so a revocation misses no key just made. */
-  private change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+  /** Makes one change of keys or hooks after the other: each sees all of the one before, so a revocation misses no key just made. */
+  change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
     const changed = this.sql.begin('isolation level read committed', async (sql) => {
       // First: servers see a change by the version, and the next one waits until this one is done.
       await sql`update api_key_version set version = version + 1`
