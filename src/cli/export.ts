@@ -21,6 +21,7 @@ const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 /** Beginning of the line that says why a stream ended early; no row begins with it. */
 const FAULT = '{"Error":'
 const CUT = 'the export was cut short, and is not whole'
+const SLOW_READER_MS = 10
 
 /** Returns the command. `key`: ROSTER_KEY. */
 export function exportCommand(key: string | undefined, readSettings: () => Config): Command {
@@ -91,9 +92,11 @@ async function copy(response: Response, format: Options['format'], file: number)
   let last = ''
   try {
     for await (const piece of response.body as ReadableStream<Uint8Array>) {
-      output(() => {
-        for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at)
-      })
+      for (let at = 0; at < piece.length; ) {
+        const written = output(() => writeSome(file, piece.subarray(at)))
+        if (written === 0) await Bun.sleep(SLOW_READER_MS)
+        at += written
+      }
       shown.add(piece.length)
       if (format === 'csv') continue
       const text = last + decoder.decode(piece, { stream: true })
@@ -105,6 +108,16 @@ async function copy(response: Response, format: Options['format'], file: number)
   }
   if (last.startsWith(FAULT)) throw new CommandError(`${CUT}: ${messageOf(last, 200)}`)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
+}
+
+/** Returns how many bytes were written; 0: a slow reader has to take others first, of a pipe that stdout and stderr share. */
+function writeSome(file: number, bytes: Uint8Array): number {
+  try {
+    return writeSync(file, bytes)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0
+    throw error
+  }
 }
 
 /** Runs a step of writing the output. @throws CommandError if it fails */

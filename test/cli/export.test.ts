@@ -46,6 +46,13 @@ describe('roster export', () => {
     expect([await child.exited, readFileSync(victim, 'utf8'), existsSync(path)]).toEqual([1, 'kept', false])
   })
 
+  test('waits for a slow reader of a pipe that stdout and stderr share', async () => {
+    const words = `'${process.execPath}' src/main.ts export companies --format ndjson --url '${server.url}' 2>&1 | (sleep 1; cat)`
+    const child = Bun.spawn(['sh', '-c', words], { cwd: ROOT, env: { ...process.env, ROSTER_KEY: KEY } })
+    const lines = (await child.stdout.text()).trimEnd().split('\n')
+    expect([lines.length, lines.at(-1)]).toEqual([1_501, '0.1 MB'])
+  })
+
   test('writes a file', async () => {
     const path = join(folder.path, 'companies.ndjson')
     const { code } = await exported(['Companies', '--format', 'ndjson', '--output', path])
