@@ -1,14 +1,12 @@
-import { figureText } from '../report/summary.ts'
+import { figureText, type Spread, spreadOf } from '../report/summary.ts'
 import { median, type ScenarioResult } from '../results.ts'
 
 /** How a figure differs between two targets that took turns: A B B A, A B B A, ... */
 interface Change {
   readonly before: number
   readonly after: number
-  /** After divided by before: the median of the blocks, the least of them, the greatest. */
-  readonly ratio: number
-  readonly least: number
-  readonly greatest: number
+  /** After divided by before, of the blocks. */
+  readonly ratio: Spread
 }
 
 /** One scenario, before and after. */
@@ -41,15 +39,8 @@ type Figures = readonly (number | null)[]
 function changeOf(before: Figures, after: Figures): Change | null {
   const [means, others] = [blocksOf(before), blocksOf(after)]
   const whole = means.flatMap((mean, block) => (mean && others[block] ? [[mean, others[block]] as const] : []))
-  if (whole.length === 0) return null
-  const ratios = whole.map(([mean, other]) => other / mean)
-  return {
-    before: median(whole.map(([mean]) => mean)),
-    after: median(whole.map(([, mean]) => mean)),
-    ratio: median(ratios),
-    least: Math.min(...ratios),
-    greatest: Math.max(...ratios),
-  }
+  const ratio = spreadOf(whole.map(([mean, other]) => other / mean))
+  return ratio && { before: median(whole.map(([mean]) => mean)), after: median(whole.map(([, mean]) => mean)), ratio }
 }
 
 /** Returns the mean of each two figures; null where one is missing. */
@@ -69,8 +60,9 @@ export function comparisonLine(comparison: Comparison, percentMax: number): stri
   const { scenario, requestsPerSecond, serverCpuUs, faults } = comparison
   const cells = [requestsPerSecond, serverCpuUs].flatMap((change) => {
     if (!change) return ['–', '–']
-    const [ratio, least, greatest] = [change.ratio, change.least, change.greatest].map((value) => value.toFixed(3))
-    return [`${figureText(change.before)} → ${figureText(change.after)}`, `${ratio} (${least} – ${greatest})`]
+    const { middle, least, greatest } = change.ratio
+    const [ratio, from, to] = [middle, least, greatest].map((value) => value.toFixed(3))
+    return [`${figureText(change.before)} → ${figureText(change.after)}`, `${ratio} (${from} – ${to})`]
   })
   const verdict =
     faults.after !== null ? `FAILS: ${faults.after}` : faults.before !== null ? `void, since before: ${faults.before}` : ''
@@ -80,7 +72,7 @@ export function comparisonLine(comparison: Comparison, percentMax: number): stri
 /** Tells whether the working tree has lost more than the threshold, or answers otherwise than expected. */
 export function isFailure({ requestsPerSecond: change, faults }: Comparison, percentMax: number): boolean {
   if (faults.after !== null) return true
-  return faults.before === null && change !== null && change.ratio < 1 - percentMax / 100
+  return faults.before === null && change !== null && change.ratio.middle < 1 - percentMax / 100
 }
 
 /** Cells of fixed width, those with a negative one to the right. */

@@ -53,7 +53,7 @@ function rateOf(row: Row | undefined): number | null {
   return row?.void === null ? (row.requestsPerSecond?.middle ?? null) : null
 }
 
-function spreadOf(values: readonly (number | null)[]): Spread | null {
+export function spreadOf(values: readonly (number | null)[]): Spread | null {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return null
   return { middle: median(known), least: Math.min(...known), greatest: Math.max(...known) }

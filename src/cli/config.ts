@@ -12,7 +12,10 @@ export function configCommand(effective: () => readonly Effective[], readSetting
     .addHelpText('after', '\nExample:\n  npm run --silent roster config')
     .action(async ({ json }: { json?: true }) => {
       const settings = effective()
-      await print(json ? jsonOf(settings) : formatTable([['SETTING', 'VALUE', 'FROM'], ...settings.map(cellsOf)]))
+      const byName = Object.fromEntries(settings.map(({ name, ...own }) => [name, own]))
+      await print(
+        json ? `${JSON.stringify(byName, null, 2)}\n` : formatTable([['SETTING', 'VALUE', 'FROM'], ...settings.map(cellsOf)]),
+      )
       readSettings()
     })
 }
@@ -20,9 +23,4 @@ export function configCommand(effective: () => readonly Effective[], readSetting
 function cellsOf({ name, value, isSet, isSecret, from }: Effective): string[] {
   const shown = isSecret && isSet ? `${value === null ? '' : `${value} `}(hidden)` : (value ?? '-')
   return [name, shown, from]
-}
-
-function jsonOf(settings: readonly Effective[]): string {
-  const entries = settings.map(({ name, ...own }) => [name, own])
-  return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
 }

@@ -13,7 +13,6 @@ import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
 type Common = { json?: true }
 type Add = Common & { url: URL; entity: readonly string[] }
-type Resume = Common & { skip?: boolean }
 
 const [URL_FLAGS, ENTITY_FLAGS] = ['--url <address>', '--entity <events>']
 const REQUIRED = [URL_FLAGS, ENTITY_FLAGS]
@@ -24,7 +23,6 @@ const CHANGES = [
 ] as const
 const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver checks signatures with it.'
 
-/** Returns the command, for the database that the settings name. */
 export function hooksCommand(readSettings: () => Config): Command {
   const hooks = new Command('hooks').description('Have what changes posted to addresses, as signed webhooks.')
   addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, REQUIRED)
@@ -45,7 +43,11 @@ export function hooksCommand(readSettings: () => Config): Command {
   addCommand(hooks, 'resume', 'Post again, at once, from where it is: a hook that is paused, parked, or fails.', '<id> --skip')
     .argument('<id>', 'the id of the hook')
     .option('--skip', 'leave out the first change that waits, which its receiver cannot take')
-    .action((id: string, options: Resume) => resume(readSettings(), id, options))
+    .action(async (id: string, { skip = false, json }: Common & { skip?: boolean }) => {
+      const isMissing = await withHooks(readSettings(), (store) => store.resume(id, skip))
+      const missing = isMissing ? 'Changes may be missing: it goes on with the first one that is kept.\n' : ''
+      await report(json, { id, isMissing }, `Resumed the hook ${id}.\n${missing}`)
+    })
   return hooks
 }
 
@@ -61,28 +63,18 @@ async function add(config: Config, { url, entity, json }: Add, command: Command)
   return report(json, { id, url: url.href, events, secret }, made)
 }
 
-async function resume(config: Config, id: string, { skip = false, json }: Resume) {
-  const isMissing = await withHooks(config, (store) => store.resume(id, skip))
-  const missing = 'Changes may be missing: it goes on with the first one that is kept.\n'
-  return report(json, { id, isMissing }, `Resumed the hook ${id}.\n${isMissing ? missing : ''}`)
-}
-
 const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING']
 
 function cellsOf({ id, url, events, lastStatus, lastAttempt, waiting, ...rest }: ListedHook): string[] {
   const answer = lastAttempt === null ? 'none yet' : `${lastStatus} (${lastAttempt})`
-  return [id, shownUrl(url), briefly(events), stateOf(rest), answer, countOf(waiting)]
+  const count = waiting === WAITING_MAX ? `${waiting} or more` : String(waiting ?? '?')
+  return [id, shownUrl(url), briefly(events), stateOf(rest), answer, count]
 }
 
 function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state' | 'since' | 'reason' | 'nextAttempt'>) {
   if (state === 'active') return 'active'
   const more = state === 'failing' ? `, next attempt ${nextAttempt}` : reason === null ? '' : `: ${reason}`
   return `${state} since ${since}${more}`
-}
-
-function countOf(waiting: number | null): string {
-  if (waiting === null) return '?'
-  return waiting === WAITING_MAX ? `${waiting} or more` : String(waiting)
 }
 
 /** A query may have a secret of the receiver, and a list is read over shoulders. */

@@ -39,18 +39,17 @@ function init(folder: string) {
   for (const [file, lines] of Object.entries(SHARED)) files[file] = withLines(join(folder, file), lines)
   files['package.json'] = `${JSON.stringify(manifest, null, 2)}\n`
   const names = Object.keys(files).sort()
-  for (const name of names) write(join(folder, name), files[name] as string)
+  for (const name of names) {
+    const file = join(folder, name)
+    try {
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, files[name] as string)
+    } catch (error) {
+      throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
+    }
+  }
   const isInstalled = existsSync(join(folder, 'node_modules/roster'))
   console.error(`roster: wrote ${names.join(', ')}; ${isInstalled ? '' : 'after npm install, '}npm start serves /Bookings`)
-}
-
-function write(file: string, text: string) {
-  try {
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, text)
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
-  }
 }
 
 /** The text of the file with the lines that it lacks; a setting that it has stays as it is. */

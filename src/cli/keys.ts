@@ -20,7 +20,6 @@ const CREATE = '--name ci --rights Companies:read,Absences:write --limits 100/1m
 const ROTATE = '--name ci --overlap 1h'
 const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash is kept.'
 
-/** Returns the command, for the database that the settings name. */
 export function keysCommand(readSettings: () => Config): Command {
   const keys = new Command('keys').description('Make, list, revoke and rotate the keys that clients call the API with.')
 
@@ -96,12 +95,7 @@ const parseOverlap = parserOf((text) => {
 
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
 
-function cellsOf({ name, id, rights, limits, created, lastUsed, ...rest }: ListedKey): string[] {
-  return [name, id, rights, limits ?? 'default', created, lastUsed ?? 'never', stateOf(rest)]
-}
-
-function stateOf({ state, expires, revoked }: Pick<ListedKey, 'state' | 'expires' | 'revoked'>): string {
-  if (state === 'revoked') return `revoked ${revoked}`
-  if (state === 'active') return 'active'
-  return `${state === 'expired' ? 'expired' : 'expires'} ${expires}`
+function cellsOf({ name, id, rights, limits, created, lastUsed, state, expires, revoked }: ListedKey): string[] {
+  const end = [state === 'expiring' ? 'expires' : state, revoked ?? expires].filter(Boolean).join(' ')
+  return [name, id, rights, limits ?? 'default', created, lastUsed ?? 'never', end]
 }

@@ -19,7 +19,6 @@ interface Options {
 const [ROWS, ROWS_MAX] = [10_000, 10_000_000]
 const SEED_MAX = 2 ** 31 - 1
 
-/** Returns the command, for the database that the settings name. */
 export function seedCommand(readSettings: () => Config): Command {
   return new Command('seed')
     .description('Fill the database of the settings with made rows of all entities, to try and to measure with.')
