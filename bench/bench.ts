@@ -38,7 +38,7 @@ export async function startBench(
   const ours = [await start('roster', true), await start('no-memory', false)] as const
   const peers: Peer[] = []
   for (const [isIndexed, database] of databases)
-    peers.push(...(await startPeers({ database, names, processes: workers, isIndexed })))
+    peers.push(...(await startPeers(names, { database, processes: workers, isIndexed })))
   const stop = async () => void (await Promise.all([...ours, ...peers].map((target) => target.stop())))
   return { cluster, database, ours, peers, stop }
 }

@@ -47,15 +47,13 @@ const FOLDER = join(import.meta.dir, 'peers')
 
 interface Options {
   readonly database: Database
-  /** Some of `peerNames`. */
-  readonly names: readonly string[]
   /** See `Peer`. */
   readonly isIndexed: boolean
   readonly processes: number
 }
 
-/** Starts the peers, and installs their packages before. @throws Error when one does not come up */
-export async function startPeers({ names, ...options }: Options): Promise<Peer[]> {
+/** Starts some of `peerNames`, and installs their packages before. @throws Error when one does not come up */
+export async function startPeers(names: readonly string[], options: Options): Promise<Peer[]> {
   installLocked(FOLDER)
   const peers: Peer[] = []
   // One after the other, since each needs a processor to come up.
@@ -63,7 +61,7 @@ export async function startPeers({ names, ...options }: Options): Promise<Peer[]
   return peers
 }
 
-async function startPeer(name: string, { database, isIndexed, processes }: Omit<Options, 'names'>): Promise<Peer> {
+async function startPeer(name: string, { database, isIndexed, processes }: Options): Promise<Peer> {
   const { runtime, packages, translate, readBody } = definitions[name] as Definition
   const command = [...(runtime === 'Node' ? ['node'] : [process.execPath, '--no-env-file']), `${name}.mjs`]
   const { found, stop } = await startAndWait(command, /listens on (.*)\)/, {

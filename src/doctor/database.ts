@@ -123,12 +123,11 @@ async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Fin
   }
 }
 
-/** Looks at DATABASE_URL where it leads through a pooler to the database of `url`, which is looked at closely elsewhere. */
-export async function examinePooled(url: string | null, config: Config): Promise<Finding[]> {
-  const { databaseUrl, databaseDirectUrl } = config
-  if (url === null || databaseDirectUrl === null || databaseUrl === null) return []
+/** Looks at DATABASE_URL where it leads through a pooler to the database of DATABASE_DIRECT_URL, which is looked at closely. */
+export async function examinePooled({ databaseUrl, databaseDirectUrl }: Config): Promise<Finding[]> {
+  if (databaseDirectUrl === null || databaseUrl === null) return []
   const check = 'pooled database'
-  const main = await withConnection(url, runOf).catch(() => null)
+  const main = await withConnection(databaseDirectUrl, runOf).catch(() => null)
   try {
     const run = await withConnection(databaseUrl, runOf)
     if (run === main || main === null) return [ok(check, 'DATABASE_URL answers')]

@@ -44,7 +44,7 @@ export async function examine(readSettings: () => Config): Promise<Finding[]> {
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
       : examineDatabase(url, setting, config, entities),
-    examinePooled(url, config),
+    examinePooled(config),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
   ])
   return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...pooled, ...redis]

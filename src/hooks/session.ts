@@ -74,16 +74,14 @@ export class Session {
   }
 
   hooks(): Promise<Hook[]> {
-    return this.run(async (sql) => {
-      const rows = await sql`
-        select id, url, secret, to_json(events) as events, revision::text, run, position::text, number::text, attempts,
-          (extract(epoch from failing_since) * 1000)::float8 as failing, (extract(epoch from next_attempt) * 1000)::float8 as next
-        from hook where state = 'active' order by id`
-      return rows.map(({ run, position, number, failing, next, ...row }) => {
-        const place: ChangesToken = { run, position, number }
-        return { ...row, place, failingSinceMs: failing, nextAttemptMs: next } as unknown as Hook
-      })
-    })
+    return this.run(
+      (sql) => sql<Hook[]>`
+        select id, url, secret, to_json(events) as events, revision::text, attempts,
+          json_build_object('run', run, 'position', position::text, 'number', number::text) as place,
+          (extract(epoch from failing_since) * 1000)::float8 as "failingSinceMs",
+          (extract(epoch from next_attempt) * 1000)::float8 as "nextAttemptMs"
+        from hook where state = 'active' order by id`,
+    )
   }
 
   /**
