@@ -103,7 +103,7 @@ export class KeyStore {
     )
   }
 
-  /** Makes one change of keys or hooks after the other: each sees all of the one before, so a revocation misses no key just made. */
+  /** Makes one change of keys or hooks after the other: each sees all of the one before, so a revocation misses no new key. */
   change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
     const changed = this.sql.begin('isolation level read committed', async (sql) => {
       // First: servers see a change by the version, and the next one waits until this one is done.
