@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { describeResource, exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
+import { exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
 import { date, defineEntity, identity, text } from '../../src/model/entity.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { useServer } from '../support/cases.ts'
