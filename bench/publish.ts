@@ -97,7 +97,7 @@ function fullBlock(results: Results): string {
 ![p99 of Roster and its peers](images/bench-p99.svg)
 
 ${markdown(heads, lines)}
-In brackets: the least and the most of the rounds; the ratio to the best peer with an index made for the list.
+In brackets: of requests/s, the least and the most of the rounds; of ratios, that to the best peer with an index made for the list.
 ${circumstances(results, '../bench/published.json')}
 \`${results.command}\`. ${versions.join('; ')}.
 `
