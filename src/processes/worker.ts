@@ -155,7 +155,7 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
     },
-    /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: only shortens it. */
+    /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: shortens it. */
     async stop(leaveMs: number, finishMs = FINISH_MS) {
       finishByMs = Math.min(finishByMs, performance.now() + leaveMs + finishMs)
       if (draining) return
