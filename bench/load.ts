@@ -7,7 +7,9 @@ import type { Operation } from './scenarios.ts'
 export interface Round {
   readonly connections: number
   readonly seconds: number
-  /** Time before the seconds that count. */
+  /** Longest time in which a server may load a table, before the lead-in. 0: none. */
+  readonly loadingSeconds: number
+  /** Time under the load before the seconds that count. */
   readonly leadInSeconds: number
   /** Seed of the random values; the same for every target of a round. */
   readonly seed: number

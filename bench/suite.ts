@@ -14,7 +14,7 @@ export interface Plan {
 
 /** Longest lead-in of a first round, in which statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
-/** Longest lead-in of each round of new requests or with a background, in which a table may be loaded, and how many times a round it takes. */
+/** Longest time for a table to be loaded, before each round of new requests or with a background, and how many times a round it takes. */
 const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
@@ -35,7 +35,7 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
       const before = results.get(target.name) as TargetResult
       const { connections, seconds } = plan
       const seed = seedOf(plan.seed ?? 0, scenario.name, number)
-      const round = { connections, seconds, seed, leadInSeconds: leadInOf(scenario, plan, number) }
+      const round = { connections, seconds, seed, ...leadInOf(scenario, plan, number) }
       results.set(target.name, await addRound(before, target, round, number))
       if (isWriting(scenario)) await target.restore()
     }
@@ -45,10 +45,12 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
 }
 
-/** A table may be loaded in any round of new requests or beside writes: after writes are undone, or where peers kept PostgreSQL busy. */
-function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number): number {
-  if (isNew || background) return Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
-  return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
+/** A table may be loaded in any round of new requests: after writes are undone, or where peers have kept PostgreSQL busy meanwhile. */
+function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
+  const mayLoad = isNew === true || background !== undefined
+  const loadingSeconds = mayLoad ? Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds) : 0
+  const leadInSeconds = mayLoad || round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
+  return { loadingSeconds, leadInSeconds }
 }
 
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {

@@ -3,7 +3,7 @@ import { restore } from './data.ts'
 import type { Cluster, Database } from './database.ts'
 import { type DrawnRequest, requestSource } from './load/requests.mjs'
 import { type Cost, type Load, mergeLoads, type Round, runLoad } from './load.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Operation, Scenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
 
 /** A program under the load of a scenario. */
@@ -25,6 +25,10 @@ export interface Measured {
 
 /** Running requests of the background at once. */
 const BACKGROUND_MAX = 4
+/** So many answers in a row, each in less than this time, show that all workers have the table. */
+const QUICK_MIN = 40
+const QUICK_MS = 10
+const QUICK_PAUSE_MS = 25
 
 /** The load, translated for a target. */
 export type Asked = Pick<Scenario, 'operations' | 'background'>
@@ -73,6 +77,8 @@ async function measureHttp(
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
+  const reads = operations.filter(({ method }) => method === 'GET')
+  await Promise.all(urls.map((url) => untilLoaded(url, headers, reads, round)))
   const readAll = () => [readCpu(pids), readCpu([postmaster])] as const
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null
@@ -92,6 +98,23 @@ async function measureHttp(
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
   const cost = { serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
   return { load: mergeLoads(all), fault, cost }
+}
+
+/**
+ * Sends one request at a time until several in a row are quick: a load of many clients would leave a server, and the PostgreSQL
+ * that answers meanwhile, no processor to load the table. Ends after `loadingSeconds` at the latest.
+ */
+async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: readonly Operation[], round: Round) {
+  const draw = requestSource(reads, round.seed)
+  const endMs = performance.now() + round.loadingSeconds * 1_000
+  for (let quick = 0; quick < QUICK_MIN && performance.now() < endMs; ) {
+    const [{ path, headers: own }] = draw(1) as [DrawnRequest]
+    const startMs = performance.now()
+    // Over a connection of its own, so that each worker gets some.
+    await (await fetch(url + path, { headers: { ...headers, ...own, Connection: 'close' } })).arrayBuffer()
+    quick = performance.now() - startMs < QUICK_MS ? quick + 1 : 0
+    await Bun.sleep(QUICK_PAUSE_MS)
+  }
 }
 
 /** Sends requests at an even rate. Returns a function that ends it and says why they do not count. */

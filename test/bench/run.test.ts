@@ -103,13 +103,13 @@ describe('a scenario', () => {
   const scenario = (operations: readonly Operation[]): Scenario => ({ name: 'one', title: 'one', operations })
 
   test.each([
-    ['new requests', { isNew: true }, [8, 8]],
-    ['writes beside it', { background: { operations: [], rate: 1 } }, [8, 8]],
-    ['neither', {}, [1, 0.15]],
+    ['new requests', { isNew: true }, [8, 1, 8, 1]],
+    ['writes beside it', { background: { operations: [], rate: 1 } }, [8, 1, 8, 1]],
+    ['neither', {}, [0, 1, 0, 0.15]],
   ])('with %s begins its rounds after a lead-in', async (_, more, expected) => {
     const leadIns: number[] = []
-    const measure = async ({ leadInSeconds }: Round) => {
-      leadIns.push(leadInSeconds)
+    const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
+      leadIns.push(loadingSeconds, leadInSeconds)
       const load = { requests: 1, seconds: 1, errors: 0, unexpected: {}, buckets: {} }
       return { load, fault: null, cost: { serverUs: null, postgresUs: null, rssMb: null } }
     }
