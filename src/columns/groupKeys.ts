@@ -1,7 +1,7 @@
 // Keys of a summary's groups: numbers for whole codes, for periods of time, and for other codes as they come.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
 import { dateOf, daysOf } from './codes.ts'
-import { NO_CODE } from './segment.ts'
+import type { Reservations } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
 /** Thrown for more groups than a summary may have. */
@@ -31,13 +31,7 @@ export class WholeNumbers implements KeyNumbers {
   }
 
   take({ kernel, segment }: SelectedRows, factor: number, into: number): void {
-    const { words } = kernel
-    const { offset } = this
-    const [first, base] = [(segment.addresses[this.column] as number) >> 2, into >> 2]
-    for (let row = 0; row < segment.rows; row++) {
-      const code = words[first + row] as number
-      words[base + row] = Math.imul(words[base + row] as number, factor) + (code === NO_CODE ? 0 : code + offset)
-    }
+    kernel.calls.key32(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
   }
 
   codeOf(number: number): number {
@@ -50,11 +44,13 @@ export class PeriodNumbers implements KeyNumbers {
   readonly size: number
   private readonly first: number
   private readonly leastDay: number
-  /** The number of each day. */
-  private readonly table: Int32Array
+  private readonly days: number
+  /** The address of the number of each day; 0: not yet. */
+  private table = 0
 
   /** `unit`: codes of a day. */
   constructor(
+    private readonly memory: Reservations,
     private readonly column: number,
     private readonly period: Period,
     private readonly unit: number,
@@ -62,24 +58,29 @@ export class PeriodNumbers implements KeyNumbers {
   ) {
     this.leastDay = Math.floor(least / unit)
     const greatestDay = Math.floor(greatest / unit)
+    this.days = greatestDay - this.leastDay + 1
     this.first = ordinalOf(period, this.leastDay)
     this.size = ordinalOf(period, greatestDay) - this.first + 2
-    this.table = new Int32Array(greatestDay - this.leastDay + 1)
-    for (let ordinal = this.first; ordinal < this.first + this.size - 1; ordinal++) {
-      const [begin, end] = [firstDayOf(period, ordinal), firstDayOf(period, ordinal + 1)]
-      this.table.fill(ordinal - this.first + 1, Math.max(begin - this.leastDay, 0), end - this.leastDay)
-    }
   }
 
+  /** @throws KernelFull */
   take(rows: SelectedRows, factor: number, into: number): void {
-    const { table, unit, leastDay } = this
-    const { words, floats } = rows.kernel
-    const [first, base] = [rows.floatsOf(this.column) >> 3, into >> 2]
-    for (let row = 0; row < rows.segment.rows; row++) {
-      const day = Math.floor((floats[first + row] as number) / unit) - leastDay
-      // Rows without a value have no day, and rows that were removed may have other days.
-      const number = day >= 0 && day < table.length ? (table[day] as number) : 0
-      words[base + row] = Math.imul(words[base + row] as number, factor) + number
+    const { unit, leastDay, days } = this
+    if (this.table === 0) this.makeTable()
+    const column = rows.floatsOf(this.column)
+    // Codes are integers: between the last of a day and the first of the next one lies half of one.
+    const middle = leastDay * unit + (unit - 1) / 2
+    rows.kernel.calls.period64(column, rows.segment.rows, into, factor, middle, 1 / unit, this.table, days)
+  }
+
+  private makeTable() {
+    this.table = this.memory.reserve(4 * this.days)
+    const { words } = this.memory.kernel
+    let ordinal = this.first
+    let end = firstDayOf(this.period, ordinal + 1) - this.leastDay
+    for (let day = 0; day < this.days; day++) {
+      if (day === end) end = firstDayOf(this.period, ++ordinal + 1) - this.leastDay
+      words[(this.table >> 2) + day] = ordinal - this.first + 1
     }
   }
 

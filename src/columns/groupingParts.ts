@@ -35,7 +35,7 @@ export function groupingParts(
     if (ranks === undefined || (uncoded[column] as number) > 0) return null
     const numbers = rowCodes.dictionaries[column]
       ? new WholeNumbers(column, 0, rowCodes.dictionaries[column].size - 1)
-      : numbersOf(store, column, property, period)
+      : numbersOf(memory, store, column, property, period)
     return numbers && { numbers, ranks, printer: rowCodes.printers[column] as Printer }
   }
   const figureOf = ({ name, property }: Figure): FigureValues | null => {
@@ -69,7 +69,13 @@ function isExact({ segments }: RowStore, column: number, units: number): boolean
 }
 
 /** Numbers for values that are not texts; null: infinite ones have no period. */
-function numbersOf({ segments }: RowStore, column: number, { kind }: Property, period: GroupKey['period']): KeyNumbers | null {
+function numbersOf(
+  memory: Reservations,
+  { segments }: RowStore,
+  column: number,
+  { kind }: Property,
+  period: GroupKey['period'],
+): KeyNumbers | null {
   const live = segments.filter((segment) => segment.live > 0)
   // Of codes that are or were there.
   const least = live.reduce((code, segment) => Math.min(code, segment.leastOf(column)), Infinity)
@@ -78,7 +84,7 @@ function numbersOf({ segments }: RowStore, column: number, { kind }: Property, p
   if (period !== null && isAnyValue) {
     const unit = kind.name === 'instant' ? DAY : 1
     const isBounded = greatest - least <= PERIODS_DAYS * unit
-    return isBounded ? new PeriodNumbers(column, period, unit, [least, greatest]) : null
+    return isBounded ? new PeriodNumbers(memory, column, period, unit, [least, greatest]) : null
   }
   const isWhole = isAnyValue && greatest - least < WHOLE_MAX && segments.every(({ isWide }) => !isWide[column])
   return isWhole ? new WholeNumbers(column, 1 - least, greatest) : new CodeNumbers(column)

@@ -19,6 +19,9 @@ interface Calls extends Ranges {
   histogram32(column: number, bits: number, bytes: number, least: number, shift: number, counts: number): void
   histogram64(column: number, bits: number, bytes: number, least: bigint, shift: number, counts: number): void
   gather(bits: number, bytes: number, base: number, out: number): number
+  key32(column: number, rows: number, numbers: number, size: number, offset: number): void
+  // biome-ignore format: as in kernel.wat
+  period64(column: number, rows: number, numbers: number, size: number, middle: number, inverse: number, table: number, days: number): void
   // biome-ignore format: as in kernel.wat
   add(bits: number, bytes: number, numbers: number, column: number, records: number, size: number, one: number, value: number, sum: number, units: number): void
 }

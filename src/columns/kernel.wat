@@ -131,6 +131,52 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
 
+  ;; Takes a key into the numbers by which rows are grouped: each becomes itself times the size of the key, plus the code and an
+  ;; offset, or plus 0 for no value.
+  (func (export "key32") (param $column i32) (param $rows i32) (param $numbers i32) (param $size i32) (param $offset i32)
+    (local $end i32) (local $code i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $code (i32.load (local.get $column)))
+      (i32.store
+        (local.get $numbers)
+        (i32.add
+          (i32.mul (i32.load (local.get $numbers)) (local.get $size))
+          (select
+            (i32.const 0)
+            (i32.add (local.get $code) (local.get $offset))
+            (i32.eq (local.get $code) (i32.const 0x80000000)))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of periods: a table has the number of each day. A day is the code less the middle of the first day, times the days
+  ;; of a unit, rounded: a float plus 1.5 * 2^52 has an integer up to 2^51 in its lowest bits.
+  (func (export "period64")
+    (param $column i32) (param $rows i32) (param $numbers i32) (param $size i32)
+    (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
+    (local $end i32) (local $code f64) (local $day i32) (local $number i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
+    (loop $next
+      (local.set $code (f64.load (local.get $column)))
+      (local.set $day
+        (i32.wrap_i64
+          (i64.reinterpret_f64
+            (f64.add
+              (f64.mul (f64.sub (local.get $code) (local.get $middle)) (local.get $inverse))
+              (f64.const 0x1.8p+52)))))
+      (local.set $number (i32.const 0))
+      ;; Rows that were removed may have other days.
+      (if (i32.and (f64.eq (local.get $code) (local.get $code)) (i32.lt_u (local.get $day) (local.get $days)))
+        (then
+          (local.set $number (i32.load (i32.add (local.get $table) (i32.shl (local.get $day) (i32.const 2)))))))
+      (i32.store
+        (local.get $numbers)
+        (i32.add (i32.mul (i32.load (local.get $numbers)) (local.get $size)) (local.get $number)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
   ;; Adds up the floats of the rows in a bitmap by their numbers, in units of 64 bits, and counts those that are a value: in
   ;; records of so many bytes, at two offsets. Counts the rows at the begin of a record, too, where `one` is not 0.
   (func (export "add")
