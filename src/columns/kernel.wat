@@ -182,36 +182,54 @@
   (func (export "add")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $size i32)
     (param $one i32) (param $value i32) (param $sum i32) (param $units f64)
-    (local $end i32) (local $left i64) (local $row i32) (local $code f64) (local $record i32) (local $at i32)
+    (local $end i32) (local $left i64) (local $row i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
     (loop $next
       (local.set $left (i64.load (local.get $bits)))
-      (block $done
-        (loop $bit
-          (br_if $done (i64.eqz (local.get $left)))
-          (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
-          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-          (local.set $code (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1)))))
-          (local.set $record
-            (i32.add
-              (local.get $records)
-              (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size))))
-          (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (local.get $one)))
-          (br_if $bit (f64.ne (local.get $code) (local.get $code)))
-          (local.set $at (i32.add (local.get $record) (local.get $value)))
-          (i32.store (local.get $at) (i32.add (i32.load (local.get $at)) (i32.const 1)))
-          (local.set $at (i32.add (local.get $record) (local.get $sum)))
-          (i64.store
-            (local.get $at)
-            (i64.add
-              (i64.load (local.get $at))
-              ;; Rounded: a float plus 1.5 * 2^52 has an integer up to 2^51 in its lowest bits.
-              (i64.sub
-                (i64.reinterpret_f64 (f64.add (f64.mul (local.get $code) (local.get $units)) (f64.const 0x1.8p+52)))
-                (i64.const 0x4338000000000000))))
-          (br $bit)))
+      (if (i64.eq (local.get $left) (i64.const -1))
+        (then
+          (local.set $row (i32.const 0))
+          (loop $each
+            (call $addRow
+              (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
+              (i32.add
+                (local.get $records)
+                (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
+              (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
+            (local.set $row (i32.add (local.get $row) (i32.const 4)))
+            (br_if $each (i32.lt_u (local.get $row) (i32.const 256)))))
+        (else
+          (block $done
+            (loop $bit
+              (br_if $done (i64.eqz (local.get $left)))
+              (local.set $row (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
+              (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+              (call $addRow
+                (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 1))))
+                (i32.add
+                  (local.get $records)
+                  (i32.mul (i32.load (i32.add (local.get $numbers) (local.get $row))) (local.get $size)))
+                (local.get $one) (local.get $value) (local.get $sum) (local.get $units))
+              (br $bit)))))
       (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
       (local.set $column (i32.add (local.get $column) (i32.const 512)))
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  (func $addRow
+    (param $code f64) (param $record i32) (param $one i32) (param $value i32) (param $sum i32) (param $units f64)
+    (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (local.get $one)))
+    (if (f64.eq (local.get $code) (local.get $code))
+      (then
+        (local.set $value (i32.add (local.get $record) (local.get $value)))
+        (i32.store (local.get $value) (i32.add (i32.load (local.get $value)) (i32.const 1)))
+        (local.set $sum (i32.add (local.get $record) (local.get $sum)))
+        (i64.store
+          (local.get $sum)
+          (i64.add
+            (i64.load (local.get $sum))
+            ;; Rounded as in period64.
+            (i64.sub
+              (i64.reinterpret_f64 (f64.add (f64.mul (local.get $code) (local.get $units)) (f64.const 0x1.8p+52)))
+              (i64.const 0x4338000000000000)))))))
 )
