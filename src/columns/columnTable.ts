@@ -78,6 +78,12 @@ export class ColumnTable {
     return this.store.bytes + this.rowCodes.bytes + ranks + this.uncodedRows.size * UNCODED_ROW_BYTES
   }
 
+  /** Prepares a load of about so many rows, by the values that some of them have of the property by which they lie. */
+  prepare(rows: number, values: readonly (string | null)[]): void {
+    const codes = values.map((value) => this.rowCodes.find(this.orderedBy, value) ?? Number.NaN)
+    this.store.prepare(rows, Float64Array.from(codes))
+  }
+
   /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
     this.kept.forget()

@@ -4,6 +4,8 @@ import { IdIndex } from './idIndex.ts'
 import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
 import { Segment, Zones } from './segment.ts'
 
+/** How full segments are made that are prepared, so that rows of the same range that come later find room. */
+const FILL = 0.85
 /** The id is each entity's first property. */
 export const ID = 0
 
@@ -47,6 +49,17 @@ export class RowStore {
 
   get bytes(): number {
     return this.segments.reduce((sum, { bytes }) => sum + bytes, this.ids.bytes)
+  }
+
+  /** Prepares segments for about so many rows, by the codes that some of them have. @throws KernelFull */
+  prepare(rows: number, sample: Float64Array): void {
+    const segments = Math.min(Math.ceil(rows / (FILL * this.segmentRows)), sample.length >> 3)
+    sample.sort()
+    for (let at = 0; at < segments; at++) {
+      const code = sample[Math.floor((at * sample.length) / segments)] as number
+      if (at === 0 || !Object.is(code, (this.leaves.at(-1) as Leaf).code))
+        this.open(this.leaves.length, { code, id: Number.NEGATIVE_INFINITY })
+    }
   }
 
   codeAt(slot: number, column: number): number {

@@ -1,6 +1,6 @@
 // SQL of copies: loads a table, and asks PostgreSQL which rows have changed since a snapshot.
 import { columns } from '../compile/parts.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 
 /** Maximum lines, and maximum rows, that a copy takes in at once while lists wait; after more, the table is loaded anew. */
@@ -15,6 +15,11 @@ export function compileRowsBehind(entity: Entity, id: string | null, size: numbe
   return toStatement(
     sql`copy (select ${columns(entity)} from ${name(entity.table)} ${behind} order by id limit ${integer(size)}) to stdout`,
   )
+}
+
+/** Compiles a sample: values of a property in `percent` of the table's blocks. */
+export function compileSample({ table }: Entity, { column }: Property, percent: number): Statement {
+  return toStatement(sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`)
 }
 
 /** Begins a run, where a crash, a failover or a restore has ended the one before. */

@@ -1,15 +1,15 @@
 // The copies of tables in the memory of a worker: loads them on demand, and evicts the idle ones when memory runs out.
-import type postgres from 'postgres'
 import { ColumnTable } from '../columns/columnTable.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
 import { orderFor } from '../columns/orderDemand.ts'
+import { ID } from '../columns/rowStore.ts'
 import { Slices } from '../columns/slices.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
 import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
-import { connectForLoad, NotRecorded, readTable } from './tableReader.ts'
+import { NotRecorded, TableReader } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
@@ -56,8 +56,7 @@ export class TableCopies {
   private readonly bytesMax: number
   /** Limits the time that lists and summaries take of the process. */
   readonly slices = new Slices()
-  /** The connection of the load that is under way. */
-  private connection: postgres.Sql | null = null
+  private readonly reader: TableReader
   private readonly timer: Timer
   /** The end of the last load that is due: one table is loaded at a time. */
   private lastLoad: Promise<void> = Promise.resolve()
@@ -66,6 +65,7 @@ export class TableCopies {
   constructor(private readonly options: MemoryOptions) {
     this.bytesMax = options.bytesMax * (1 - ANSWERS_SHARE)
     this.answers = new Answers(options.bytesMax * ANSWERS_SHARE)
+    this.reader = new TableReader(options.url)
     this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
     this.timer.unref()
   }
@@ -103,7 +103,7 @@ export class TableCopies {
   async end(): Promise<void> {
     this.isEnded = true
     clearInterval(this.timer)
-    await this.connection?.end({ timeout: 0 })
+    await this.reader.end()
   }
 
   private startLoad(tracked: Tracked, orderedBy: number) {
@@ -120,16 +120,18 @@ export class TableCopies {
 
   private async loadCopy(tracked: Tracked, orderedBy: number) {
     const { entity } = tracked
-    const { database, questions, url, log } = this.options
-    if (this.isEnded) return
+    const { database, questions, log } = this.options
     const startMs = performance.now()
+    const { properties } = entity
+    // In the order of ids the rows come anyway.
+    const sampled = orderedBy === ID ? null : (properties[orderedBy] as Property)
     let table: ColumnTable | null = null
-    this.connection = connectForLoad(url)
-    const moment = await readTable(this.connection, entity, (rows) => {
+    const moment = await this.reader.read(entity, sampled, (rows, sample) => {
       this.makeRoom(tracked, rows)
       const room = this.bytesMax - this.use.bytes
       let lines = 0
       const own = new ColumnTable(entity, new Kernel(room), { orderedBy })
+      own.prepare(rows, sample)
       table = own
       return (bytes, from, to) => {
         own.addLine(bytes, from, to)
@@ -154,7 +156,7 @@ export class TableCopies {
     log.info('a table is in memory', {
       table: entity.table,
       rows: copy.rows,
-      order: (entity.properties[orderedBy] as Property).name,
+      order: (properties[orderedBy] as Property).name,
       mb: Math.ceil(copy.bytes / 2 ** 20),
       ms: Math.round(performance.now() - startMs),
     })

@@ -90,8 +90,10 @@ export class TableCopy {
     const { resolve, reject } = this.waiting as PromiseWithResolvers<void>
     this.waiting = null
     this.isAsking = true
-    await this.ask().then(resolve, reject)
+    const asked = await this.ask().catch((error: ApiError) => error)
     this.isAsking = false
+    if (asked === undefined) resolve()
+    else reject(asked)
     // Sent once the lists are answered that have waited for this one, so that more of them share a question.
     if (this.waiting !== null) setImmediate(this.begin)
   }

@@ -8,28 +8,32 @@ import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { Answers } from '../../src/memory/answers.ts'
 import { TableCopy } from '../../src/memory/tableCopy.ts'
-import { connectForLoad, readTable } from '../../src/memory/tableReader.ts'
+import { TableReader } from '../../src/memory/tableReader.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const TARGET = '/Companies'
 
 let sql: postgres.Sql
 let database: Database
-let url: string
+let reader: TableReader
 let lost: unknown
 beforeEach(async () => {
-  url = await createDatabase()
+  const url = await createDatabase()
   sql = connect(url)
   database = new Database({ url, poolSize: 2, prepare: true })
+  reader = new TableReader(url)
   lost = null
   await sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
 })
-afterEach(() => Promise.all([database.end(0), sql.end()]))
+afterEach(() => Promise.all([reader.end(), database.end(0), sql.end()]))
 
 /** A copy that was read before `write`, and that no list uses yet. */
 async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy> {
   const table = new ColumnTable(company, new Kernel(64 * 2 ** 20), { orderedBy: ID })
-  const moment = await readTable(connectForLoad(url), company, () => (bytes, from, to) => table.addLine(bytes, from, to))
+  const moment = await reader.read(company, null, (rows, sample) => {
+    table.prepare(rows, sample)
+    return (bytes, from, to) => table.addLine(bytes, from, to)
+  })
   await write()
   const onLost = (error: unknown) => (lost = error)
   return new TableCopy(company, table, moment, { database, questions: database, slices: new Slices(), onLost })

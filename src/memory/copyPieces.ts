@@ -1,0 +1,93 @@
+// Rows by COPY, some thousand at a time: all that one read of the socket brings is handled in one turn of the event loop.
+import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type postgres from 'postgres'
+import { TAB } from '../columns/copyText.ts'
+import type { Statement } from '../model/sql.ts'
+
+/** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
+export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
+
+/** The next statement of a reading, by the last id of the one before; null: of the first. */
+type Following = (last: string | null) => Statement
+
+/** Rows that are taken in in one turn of the event loop: some milliseconds. */
+const TURN_ROWS = 1_000
+/** Time without data after which PostgreSQL counts as away. */
+const SILENT_MS_MAX = 10_000
+
+/** Pieces after which their memory is collected. */
+const COLLECTED_PIECES = 16
+
+const NEWLINE = 10
+
+/**
+ * Takes the rows of one COPY after the other, up to one without rows. PostgreSQL prepares the next piece while one is taken
+ * in, and other work of the process has its turn between.
+ */
+export async function takePieces(transaction: postgres.TransactionSql, following: Following, take: TakeLine) {
+  const readNext = (last: string | null): Promise<Uint8Array[]> => {
+    const reading = readPiece(transaction, following(last))
+    // Awaited once the piece before is taken in, which may throw.
+    reading.catch(() => undefined)
+    return reading
+  }
+  let reading = readNext(null)
+  for (let taken = 1; ; taken++) {
+    const piece = await reading
+    const last = piece.at(-1)
+    if (last === undefined) return
+    reading = readNext(lastIdOf(last))
+    // The driver takes it up in this turn, and sends it in the next one.
+    await setImmediate()
+    await setImmediate()
+    await takeSlowly(piece, take)
+    // The pieces lie outside of the heap, so the collector does not see how much is left of them.
+    if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
+  }
+}
+
+async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
+  let count = 0
+  for (const bytes of piece) {
+    let from = 0
+    for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
+      take(bytes, from, to)
+      from = to + 1
+      if (++count % TURN_ROWS === 0) await setImmediate()
+    }
+  }
+}
+
+/** Returns the id at the begin of the last line. */
+function lastIdOf(bytes: Uint8Array): string {
+  const from = bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1
+  return String.fromCharCode(...bytes.subarray(from, bytes.indexOf(TAB, from)))
+}
+
+/** In whole lines: PostgreSQL sends each row by itself. By events: the driver's stream, read by `for await`, may never end. */
+async function readPiece(transaction: postgres.TransactionSql, { text }: Statement): Promise<Uint8Array[]> {
+  const stream: Readable = await transaction.unsafe(text).readable()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let heardMs = performance.now()
+  const timer = setInterval(() => {
+    if (performance.now() - heardMs > SILENT_MS_MAX) stream.destroy(new Error('PostgreSQL sends no more rows'))
+  }, SILENT_MS_MAX / 4)
+  const chunks: Uint8Array[] = []
+  stream.on('data', (chunk: Uint8Array) => {
+    heardMs = performance.now()
+    chunks.push(chunk)
+  })
+  stream.on('error', reject)
+  stream.on('end', () => {
+    // The driver pauses its socket for a stream that is full, and goes on when asked for more: not if these were the last rows.
+    stream._read(0)
+    resolve()
+  })
+  try {
+    await promise
+  } finally {
+    clearInterval(timer)
+  }
+  return chunks
+}
