@@ -42,7 +42,8 @@ export const pages: readonly Page[] = [
 export function publish(file: string, root: string): void {
   const results = readResults(file)
   if (results.commit.endsWith('+')) throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
-  const texts = pages.map(({ path, textFor }) => [path, textFor(results, readFileSync(join(root, path), 'utf8'))] as const)
+  const textOf = (path: string) => (path.endsWith('.svg') ? '' : readFileSync(join(root, path), 'utf8'))
+  const texts = pages.map(({ path, textFor }) => [path, textFor(results, textOf(path))] as const)
   for (const [path, text] of [...texts, [PUBLISHED, readFileSync(file)] as const]) writeFileSync(join(root, path), text)
 }
 

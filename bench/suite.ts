@@ -12,7 +12,7 @@ export interface Plan {
   readonly seed?: number
 }
 
-/** Longest lead-in of a first round, in which statements are prepared and code is compiled. */
+/** Longest lead-in of a first round, and of each that may load a table, in which statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
 /** Longest time for a table to be loaded, before each round of new requests or with a background, and how many times a round it takes. */
 const LOADING_SECONDS_MAX = 30

@@ -39,10 +39,16 @@ export class FoldedTexts {
     return this.octets.length + this.starts.byteLength
   }
 
-  /** Folds new texts, and finds the filter's in steps; null: they are known, or cannot be. @throws ApiError 500, 503 */
+  /** Folds new texts, and finds the filter's in steps; null: they are known, or cannot be. @throws as `run` does */
   prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
     const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
-    return isKnown ? null : this.extend().then(() => run(this.search(filter)))
+    // If PostgreSQL does not fold texts, it has to find the list.
+    return isKnown
+      ? null
+      : this.extend().then(
+          () => run(this.search(filter)),
+          () => undefined,
+        )
   }
 
   private extend(): Promise<void> {

@@ -25,19 +25,23 @@ export class OrderedTexts {
     private readonly slices: Slices,
   ) {}
 
-  /** Resolves when the order is known that the list needs, or cannot be had soon; null: it is known. Never rejects. */
+  /**
+   * Resolves when the order is known that the list needs, or cannot be had soon; null: it is known.
+   * @throws Abandoned, ApiError 503 as the search of texts in turns does
+   */
   prepare({ filters, sorts }: FiltersAndSorts, asker: Asker): Promise<void> | null {
     const waits: Promise<unknown>[] = []
+    const searches: Promise<void>[] = []
     const run = (steps: Generator<void, void>) => this.slices.run(asker, steps)
     for (const { property } of sorts) if (isText(property)) this.extend(property, waits)
     for (const filter of filters) {
       if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
-      const folding = filter.operator.folded && this.foldedOf(filter.property).prepare(filter, run)
-      if (folding) waits.push(folding)
+      const search = filter.operator.folded && this.foldedOf(filter.property).prepare(filter, run)
+      if (search) searches.push(search)
     }
-    if (waits.length === 0) return null
+    if (waits.length + searches.length === 0) return null
     // Without an order the database answers.
-    return Promise.all(waits).then(ignore, ignore)
+    return Promise.all([Promise.all(waits).catch(ignore), ...searches]).then(ignore)
   }
 
   /** The bounds of filters that compare texts, as far as they are known. */

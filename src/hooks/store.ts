@@ -44,7 +44,7 @@ export class HookStore {
 
   /** A hook that gets what changes from now on. Returns its id. @throws HookRefused where there are too many */
   add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
-    return this.keys.change(async (sql) => {
+    return this.keys.transact(async (sql) => {
       const id = randomBytes(5).toString('hex')
       // Events have no letter that would need an escape.
       const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
@@ -60,11 +60,11 @@ export class HookStore {
 
   /** @throws HookRefused when there is none with this id, as all of these */
   remove(id: string): Promise<void> {
-    return this.keys.change((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
+    return this.keys.transact((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
   }
 
   pause(id: string): Promise<void> {
-    return this.keys.change((sql) => {
+    return this.keys.transact((sql) => {
       const paused = sql`
         update hook set state = 'paused', since = case state when 'paused' then since else now() end, reason = null,
           revision = revision + 1
@@ -75,7 +75,7 @@ export class HookStore {
 
   /** Delivers again, with `isSkipping` behind the first change that waits. True: changes in between are no longer kept. */
   resume(id: string, isSkipping: boolean): Promise<boolean> {
-    return this.keys.change(async (sql) => {
+    return this.keys.transact(async (sql) => {
       const resumed = sql`
         update hook set state = 'active', since = now(), reason = null, failing_since = null, attempts = 0,
           next_attempt = null, revision = revision + 1

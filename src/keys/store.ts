@@ -103,14 +103,17 @@ export class KeyStore {
     )
   }
 
+  private change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+    return inTime(this.transact(work))
+  }
+
   /** Makes one change of keys or hooks after the other: each sees all of the one before, so a revocation misses no new key. */
-  change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
-    const changed = this.sql.begin('isolation level read committed', async (sql) => {
+  transact<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+    return this.sql.begin('isolation level read committed', async (sql) => {
       // First: servers see a change by the version, and the next one waits until this one is done.
       await sql`update api_key_version set version = version + 1`
       return work(sql)
-    })
-    return inTime(changed as Promise<T>)
+    }) as Promise<T>
   }
 }
 

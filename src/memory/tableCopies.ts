@@ -183,7 +183,7 @@ export class TableCopies {
     const { log, bytesMax } = this.options
     const { table } = tracked.entity
     const pauseMs = error instanceof CopyLost ? Math.min(RETRY_MS, overtakenPauseMs) : RETRY_MS
-    tracked.notBeforeMs = performance.now() + pauseMs
+    tracked.notBeforeMs = Math.max(tracked.notBeforeMs, performance.now() + pauseMs)
     if (error instanceof CopyLost) {
       log.debug('a table is in memory no more', { table, reason: error.message })
       return

@@ -21,7 +21,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** Maximum values of an object, more than any entity has properties; each takes a third of a microsecond to parse. */
 const VALUES_MAX = 1_000
 /** Shorter texts are parsed in a millisecond or two, whatever is in them. */
-const SMALL_LENGTH = 2_000
+export const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
 /** A text of 1 MiB of escapes takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000

@@ -4,7 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { takeTurns } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
-import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type RowsText } from './body.ts'
+import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type RowsText, SMALL_LENGTH } from './body.ts'
 
 /** Maximum rows of a body; messages have the number, too. */
 const ROWS_MAX = 1_000
@@ -18,6 +18,8 @@ export async function findRows({ text, form }: RowsText): Promise<readonly strin
     if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
+    // Those of an array are scanned where they end.
+    if (form === 'lines' && row.length > SMALL_LENGTH) elementEnd(row, 0, target)
     rows.push(row)
     const others = turn()
     if (others !== null) await others

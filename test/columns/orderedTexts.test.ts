@@ -5,6 +5,7 @@ import { OrderedTexts } from '../../src/columns/orderedTexts.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
+import { Abandoned } from '../../src/execute/listReads.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { createDatabase } from '../support/postgres.ts'
@@ -84,4 +85,11 @@ test('the texts that contain an operand are looked for in turns of the event loo
   clearInterval(timer)
   expect(turns).toBeGreaterThan(0)
   expect(table.page(query.filters, [], 0, 5, texts.boundsOf(query.filters))?.total).toBe(59_995)
+})
+
+test('a list whose client has left while texts are searched is given up, not handed to the database', async () => {
+  const leaving = new AbortController()
+  const request = new Request('http://localhost', { signal: leaving.signal })
+  leaving.abort()
+  await expect(texts.prepare(parseList(company, 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
 })

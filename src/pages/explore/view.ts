@@ -96,7 +96,7 @@ export function printPath(path: string, filters: readonly Filter[], parameters: 
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
-/** Writes the hash that `readView` reads. */
+/** Writes the hash from which `readView` reads a view of the same rows. */
 export function printView(view: View): string {
   const own = PLAIN.filter((key) => view[key] !== DEFAULTS[key]).map((key) => [NAMES[key] ?? key, view[key]])
   const parameters = { sort: view.sort.join(',') || undefined, ...Object.fromEntries(own) }
