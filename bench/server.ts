@@ -14,6 +14,8 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Processes whose CPU time is counted, with all that they have started. */
   readonly pids: readonly number[]
+  /** It loads tables into its memory. */
+  readonly hasMemory?: boolean
   /** Null: it has none. */
   readonly database: Database | null
   stop(): Promise<void>
@@ -64,7 +66,7 @@ export async function startServer(
     throw error
   })
   return {
-    ...{ name, database, urls: [child.found], pids: [child.pid] },
+    ...{ name, database, hasMemory, urls: [child.found], pids: [child.pid] },
     headers: { Authorization: `ApiKey ${KEY}` },
     async stop() {
       await child.stop()

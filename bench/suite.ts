@@ -14,7 +14,7 @@ export interface Plan {
 
 /** Longest lead-in of a first round, and of each that may load a table, in which statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
-/** Longest time for a table to be loaded, before each round of new requests or with a background, and how many times a round it takes. */
+/** Longest wait for a table to load before a round of new requests, or beside writes; and its multiple of a round's time. */
 const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
@@ -45,7 +45,7 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
 }
 
-/** A table may be loaded in any round of new requests: after writes are undone, or where peers have kept PostgreSQL busy meanwhile. */
+/** A table may be loaded before any round of new requests, or beside writes, since writes are undone between rounds. */
 function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
   const mayLoad = isNew === true || background !== undefined
   const loadingSeconds = mayLoad ? Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds) : 0

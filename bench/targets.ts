@@ -25,7 +25,7 @@ export interface Measured {
 
 /** Running requests of the background at once. */
 const BACKGROUND_MAX = 4
-/** So many answers in a row, each in less than this time, show that the table is there, in one of a few workers as in the others. */
+/** A table counts as loaded after so many answers in a row, each within this time: a few workers have each given some. */
 const QUICK_MIN = 40
 const QUICK_MS = 10
 const QUICK_PAUSE_MS = 25
@@ -63,7 +63,7 @@ export function serversTarget(
       const [{ headers }] = servers as [HttpTarget]
       const [urls, pids] = [servers.flatMap((server) => server.urls), servers.flatMap((server) => server.pids)]
       try {
-        return await measureHttp({ urls, headers, pids }, asked, postmasterPid, round)
+        return await measureHttp({ urls, headers, pids, hasMemory: true }, asked, postmasterPid, round)
       } finally {
         await Promise.all(servers.map((server) => server.stop()))
       }
@@ -72,13 +72,13 @@ export function serversTarget(
 }
 
 async function measureHttp(
-  { urls, headers, pids }: Pick<HttpTarget, 'urls' | 'headers' | 'pids'>,
+  { urls, headers, pids, hasMemory }: Pick<HttpTarget, 'urls' | 'headers' | 'pids' | 'hasMemory'>,
   { operations, background }: Asked,
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
   const reads = operations.filter(({ method }) => method === 'GET')
-  await Promise.all(urls.map((url) => untilLoaded(url, headers, reads, round)))
+  if (hasMemory) await Promise.all(urls.map((url) => untilLoaded(url, headers, reads, round)))
   const readAll = () => [readCpu(pids), readCpu([postmaster])] as const
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null

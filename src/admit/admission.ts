@@ -34,7 +34,7 @@ export class Admission {
    */
   admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     const key = this.keyring.find(text)
-    if (key === null && !isOpen && text !== undefined && idOf(text) !== '') return this.admitUnknown(text, address)
+    if (!isOpen && isUnknown(key, text)) return this.admitUnknown(text, address)
     const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
     if (isConfirmed === true) return this.charged(key, isConfirmed, address)
     return this.confirm(text).then((found) => this.charged(found.key, found.isConfirmed, address))
@@ -43,8 +43,7 @@ export class Admission {
   /** The key with this text once it is known whether it is still valid; charges nothing. */
   async confirm(text: string | undefined): Promise<Omit<Admitted, 'rateLimit'>> {
     const found = this.keyring.find(text)
-    const isNew = found === null && text !== undefined && idOf(text) !== ''
-    const isConfirmed = isNew ? await this.asks() : !found?.isStored || (await this.refresh.confirm())
+    const isConfirmed = isUnknown(found, text) ? await this.asks() : !found?.isStored || (await this.refresh.confirm())
     return { key: this.keyring.find(text), isConfirmed }
   }
 
@@ -82,4 +81,9 @@ export class Admission {
     if (this.trustedProxies === null) return peer
     return addressBehind(this.trustedProxies, peer, request.headers.get('x-forwarded-for'))
   }
+}
+
+/** Returns whether the database may have a key with this text though no known one has it. */
+function isUnknown(key: Key | null, text: string | undefined): text is string {
+  return key === null && text !== undefined && idOf(text) !== ''
 }

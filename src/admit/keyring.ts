@@ -74,9 +74,12 @@ function entryOf(record: KeyRecord) {
   return { key, hash: Buffer.from(hash, 'hex'), record }
 }
 
+/** The name of the key of BOOTSTRAP_API_KEY, which no key of the database may have. */
+export const BOOTSTRAP_NAME = 'bootstrap'
+
 function bootstrapEntry(text: string): Entry {
   const hash = hashKey(text).toString('hex')
-  const entry = entryOf({ id: 'bootstrap-1', name: 'bootstrap', hash, rights: '*:read,*:write', limits: null })
+  const entry = entryOf({ id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', limits: null })
   // By a name that no key in the database can have.
   return { ...entry, key: { ...entry.key, isStored: false, client: keyClient('\n1') } }
 }

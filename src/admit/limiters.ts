@@ -30,7 +30,7 @@ export class Limiters {
   }
 
   /** Opens the tables of keys with limits of their own, and closes those of keys that have none any more. */
-  update({ own }: LimiterTables): void {
+  update(own: LimiterTables['own']): void {
     for (const [name, { serial, region }] of this.own) {
       if (own.get(name)?.serial === serial) continue
       this.own.delete(name)

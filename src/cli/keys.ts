@@ -1,6 +1,7 @@
 // `roster keys`: creates, lists, revokes and rotates API keys. It shows a key once; the database gets only the hash.
 import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
+import { BOOTSTRAP_NAME } from '../admit/keyring.ts'
 import type { Config } from '../config/config.ts'
 import type { ListedKey } from '../keys/store.ts'
 import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
@@ -48,7 +49,7 @@ export function keysCommand(readSettings: () => Config): Command {
 async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null } = options
   // Both would have one set of Idempotency-Keys.
-  if (name === 'bootstrap') throw new CommandError('bootstrap is the name of the key of BOOTSTRAP_API_KEY: choose another')
+  if (name === BOOTSTRAP_NAME) throw new CommandError(`${name} is the name of the key of BOOTSTRAP_API_KEY: choose another`)
   const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
   const { key, id, hash } = newKey()

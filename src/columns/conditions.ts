@@ -11,7 +11,7 @@ import type { RowCodes } from './rowCodes.ts'
 
 /** Rows whose code of a property is from the least to the greatest, or all others. */
 export interface Condition {
-  /** Codes of the range, of which a row must have one: a test for many; for few, a condition for each that all others meet. */
+  /** Codes of which a row must have one. Many: a test of a code. Few: for each, a condition that all other codes meet. */
   readonly anyOf?: ((code: number) => boolean) | readonly Condition[]
   readonly column: number
   readonly least: number
@@ -109,18 +109,17 @@ function amongCodes({ rowCodes }: Coded, column: number, codes: readonly number[
   const hasNone = Number.isNaN(greatest)
   const range = { column, least: hasNone ? -Infinity : least, greatest: hasNone ? Infinity : greatest, byRank: null }
   const size = rowCodes.dictionaries[column]?.size
-  const test = () => (size === undefined ? testOf(codes) : testOfMarks(codes, size))
-  const anyOf = codes.length <= ONE_BY_ONE_MAX ? codes.map((code) => allBut(column, code)) : test()
+  const anyOf = codes.length <= ONE_BY_ONE_MAX ? codes.map((code) => allBut(column, code)) : testOf(codes, size)
   return { ...range, isComplement: false, anyOf }
 }
 
-function testOf(codes: readonly number[]): (code: number) => boolean {
-  const set = new Set(codes)
-  return (code) => set.has(code)
-}
-
-/** A set of many thousand codes would take longer to make than to use. */
-function testOfMarks(codes: readonly number[], size: number): (code: number) => boolean {
+/** Tests whether a code is among these; `size`: of the dictionary, if they are of texts. */
+function testOf(codes: readonly number[], size: number | undefined): (code: number) => boolean {
+  if (size === undefined) {
+    const set = new Set(codes)
+    return (code) => set.has(code)
+  }
+  // A set of many thousand codes would take longer to make than to use.
   const marks = new Uint8Array(size)
   for (const code of codes) marks[code] = 1
   return (code) => marks[code] === 1

@@ -39,16 +39,15 @@ export class FoldedTexts {
     return this.octets.length + this.starts.byteLength
   }
 
-  /** Folds new texts, and finds the filter's in steps; null: they are known, or cannot be. @throws as `run` does */
+  /** Folds new texts, and searches for the filter's in steps; null: they are known, or PostgreSQL must. @throws as `run` */
   prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
     const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
-    // If PostgreSQL does not fold texts, it has to find the list.
-    return isKnown
-      ? null
-      : this.extend().then(
-          () => run(this.search(filter)),
-          () => undefined,
-        )
+    if (isKnown) return null
+    // Without the folded texts PostgreSQL has to find the list.
+    return this.extend().then(
+      () => run(this.search(filter)),
+      () => undefined,
+    )
   }
 
   private extend(): Promise<void> {

@@ -68,7 +68,7 @@ function isExact({ segments }: RowStore, column: number, units: number): boolean
   return sum < SUM_MAX
 }
 
-/** Numbers for values that are not texts; null: infinite ones have no period. */
+/** Numbers for values that are not texts; null: they lie too far apart for periods, or are infinite. */
 function numbersOf(
   memory: Reservations,
   { segments }: RowStore,

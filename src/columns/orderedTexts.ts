@@ -26,8 +26,8 @@ export class OrderedTexts {
   ) {}
 
   /**
-   * Resolves when the order is known that the list needs, or cannot be had soon; null: it is known.
-   * @throws Abandoned, ApiError 503 as the search of texts in turns does
+   * Resolves when order and matches of the texts that a list needs are known, or cannot be had soon; null: they are known.
+   * @throws Abandoned, ApiError 503: while texts are searched
    */
   prepare({ filters, sorts }: FiltersAndSorts, asker: Asker): Promise<void> | null {
     const waits: Promise<unknown>[] = []

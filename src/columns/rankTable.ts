@@ -1,4 +1,4 @@
-// Ranks of texts in the kernel's memory, which are released when the table and all groupings have done so.
+// Ranks of texts in the kernel's memory, which is freed once the table and all groupings have released them.
 import { NO_TEXT } from './dictionary.ts'
 import type { Kernel } from './kernel.ts'
 import { NO_CODE } from './segment.ts'

@@ -154,8 +154,8 @@ function valuesOf(changed: readonly Property[], changes: Assignments): (string |
 }
 
 /**
- * The statement of a write. One of unique values is not batched: what of a batch was left out could not be told from what was
- * written, and two updates of one batch, neither of which sees the other, would leave it to the constraint to refuse them. D65
+ * Compiles a write, or returns it from the cache. Writes of unique values are never batched: the result of a batch does not say
+ * which run was refused, and two of its updates, which do not see each other, could write the same value. D65
  */
 function compiledWrite(verb: string, { table }: Entity, changed: readonly Property[], make: () => Compiled): Compiled {
   let shape = `${verb} ${table}`

@@ -1,7 +1,7 @@
 // Writes under an Idempotency-Key: one statement that looks up the key, takes its lock, writes, and keeps the answer.
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
-import { integer, join, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { integer, join, param, replaceParams, type Sql, sql, toStatement, word } from '../model/sql.ts'
 import {
   columnOf,
   foundRuns,
@@ -92,15 +92,18 @@ function wrap(entity: Entity, operands: readonly Operand[], { from }: Runs, { fi
   return sql`with ${join(steps, sql`, `)} ${result}`
 }
 
-/** The entity's columns as PostgreSQL writes them, the transaction, and the shape of the entity. */
+/** The entity's columns as PostgreSQL writes them, the transaction, and the sign of the entity's properties. */
 export function answerOf(entity: Entity): Sql {
   const texts = entity.properties.map(({ kind }, index) => printed(sql`"C${integer(index + 1)}"`, kind))
-  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, sql`(${integer(BigInt(shapeOf(entity)))})::text`], sql`, `)}]`
+  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, word(propertiesSignOf(entity))], sql`, `)}]`
 }
 
-/** A negative number that differs, in all likelihood, from that of an entity with other properties. */
-export function shapeOf({ properties }: Entity): number {
-  return -1 - Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())
+/** The beginning of a sign, which no transaction has. */
+export const PROPERTIES_SIGN = 'p'
+
+/** Text that differs, in all likelihood, from that of an entity with other properties. */
+export function propertiesSignOf({ properties }: Entity): string {
+  return PROPERTIES_SIGN + Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())
 }
 
 /** A deletion under a key. `remove` holds the condition that it is given; of what is deleted nothing is kept. */

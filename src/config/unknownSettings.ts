@@ -40,7 +40,7 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   })
 }
 
-/** Variables that are a setting but for a letter, underscores or case, with it; what is further away may be of other programs. */
+/** Variables that differ from a setting by a letter, underscores or case, and that setting. Others may be of other programs. */
 export function nearMisses(environment: Record<string, string | undefined>) {
   return Object.keys(environment).flatMap((name) => {
     const meant = environment[name] && !NAMES.includes(name) ? NAMES.find((setting) => isNear(name, setting)) : undefined

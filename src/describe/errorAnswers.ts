@@ -36,12 +36,11 @@ function errorBody(code: Schema): Schema {
 
 /** An example of each error that an operation may answer. */
 export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
-  const values = operations
-    .flatMap(({ codes }) => codes)
-    .map((code) => {
-      const { title, answer } = entryOf(code)
-      return [code, { summary: title, value: exampleBody(code, answer, baseUrl) }]
-    })
+  const codes = new Set(operations.flatMap(({ codes }) => codes))
+  const values = [...codes].map((code) => {
+    const { title, answer } = entryOf(code)
+    return [code, { summary: title, value: exampleBody(code, answer, baseUrl) }]
+  })
   return Object.fromEntries(values)
 }
 

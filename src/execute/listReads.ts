@@ -14,7 +14,7 @@ const WAITING_OF_ONE_MAX = 200
 const WAITING_MAX = 1_000
 /** A list that is found in so little time holds up no other statement of its connection. */
 const QUICK_MS_MAX = 100
-/** Afterwards it is asked for at once again: a lock or a pause of the database may have held it up. */
+/** Time for which lists of a row wait for turns after one was slow: a lock or a pause of the database may have held it up. */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
 /** Share of a pool for lists: with most of the rest waiting for locks, a connection is left to other statements. */

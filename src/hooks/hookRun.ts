@@ -29,7 +29,7 @@ const SAVE_MS = 1_000
 /** Interval at which the position is saved without deliveries, so that it never grows older than the lines that are kept. */
 const IDLE_SAVE_MS = 3_600_000
 const IDLE_LOOK_MS = 60_000
-/** Delay of an attempt beyond which no server has run meanwhile: its receiver has not failed for that time. */
+/** An attempt that is later than this was late because no server ran: that time does not count as failing. */
 const LATE_MS_MAX = 3_600_000
 
 /** Delivers the changes that one hook is for, from its place on, until it is ended or the hook is parked. */

@@ -50,8 +50,12 @@ async function bounded(request: Request): Promise<Request> {
   return new Request(request.url, { method, headers, body: body.length === 0 ? null : body })
 }
 
-/** Common headers, which an answer of the API that a route passes on has already. */
-const COMMON = /^(x-request-id|x-content-type-options|x-ratelimit-.*|ratelimit|ratelimit-policy)$/
+/** Headers of each answer, in the spelling by which `finish` sets them, if a route passes on an answer of the API with them. */
+const COMMON = [
+  ...['X-Request-Id', 'X-Content-Type-Options', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  ...['RateLimit', 'RateLimit-Policy', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'],
+]
+const commonNames = new Map(COMMON.map((name) => [name.toLowerCase(), name]))
 
 /** @throws Error of what failed there, or cannot be sent, which is for the log and not for clients */
 async function replyOf(response: Response): Promise<Reply> {
@@ -59,7 +63,7 @@ async function replyOf(response: Response): Promise<Reply> {
   const body = new Uint8Array(await response.arrayBuffer())
   if (status === 500) throw new Error(`a route of APP_FILE: ${new TextDecoder().decode(body)}`)
   if (response.headers.getSetCookie().length > 1) throw new Error('a route of APP_FILE sets more than one cookie')
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => !COMMON.test(name)))
+  const headers = Object.fromEntries([...response.headers].map(([name, value]) => [commonNames.get(name) ?? name, value]))
   return { status, headers, body: body.length === 0 ? null : body }
 }
 

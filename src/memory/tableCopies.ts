@@ -17,8 +17,8 @@ const CODE_BYTES = 4
 /** An estimate: how full segments are, and what the index of ids takes for a row. */
 const FILL = 0.8
 const INDEX_BYTES = 6
-/** Lines of a load between two checks of its memory: nobody knows before how long texts are. */
-const CHECKED_LINES = 1_000
+/** Rows of a load between two checks of its memory: texts may be of any length. */
+const CHECKED_ROWS = 1_000
 /** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
 /** The pause after a load that writes have overtaken, as a multiple of its time. */
@@ -129,13 +129,12 @@ export class TableCopies {
     const moment = await this.reader.read(entity, sampled, (rows, sample) => {
       this.makeRoom(tracked, rows)
       const room = this.bytesMax - this.use.bytes
-      let lines = 0
       const own = new ColumnTable(entity, new Kernel(room), { orderedBy })
       own.prepare(rows, sample)
       table = own
       return (bytes, from, to) => {
         own.addLine(bytes, from, to)
-        if (++lines % CHECKED_LINES === 0 && own.bytes > room) throw new KernelFull('texts take too much')
+        if (own.rows % CHECKED_ROWS === 0 && own.bytes > room) throw new KernelFull('texts take too much')
       }
     })
     const onLost = (error: unknown) => {

@@ -1,7 +1,7 @@
 // Idempotency: runs a write under an Idempotency-Key once, and replays its stored response to repeated requests. D43
 import { compileRows } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
-import { compileLook, shapeOf } from '../compile/once.ts'
+import { compileLook, PROPERTIES_SIGN, propertiesSignOf } from '../compile/once.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/outcomes.ts'
@@ -105,16 +105,17 @@ export class Repeats {
   /** Runs a write once; no rows if it was refused. What only a constraint has seen is explained. @throws ApiError; as `look` */
   async attempt(statement: Batchable, refusal: Refusal, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
     const { once } = statement
+    let violation: ConstraintViolation | null = null
     try {
       const rows = await writes.write(statement)
       if (rows.length > 0) return rows
     } catch (error) {
       if (!(error instanceof ConstraintViolation)) throw error
-      // Another has begun after this one had looked, and ended before it: this one was undone.
-      if (once) await this.look(once)
-      if (!once || error.constraint !== ONCE_CONSTRAINT) throw await refusal.explain(error)
+      violation = error
     }
+    // Another request under the key may have begun after this one had looked, and ended before it, which undid this one.
     if (once) await this.look(once)
+    if (violation !== null && violation.constraint !== ONCE_CONSTRAINT) throw await refusal.explain(violation)
     return []
   }
 
@@ -144,8 +145,8 @@ export class Repeats {
     const isSeveral = Array.isArray(stored[0])
     const rows = (isSeveral ? stored : [stored]) as readonly Row[]
     const shape = rows[0]?.at(-1)
-    // Former versions stored none.
-    if (!shape?.startsWith('-') || shape === String(shapeOf(entity))) return stored
+    // Former versions ended rows with the transaction.
+    if (!shape?.startsWith(PROPERTIES_SIGN) || shape === propertiesSignOf(entity)) return stored
     const ids = rows.map(([id]) => id as string)
     const found = isSeveral
       ? (await database.read(compileRows([[entity, ids]]))).map((row) => row.slice(1))

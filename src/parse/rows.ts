@@ -4,7 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { takeTurns } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
-import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type RowsText, SMALL_LENGTH } from './body.ts'
+import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type RowsText, requireModest } from './body.ts'
 
 /** Maximum rows of a body; messages have the number, too. */
 const ROWS_MAX = 1_000
@@ -19,7 +19,7 @@ export async function findRows({ text, form }: RowsText): Promise<readonly strin
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
     // Those of an array are scanned where they end.
-    if (form === 'lines' && row.length > SMALL_LENGTH) elementEnd(row, 0, target)
+    if (form === 'lines') requireModest(row, target)
     rows.push(row)
     const others = turn()
     if (others !== null) await others

@@ -25,6 +25,7 @@ interface Options extends RunnerOptions {
 }
 
 const QUIT_AFTER_MS = 1_200
+/** A recovery after a crash may take minutes. */
 const READY_MS_MAX = 600_000
 /** Messages of the log while the last run, or a client of it, has not ended, or where another program has just taken the port. */
 const HELD = /is still in use|could not bind/

@@ -32,13 +32,13 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   }
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, onOutage)
   const limiters = new Limiters(config, tables, store)
-  update(tables)
+  update(tables.own)
   const keys = new KeyRefresh(keySource(database), {
     async onKeys(records) {
       const limits = ownLimitsOf(records)
       // Tables first: a key with limits of its own is charged by no others.
       const own = await tablesFor(limits)
-      const isOpen = limits.size > 0 ? own !== null && update(own) : update({ ...tables, own: new Map() })
+      const isOpen = own !== null && update(own)
       keyring.replace(records)
       return isOpen
     },
@@ -48,7 +48,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   const timers = [setInterval(() => keys.refresh().catch(() => undefined), REFRESH_EVERY_MS), setInterval(noteUse, USED_EVERY_MS)]
 
   /** False: a table cannot be opened. */
-  function update(own: LimiterTables): boolean {
+  function update(own: LimiterTables['own']): boolean {
     try {
       limiters.update(own)
       return true

@@ -24,10 +24,13 @@ export interface StartMessage {
 
 /** Dependencies of a worker beyond the settings. */
 export interface Surroundings extends Omit<StartMessage, 'kind' | 'config'> {
-  /** Asks the supervisor for the tables of keys with limits of their own; null: there are none, or it does not answer. */
-  tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
+  /** Asks the supervisor for the tables of keys with limits of their own; null: it does not answer. */
+  tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null>
   readonly log: Log
 }
+
+/** Time for the requests of a worker that is stopped. Less than a statement may take: a stop does not wait for slow ones. */
+export const FINISH_MS = 1_000
 
 export type ToWorker =
   | StartMessage
@@ -37,7 +40,7 @@ export type ToWorker =
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping' }
-  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs` (of former versions: none), and ends. */
+  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs` (former versions send none), and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs?: number }
 
 export interface Ready {

@@ -23,7 +23,7 @@ import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
-import type { Surroundings } from './messages.ts'
+import { FINISH_MS, type Surroundings } from './messages.ts'
 import { slowStatements } from './slowStatements.ts'
 
 export type Worker = Awaited<ReturnType<typeof startWorker>>
@@ -40,9 +40,6 @@ const QUESTIONS_POOL = 2
 const LOCK_MS_MAX = 100
 /** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
 const LISTS_LOCK_MS_MAX = 2_000
-/** Less than a statement may take: an operator's stop does not wait for slow ones. */
-const FINISH_MS = 1_000
-
 const DELAY_EVERY_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */

@@ -53,14 +53,14 @@ async function begin(cursorSecret: string) {
   await running?.begin(cursorSecret)
 }
 
-/** The tables for keys with these limits of their own, from the supervisor; null: there are none, or it does not answer. */
-async function tablesFor(limits: OwnLimits): Promise<LimiterTables | null> {
-  const { promise, resolve } = Promise.withResolvers<LimiterTables | null>()
+/** The tables for keys with these limits of their own, from the supervisor; null: it does not answer. */
+async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null> {
+  const { promise, resolve } = Promise.withResolvers<LimiterTables['own']>()
   const question = ++questions
   // An answer that is late is to keys of before. A supervisor of a former version, which is replaced last, numbers none.
-  takeTables = ({ tables, question: answered = question }) => answered === question && resolve(tables)
+  takeTables = ({ tables, question: answered = question }) => answered === question && resolve(tables.own)
   report({ kind: 'keys', limits, question })
-  return limits.size === 0 ? null : withDeadline(promise, TABLES_MS_MAX, () => null)
+  return limits.size === 0 ? new Map() : withDeadline(promise, TABLES_MS_MAX, () => null)
 }
 
 /** Finishes what runs; then another process takes its place. */
@@ -71,7 +71,7 @@ function fail(error: unknown) {
   stop({ leaveMs: 0 }, 1)
 }
 
-/** Again: what runs has at most this time. */
+/** Lets clients leave and requests finish, then ends the process. A second call shortens the time of what runs. */
 async function stop({ leaveMs, finishMs }: { leaveMs: number; finishMs?: number }, code = 0) {
   const isFirst = !isStopping
   isStopping = true

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { OwnLimits } from '../admit/limiterFiles.ts'
 import type { Samples } from '../metrics/counts.ts'
 import { withDeadline } from '../os/time.ts'
-import type { FromWorker, Ready, StartMessage, ToWorker } from './messages.ts'
+import { FINISH_MS, type FromWorker, type Ready, type StartMessage, type ToWorker } from './messages.ts'
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
 export class WorkerFailed extends Error {
@@ -25,8 +25,7 @@ const PROGRAM = join(import.meta.dir, 'workerMain.ts')
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
-/** Time for a worker to finish its requests, where nobody waits for more, and to close its connections after that. */
-const FINISH_MS = 1_000
+/** Time for a worker to close its connections once its requests have finished. */
 const CLOSE_MS_MAX = 1_500
 /** Maximum pings without an answer. Counted, not timed: if the whole machine pauses, no worker hangs. */
 const SILENCE_MAX = 5

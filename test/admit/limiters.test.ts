@@ -24,7 +24,7 @@ function limiterOf(...keys: TestKey[]) {
   const limiters = new Limiters(SETTINGS, memory, null)
   const update = (now: readonly TestKey[], own = memoryOf(now).own) => {
     keyring.replace(now.map(({ record }) => record))
-    limiters.update({ ...memory, own })
+    limiters.update(own)
   }
   update(keys)
   const find = ({ text }: TestKey) => keyring.find(text) as Key

@@ -6,7 +6,6 @@ import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(3_000, 100_000)
-/** In pieces that end anywhere. */
 /** The text in pieces that end anywhere: short ones of a short text, up to a fifth of a long one. */
 async function* inPieces(text: string, random: Random): AsyncGenerator<string> {
   for (let at = 0; at < text.length; ) {

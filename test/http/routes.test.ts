@@ -8,6 +8,7 @@ import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { createApp } from '../../src/http/app.ts'
+import { createCors } from '../../src/http/cors.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
@@ -68,10 +69,19 @@ test('two entities with one path stop the start, as does an entity with the path
 })
 
 test('a route of APP_FILE that passes on an answer of the API has each common header once', async () => {
-  const names = ['X-Request-Id', 'X-Content-Type-Options', 'X-RateLimit-Limit', 'RateLimit', 'RateLimit-Policy']
+  const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy']
+  const names = [
+    'X-Request-Id',
+    'X-Content-Type-Options',
+    ...limits,
+    'Access-Control-Allow-Origin',
+    'Access-Control-Expose-Headers',
+  ]
   const passedOn = { ...Object.fromEntries(names.map((name) => [name, 'passed-on'])), ETag: '"1"' }
   const own = { method: 'GET', path: '/Passed', isOpen: true, handle: async () => new Response('x', { headers: passedOn }) }
-  const { headers } = await createApp(partsOf(), [own]).handle(new Request('http://localhost/Passed'))
+  const { headers } = await createApp({ ...partsOf(), addCors: createCors('*') }, [own]).handle(
+    new Request('http://localhost/Passed'),
+  )
   expect(names.filter((name) => headers.get(name)?.includes('passed-on') !== false)).toEqual([])
   expect(headers.get('etag')).toBe('"1"')
 })

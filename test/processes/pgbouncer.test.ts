@@ -5,6 +5,7 @@ import { readMigrations } from '../../src/postgres/migrate.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
+import { heldRename } from '../support/rows.ts'
 import { dataFolder, endServers, headersOf, keyIn, roster, type Served, serve } from '../support/serve.ts'
 
 /** Fewer connections than the clients at once, and than those of the workers. */
@@ -167,17 +168,8 @@ function memoryTests(isDirect: boolean) {
 
   if (isDirect)
     test('a rename of many copies may take longer than the role lets a statement of the pooler take', async () => {
-      const { body: company } = await ask('POST', '/Companies', { Name: 'large' })
-      await sql`insert into employee (company_id, company_key) select ${company.id}, '=large' from generate_series(1, 1001)`
-      const locking = connect(directUrl())
-      const renamed = await locking.begin(async (transaction) => {
-        await transaction`select from employee where company_id = ${company.id} for update`
-        const rename = ask('PATCH', `/Companies/${company.id}`, { Name: 'larger' })
-        await Bun.sleep(ROLE_MS_MAX + 500)
-        return { rename }
-      })
-      expect((await renamed.rename).status).toBe(200)
-      await locking.end()
+      const rename = (id: string) => ask('PATCH', `/Companies/${id}`, { Name: 'larger' })
+      expect((await heldRename(sql, rename, () => Bun.sleep(ROLE_MS_MAX + 500))).status).toBe(200)
     })
 
   test('nothing of this was worth an error', () => expect(output()).not.toMatch(/ error /))

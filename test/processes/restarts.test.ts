@@ -4,6 +4,7 @@ import { headers, PATH, renewed, usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
 import { type RunningProgram, until, workersOf } from '../support/process.ts'
 import { rounds } from '../support/rounds.ts'
+import { heldRename } from '../support/rows.ts'
 import { KEY } from '../support/server.ts'
 
 const RUNS = Array.from({ length: rounds(1, 3) }, (_, index) => index + 1)
@@ -43,21 +44,17 @@ describe('no request fails', () => {
   test('while the worker of a rename that waits for seconds is replaced', async () => {
     const { server, url } = await place.start({ WORKERS: '1' })
     const sql = connect(place.DATABASE_URL)
-    const [{ id } = { id: '' }] = await sql<{ id: string }[]>`insert into company (name) values ('large') returning id`
-    await sql`insert into employee (company_id, company_key) select ${id}, '=large' from generate_series(1, 1001)`
-    const renamed = await sql.begin(async (transaction) => {
-      await transaction`select from employee where company_id = ${id} for update`
-      const asked = { method: 'PATCH', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"Name":"larger"}' }
-      const answer = fetch(`${url}/Companies/${id}`, asked)
+    const asked = { method: 'PATCH', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"Name":"larger"}' }
+    const rename = (id: string) => fetch(`${url}/Companies/${id}`, asked)
+    const answer = await heldRename(sql, rename, async () => {
       await until(async () => (await sql`select from pg_locks where not granted`).count > 0)
       const old = workersOf(server.pid)
       server.kill('SIGUSR2')
       await until(() => workersOf(server.pid).some((worker) => !old.includes(worker)))
       // Longer than its clients have to leave, and the requests of a server that stops.
       await Bun.sleep(6_500)
-      return { answer }
     })
-    expect((await renamed.answer).status).toBe(200)
+    expect(answer.status).toBe(200)
     await sql.end()
   })
 

@@ -1,3 +1,4 @@
+import type postgres from 'postgres'
 import type { Json, TestServer } from './server.ts'
 
 /** Creates one row after the other, so that ids ascend in the order given; returns what the server answered. */
@@ -21,4 +22,22 @@ export async function listed(server: TestServer, path: string, key = 'name'): Pr
   const { status, text, body } = await server.get(path)
   if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text}`)
   return body.map((row: Json) => row[key])
+}
+
+/** Renames a company of 1,001 employees, which is a long write; they are locked until `meanwhile` has ended. */
+export async function heldRename<Renamed>(
+  sql: postgres.Sql,
+  rename: (id: string) => Promise<Renamed>,
+  meanwhile: () => Promise<void>,
+): Promise<Renamed> {
+  const [{ id } = { id: '' }] = await sql<{ id: string }[]>`insert into company (name) values ('large') returning id`
+  await sql`insert into employee (company_id, company_key) select ${id}, '=large' from generate_series(1, 1001)`
+  const { renamed } = await sql.begin(async (transaction) => {
+    await transaction`select from employee where company_id = ${id} for update`
+    const renamed = rename(id)
+    await meanwhile()
+    // In an object, since the transaction has to end first.
+    return { renamed }
+  })
+  return renamed
 }

@@ -116,7 +116,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }, []).catch(() => undefined)
   const sql = connect(databaseUrl)
   if (options.keys) await storeKeys(sql, options.keys)
-  const tablesFor = async (limits: OwnLimits) => tablesOf(limits)
+  const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
   const surroundings = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
   const { entitiesDir = config.entitiesDir } = options
   const worker = await startWorker(
