@@ -14,7 +14,7 @@ export interface Plan {
 
 /** Longest lead-in of a first round, and of each that may load a table, in which statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
-/** Longest wait for a table to load before a round of new requests, or beside writes; and its multiple of a round's time. */
+/** Longest wait for a table to load before such a round; and its multiple of a round's time. */
 const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
@@ -45,12 +45,11 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
 }
 
-/** A table may be loaded before any round of new requests, or beside writes, since writes are undone between rounds. */
+/** A table is loaded before a first round, any of new requests, and any beside writes, since they are undone between rounds. */
 function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
-  const mayLoad = isNew === true || background !== undefined
-  const loadingSeconds = mayLoad ? Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds) : 0
-  const leadInSeconds = mayLoad || round === 1 ? Math.min(WARM_SECONDS_MAX, seconds) : LEAD_IN_SECONDS
-  return { loadingSeconds, leadInSeconds }
+  if (round > 1 && !isNew && !background) return { loadingSeconds: 0, leadInSeconds: LEAD_IN_SECONDS }
+  const loadingSeconds = Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
+  return { loadingSeconds, leadInSeconds: Math.min(WARM_SECONDS_MAX, seconds) }
 }
 
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {

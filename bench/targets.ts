@@ -78,7 +78,7 @@ async function measureHttp(
   round: Round,
 ): Promise<Measured> {
   const reads = operations.filter(({ method }) => method === 'GET')
-  if (hasMemory) await Promise.all(urls.map((url) => untilLoaded(url, headers, reads, round)))
+  if (hasMemory && reads.length > 0) await Promise.all(urls.map((url) => untilLoaded(url, headers, reads, round)))
   const readAll = () => [readCpu(pids), readCpu([postmaster])] as const
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null

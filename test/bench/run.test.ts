@@ -105,7 +105,7 @@ describe('a scenario', () => {
   test.each([
     ['new requests', { isNew: true }, [8, 1, 8, 1]],
     ['writes beside it', { background: { operations: [], rate: 1 } }, [8, 1, 8, 1]],
-    ['neither', {}, [0, 1, 0, 0.15]],
+    ['neither', {}, [8, 1, 0, 0.15]],
   ])('with %s begins its rounds after a lead-in', async (_, more, expected) => {
     const leadIns: number[] = []
     const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
