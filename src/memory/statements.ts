@@ -22,8 +22,13 @@ export function compileSample({ table }: Entity, { column }: Property, percent: 
   return toStatement(sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`)
 }
 
-/** Begins a run, where a crash, a failover or a restore has ended the one before. */
-export const BEGIN_RUN = 'insert into row_change_run default values on conflict do nothing'
+/**
+ * Begins a run, where a crash, a failover or a restore has ended the one before. A transaction that was prepared before it has
+ * lost its lines: no copy is of the run while one that is older than it is open.
+ */
+export const BEGIN_RUN = `insert into row_change_run (kept_from) \
+select case when exists (select from pg_prepared_xacts where database = current_database()) then pg_current_xact_id() \
+else pg_snapshot_xmin(pg_current_snapshot()) end on conflict do nothing`
 
 const SNAPSHOT = sql`pg_current_snapshot()::text`
 const KEPT_FROM = sql`(select kept_from::text from row_change_run)`

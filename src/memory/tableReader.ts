@@ -102,6 +102,11 @@ async function readWithin(
   const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
   const values = sample.map(([value]) => value ?? null)
   const take = begin(Number(rows) < 0 ? rowsByBytes : Number(rows), values)
-  await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
+  const endMs = performance.now() + READ_MS_MAX
+  const following = (last: string | null) => {
+    if (performance.now() > endMs) throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
+    return compileRowsBehind(entity, last, PIECE_ROWS)
+  }
+  await takePieces(transaction, following, take)
   return { snapshot: new Snapshot(snapshot as string), relation: relation as string, state: state as string, definition }
 }

@@ -94,7 +94,7 @@ if (hasOpenssl) {
         WORKERS: '1',
         DATABASE_POOL: '3',
       },
-      ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY },
+      ...{ RATE_LIMITS: '100000/1s', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY },
     })
     const [, address] = await server.waitFor(/listens on (http:\S+?),/)
     const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }

@@ -84,6 +84,30 @@ test.each([
   )
 })
 
+test('a list has what was prepared before a crash and committed after it, though the crash took its lines of changes', async () => {
+  const sql = connect(postgres.url)
+  await sql`insert into company (name) values ('early')`
+  const prepare = sql.begin(async (transaction) => {
+    await transaction`update company set name = 'late' where name = 'early'`
+    await transaction`prepare transaction 'late'`
+  })
+  await prepare.catch(() => undefined)
+  expect(await sql`select from pg_prepared_xacts`).toHaveLength(1)
+  await sql.end()
+  await postgres.goAway()
+  await postgres.comeBack()
+  const { server, url } = await startWaiting()
+  const total = async () =>
+    (await askAt(`${url}/Companies?Name=late`, 'GET', undefined, headersOf(BOOTSTRAP_API_KEY))).headers.get('x-total-count')
+  for (let asked = 0; asked < 20; asked++, await Bun.sleep(50)) expect(await total()).toBe('0')
+  const after = connect(postgres.url)
+  await after`commit prepared 'late'`
+  await after.end()
+  expect(await total()).toBe('1')
+  await until(async () => (await total()) === '1' && server.output().includes('a table is in memory '))
+  expect(await server.stop()).toBe(0)
+})
+
 test('a database that comes and cannot be used ends the server, with a line that says why', async () => {
   const sql = connect(postgres.url)
   await sql`update migration set checksum = 'another' where file like '0001%'`

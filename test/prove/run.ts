@@ -20,7 +20,7 @@ import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
 import { proveSoak } from './soak.ts'
 
-const UNLIMITED = '1000000/1s'
+const UNLIMITED = '100000/1s'
 const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'

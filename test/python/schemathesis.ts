@@ -6,7 +6,7 @@ import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'
 import { pythonPrograms } from './environment.ts'
 
 const KEY = 'the-key-of-schemathesis'
-const LIMITS = '1000000/1s'
+const LIMITS = '100000/1s'
 
 const { bin, lack } = await pythonPrograms()
 if (bin === null) {

@@ -22,7 +22,7 @@ export function useOwnPostgres(): OwnPostgres {
     copyCluster(folder.path)
     postgres = await startEmbedded({
       dataDir: folder.path,
-      settings: { fsync: 'off' },
+      settings: { fsync: 'off', max_prepared_transactions: '1' },
       access: 'everything',
     })
   }, TIMEOUT_MS)

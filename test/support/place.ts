@@ -39,7 +39,7 @@ export function usePlace(): Place {
   function launch(environment: Record<string, string> = {}) {
     const { DATABASE_URL, port } = place
     const settings = { DATA_DIR: place.folder, PORT: String(port), DATABASE_URL, DATABASE_POOL: '4', LOG_LEVEL: 'warn' }
-    const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '2' }
+    const limits = { RATE_LIMITS: '100000/1s', RATE_LIMITS_ANONYMOUS: '10000/1s', RATE_LIMIT_CLIENTS: '2' }
     return runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: KEY, ...environment })
   }
 

@@ -4,7 +4,7 @@ import { LISTENS, retried } from './place.ts'
 import { endPrograms, type RunningProgram, run, temporaryFolder } from './process.ts'
 import { type Json, KEY } from './server.ts'
 
-const UNLIMITED = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '8' }
+const UNLIMITED = { RATE_LIMITS: '100000/1s', RATE_LIMITS_ANONYMOUS: '10000/1s', RATE_LIMIT_CLIENTS: '8' }
 
 export interface Asked {
   status: number

@@ -58,8 +58,8 @@ interface Options {
 const DEFAULTS = {
   PORT: '0',
   LOG_LEVEL: 'error',
-  RATE_LIMITS: '1000000/1s',
-  RATE_LIMITS_ANONYMOUS: '1000000/1s',
+  RATE_LIMITS: '100000/1s',
+  RATE_LIMITS_ANONYMOUS: '10000/1s',
   RATE_LIMIT_CLIENTS: '1',
 }
 
