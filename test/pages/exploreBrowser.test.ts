@@ -376,22 +376,21 @@ describeInBrowser('/explore in Chromium', () => {
     ['#/Absences?Status=Approved&sort=-Start&row=1', KEY, 'Absence 1'],
     ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Days, sum'],
     ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
-  ])('axe finds nothing in %s, wide and narrow, light and dark', async (hash, key, text) => {
+  ])('axe finds nothing in %s, wide and light, narrow and dark', async (hash, key, text) => {
     const { page } = await open(hash, text, key, { colorScheme: 'light', viewport: { width: 1280, height: 800 } })
     if (key !== null) await page.keyboard.press('/')
     await page.evaluate(axe.source)
-    const faults = async (options: string) => {
+    const faults = async () => {
       // The chart is drawn again for another width, and rows are dimmed while an answer is late. The page's CSP refuses what
       // waitForFunction would evaluate.
       await until(async () => (await page.evaluate(`${OVERFLOW} === 0 && document.querySelector('.late') === null`)) === true)
-      const { violations } = (await page.evaluate(`axe.run(${options})`)) as axe.AxeResults
+      const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
       return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])
     }
-    expect(await faults('')).toEqual([])
+    expect(await faults()).toEqual([])
     await page.setViewportSize(NARROW)
-    expect(await faults('')).toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
-    expect(await faults("{ runOnly: ['color-contrast'] }")).toEqual([])
+    expect(await faults()).toEqual([])
     await page.context().close()
   })
 })
