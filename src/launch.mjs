@@ -3,6 +3,7 @@
 // assumed to be there yet, so this file imports nothing but Node's own modules.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -155,6 +156,8 @@ function run(bun, words) {
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)
+    // For the first process of a container, which the signal does not end.
+    process.exitCode = 128 + constants.signals[signal]
     process.kill(process.pid, signal)
   })
 }

@@ -13,7 +13,7 @@ export interface RateLimitStatus {
   readonly remaining: string
   /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
   readonly reset: string
-  /** `"12h";r=24999;t=43200`: the same, in seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4 */
+  /** `"12h";r=24999;t=43201`: the same, in seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4 */
   readonly state: string
   readonly policy: string
   /** Until a retry is admitted, in whole seconds; 0 for a request that is admitted. */

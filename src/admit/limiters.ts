@@ -1,10 +1,11 @@
 // The limiters of one process, over tables in shared memory.
+import type { KeyRecord } from '../model/key.ts'
 import type { Rule } from '../model/limits.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
 import { monotonicMs } from '../os/time.ts'
 import type { Key } from './keyring.ts'
 import { Limiter, type SharedStore } from './limiter.ts'
-import { anonymousClients, type LimiterSettings, type LimiterTables, rulesOf } from './limiterFiles.ts'
+import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf, rulesOf } from './limiterFiles.ts'
 import { SlidingWindows } from './window.ts'
 
 /** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
@@ -41,6 +42,12 @@ export class Limiters {
       const region = openRegion(path)
       this.own.set(name, { serial, region, limiter: this.create(region, 1, rulesOf(name)) })
     }
+  }
+
+  /** Returns whether no limits of the key's own have to be opened first. */
+  hasTableOf(key: KeyRecord): boolean {
+    const table = ownTableOf(key)
+    return table === null || this.own.has(table)
   }
 
   /** The limiter that charges requests with this key: its own, or the one of all keys. */

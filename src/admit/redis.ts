@@ -123,7 +123,7 @@ export class RedisWindows {
 }
 
 /** Cuts what a server repeats of a command, in quotes or after a colon: it may be the password. */
-function withoutEcho(message: string): string {
+export function withoutEcho(message: string): string {
   return /^(?:[\w ,.-]|\b'\b)*/.exec(message)?.[0].trim() as string
 }
 

@@ -49,8 +49,13 @@ async function exportRows(entity: string, options: Options, url: string, key: st
   const { format, output: path } = options
   if (path === undefined) return copy(response, format, 1)
   // Opened exclusively, so that a link or a file of another user under this name is never written to.
-  const unfinished = `${path}.${process.pid}.part`
+  const unfinished = `${path}.${crypto.randomUUID()}.part`
   const file = output(() => openSync(unfinished, 'wx', 0o600))
+  const abort = () => {
+    rmSync(unfinished, { force: true })
+    process.exit(1)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, abort)
   try {
     await copy(response, format, file)
     renameSync(unfinished, path)

@@ -62,12 +62,12 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
     embedded.kill()
     process.exit(1)
   }
-  process.once('SIGINT', abort).once('SIGTERM', abort)
+  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort)
   return {
     url: embedded.url,
     async [Symbol.asyncDispose]() {
       await embedded.stop()
-      process.off('SIGINT', abort).off('SIGTERM', abort)
+      process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort)
     },
   }
 }

@@ -1,11 +1,17 @@
 // Dictionary of a property's texts: a hash table over UTF-8 that gives each text a code. It never removes a text.
 import type { JsonWriter } from '../respond/jsonWriter.ts'
+import { KernelFull } from './kernel.ts'
 
 const encoder = new TextEncoder()
 
 /** Codes of no text and of the empty text. */
 export const NO_TEXT = 0
 export const EMPTY_TEXT = 1
+
+/** Ends of texts are integers of 32 bits. */
+const BYTES_MAX = 2 ** 31 - 1
+/** Texts with one hash, of which chance makes two or three: whoever made more wants searches among them to take long. */
+const EQUAL_MAX = 1_000
 
 /** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
 export class Dictionary {
@@ -69,9 +75,13 @@ export class Dictionary {
   private slotOf(bytes: Uint8Array, from: number, to: number, hash: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
+    let others = 0
     for (let slot = mixed(hash) & mask; ; slot = (slot + 1) & mask) {
       const code = slots[slot] as number
-      if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
+      if (code === 0) return slot
+      if (hashes[code] !== hash) continue
+      if (this.isText(code, bytes, from, to)) return slot
+      if (++others === EQUAL_MAX) throw new KernelFull('too many texts have the same hash')
     }
   }
 
@@ -87,6 +97,7 @@ export class Dictionary {
     const code = this.last + 1
     const start = this.ends[this.last] as number
     const end = start + to - from
+    if (end > BYTES_MAX) throw new KernelFull('texts take too much')
     if (code === this.ends.length) {
       this.ends = widened(this.ends)
       this.hashes = widened(this.hashes)

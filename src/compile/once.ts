@@ -106,6 +106,11 @@ export function propertiesSignOf({ properties }: Entity): string {
   return PROPERTIES_SIGN + Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())
 }
 
+/** Asks whether a key is unknown, and no transaction works under it: `t` or `f`. */
+export function compileIsFree({ key }: Once): Batchable {
+  return toStatement(sql`select ${isFirst(sql`${param(key)}::uuid`)}`)
+}
+
 /** A deletion under a key. `remove` holds the condition that it is given; of what is deleted nothing is kept. */
 export function onceRemove(once: Once, remove: (condition: Sql) => Sql): Sql {
   const [key, request] = [param(once.key), param(once.request)]

@@ -40,7 +40,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     RateLimit: always(
       'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
       text(`^${PERIOD};r=[0-9]+;t=[0-9]+$`),
-      `"${longest}";r=24999;t=43200`,
+      `"${longest}";r=24999;t=43201`,
     ),
     'RateLimit-Policy': always(
       'All limits: each by its period, the requests that it admits, and its seconds.',

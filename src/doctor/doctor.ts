@@ -1,6 +1,7 @@
 // `roster doctor`: examines settings, machine, database and Redis; each check is a finding.
 import { RedisClient } from 'bun'
 import { Command } from 'commander'
+import { withoutEcho } from '../admit/redis.ts'
 import { counted, formatTable, print } from '../cli/output.ts'
 import { CommandError } from '../cli/run.ts'
 import { type Config, ConfigError } from '../config/config.ts'
@@ -84,7 +85,7 @@ async function examineRedis(url: string): Promise<Finding[]> {
     return [fault('redis', `${text}: Redis ${REDIS_MIN} or later is needed`), clock]
   } catch (error) {
     const remedy = 'limits would hold per machine; start it, or mend the address'
-    return [fault('redis', `RATE_LIMIT_STORE cannot be used (${(error as Error).message}): ${remedy}`)]
+    return [fault('redis', `RATE_LIMIT_STORE cannot be used (${withoutEcho((error as Error).message)}): ${remedy}`)]
   } finally {
     client.close()
   }

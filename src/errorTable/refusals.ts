@@ -8,7 +8,7 @@ export const refusals = {
   Unauthorized: {
     status: 401,
     title: 'The request carries no valid key',
-    explanation: 'A key is missing, malformed, unknown or revoked; the answer is the same for all four.',
+    explanation: 'A key is missing, malformed, unknown, expired or revoked. The answer never tells whether a key exists.',
     remedy: 'Send the header Authorization: ApiKey <key>, with a key that the operator of the server has issued.',
     request: 'GET /Companies',
     rights: null,

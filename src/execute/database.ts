@@ -208,7 +208,7 @@ export class Database {
   }
 
   private missed(pool: Pool, sending: Sending | null, hasKey: boolean): Error {
-    if (sending?.isHeldUp) return busyWithWrites()
+    if (sending?.isHeldUp && !sending.mayBeDone) return busyWithWrites()
     if (sending) this.withdraw(sending)
     const cause = this.refusal ?? new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.

@@ -45,7 +45,7 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
 
 /** `hasWritten`: the database has taken writes before, so one that takes none now is a standby before its promotion. D51 */
 export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Execution, hasWritten: boolean): Error {
-  if (sending && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
+  if (sending && !sending.isUnknown && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
     const message = 'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
     return new ApiError('ReadOnly', message, { headers: { Allow: 'GET, HEAD, OPTIONS' }, cause: error })
   }

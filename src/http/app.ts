@@ -160,7 +160,12 @@ async function answerInner(parts: Parts, router: Router, outer: Call, request: R
   const target = readTarget(request)
   // As it is now: an open route has not asked whether the key is still valid.
   const confirmed = await parts.admission.confirm(bearerTextOf(outer.request))
-  const call = { ...outer, ...confirmed, request, target, location: router.find(target.path) }
+  // A long write needs more time of the connection, which is that of the client's request.
+  const server = outer.server && {
+    requestIP: () => outer.server?.requestIP(outer.request) ?? null,
+    timeout: (_: Request, seconds: number) => outer.server?.timeout(outer.request, seconds),
+  }
+  const call = { ...outer, ...confirmed, request, server, target, location: router.find(target.path) }
   try {
     return await answer(parts, router, call)
   } catch (error) {

@@ -94,13 +94,13 @@ export function keyChecks(admission: Admission): KeysInUse {
       return key.rights
     },
     // D59
-    async chargeMore(exchange, count, before) {
+    async chargeMore(exchange, count) {
       const charged = exchange as { readonly key: Key | null; rateLimit: RateLimitStatus | null }
       if (charged.key === null) return
       const limiter = admission.limiters.of(charged.key)
       const { limit, period } = limiter.mostTogether
-      if (before + count > limit) {
-        const message = `The body counts as ${before + count} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
+      if (count + 1 > limit) {
+        const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
         throw new ApiError('InvalidRows', message, { target: 'Body' })
       }
       const rateLimit = await limiter.chargeMore(charged.key.client, count)

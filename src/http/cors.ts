@@ -7,7 +7,7 @@ const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'
 /** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */
 const EXPOSED =
-  'Location, Link, ETag, Idempotency-Replayed, X-Total-Count, X-Changes-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, RetryAfter, Retry-After, X-Request-Id, Allow, WWW-Authenticate'
+  'Location, Link, ETag, Content-Disposition, Idempotency-Replayed, X-Total-Count, X-Changes-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, RetryAfter, Retry-After, X-Request-Id, Allow, WWW-Authenticate'
 /** Chromium keeps the answer to a preflight for two hours at most, Firefox for a day. */
 const PREFLIGHT_SECONDS = 86_400
 

@@ -67,6 +67,9 @@ async function replyOf(response: Response): Promise<Reply> {
   return { status, headers, body: body.length === 0 ? null : body }
 }
 
+/** Encodes a segment of a path; one that URLs leave out, or take for the folder above, as one that names nothing. */
+const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(segment) ? `${segment} ` : segment)
+
 /** Headers of the request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
 
@@ -83,7 +86,7 @@ export async function ask(request: Request, method: string, path: readonly strin
     const value = request.headers.get(name)
     if (value !== null) headers.set(name, value)
   }
-  const url = `${new URL(request.url).origin}/${path.map(encodeURIComponent).join('/')}`
+  const url = `${new URL(request.url).origin}/${path.map(encodeSegment).join('/')}`
   const text = body === undefined ? null : JSON.stringify(body)
   const reply = await answer(new Request(url, { method, headers, body: text }))
   if (isStreamed(reply.body)) throw new Error('ask() has no streams')

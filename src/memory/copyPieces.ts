@@ -1,8 +1,9 @@
 // Rows by COPY, some thousand at a time: all that one read of the socket brings is handled in one turn of the event loop.
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { TAB } from '../columns/copyText.ts'
+import { KernelFull } from '../columns/kernel.ts'
 import type { Statement } from '../model/sql.ts'
 
 /** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
@@ -16,6 +17,8 @@ const TURN_ROWS = 1_000
 /** Time without data after which PostgreSQL counts as away. */
 const SILENT_MS_MAX = 10_000
 
+/** The rows of tables that are longer in the mean are in no memory. */
+const PIECE_BYTES_MAX = 64 * 2 ** 20
 /** Pieces after which their memory is collected. */
 const COLLECTED_PIECES = 16
 
@@ -67,25 +70,34 @@ function lastIdOf(bytes: Uint8Array): string {
 
 /** In whole lines: PostgreSQL sends each row by itself. By events: the driver's stream, read by `for await`, may never end. */
 async function readPiece(transaction: postgres.TransactionSql, { text }: Statement): Promise<Uint8Array[]> {
-  const stream: Readable = await transaction.unsafe(text).readable()
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const query = transaction.unsafe(text)
+  // The driver may destroy the stream in the turn in which it resolves it: before anyone else could listen.
+  const { resolve } = query as unknown as { resolve(result: unknown): void }
+  const listen = (result: unknown) => resolve(result instanceof Readable ? result.on('error', () => undefined) : result)
+  Object.assign(query, { resolve: listen })
+  const stream: Readable = await query.readable()
+  if (stream.errored) throw stream.errored
+  const rows = Promise.withResolvers<void>()
   let heardMs = performance.now()
   const timer = setInterval(() => {
     if (performance.now() - heardMs > SILENT_MS_MAX) stream.destroy(new Error('PostgreSQL sends no more rows'))
   }, SILENT_MS_MAX / 4)
   const chunks: Uint8Array[] = []
+  let bytes = 0
   stream.on('data', (chunk: Uint8Array) => {
     heardMs = performance.now()
     chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > PIECE_BYTES_MAX) stream.destroy(new KernelFull('rows are too long'))
   })
-  stream.on('error', reject)
+  stream.on('error', rows.reject)
   stream.on('end', () => {
     // The driver pauses its socket for a stream that is full, and goes on when asked for more: not if these were the last rows.
     stream._read(0)
-    resolve()
+    rows.resolve()
   })
   try {
-    await promise
+    await rows.promise
   } finally {
     clearInterval(timer)
   }

@@ -23,19 +23,26 @@ export function compileSample({ table }: Entity, { column }: Property, percent: 
 }
 
 /**
- * Begins a run, where a crash, a failover or a restore has ended the one before. A transaction that was prepared before it has
- * lost its lines: no copy is of the run while one that is older than it is open.
+ * Begins a run, where a crash, a failover or a restore has ended the one before; one of another cluster came with a dump, and is
+ * known by transactions that are still to come. A transaction that was prepared before the run has lost its lines: no copy is
+ * of the run while one that is older is open.
  */
-export const BEGIN_RUN = `insert into row_change_run (kept_from) \
+export const BEGIN_RUN = `with foreign_lines as (delete from row_change where transaction >= pg_snapshot_xmax(pg_current_snapshot())) \
+insert into row_change_run (kept_from) \
 select case when exists (select from pg_prepared_xacts where database = current_database()) then pg_current_xact_id() \
-else pg_snapshot_xmin(pg_current_snapshot()) end on conflict do nothing`
+else pg_snapshot_xmin(pg_current_snapshot()) end \
+on conflict (is_only_row) do update set run = excluded.run, kept_from = excluded.kept_from \
+where row_change_run.kept_from > pg_snapshot_xmax(pg_current_snapshot())`
 
 const SNAPSHOT = sql`pg_current_snapshot()::text`
 const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
-/** Text that differs after a restart, a crash, a failover or a restore, and if the table has another file. */
-function stateOf(relation: Sql): Sql {
-  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${relation}), (select run from row_change_run))`
+/** The relation that has the table's name. */
+const named = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
+
+/** Text that differs after a restart, a crash, a failover or a restore, and if the table's name is that of another file. */
+function stateOf(entity: Entity): Sql {
+  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${named(entity)}), (select run from row_change_run))`
 }
 
 /**
@@ -50,24 +57,23 @@ function definitionOf(relation: Sql): Sql {
   return sql`(select case when is_recorded(${relation}::regclass) and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
 }
 
-/** Compiles a read of snapshot, relation, state, definition, rows (-1: never analyzed) and bytes of the table. */
-export function compileMoment({ table }: Entity): Statement {
-  const relation = sql`oid`
-  const found = sql`select oid, reltuples from pg_class where oid = to_regclass(${param(`"${table}"`)}::text)`
+/** Compiles a read of snapshot, relation, state, what is kept, definition, rows (-1: never analyzed) and bytes of the table. */
+export function compileMoment(entity: Entity): Statement {
+  const found = sql`select oid, reltuples from pg_class where oid = ${named(entity)}`
   return toStatement(
-    sql`select ${SNAPSHOT}, oid::text, ${stateOf(relation)}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
+    sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
   )
 }
 
 /** Compiles the question whether rows have changed that a snapshot has not seen; its answer has a newer snapshot. */
-export function compileQuestion(relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
+export function compileQuestion(entity: Entity, relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
   const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
   const table = sql`${own}::oid`
   // By the end of the index whatever the planner believes of the table: a range would be a third of it.
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
-  return toStatement(sql`select ${SNAPSHOT}, ${stateOf(table)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`, [
+  return toStatement(sql`select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`, [
     own,
     next,
     running,
@@ -91,7 +97,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
     sql`with lines as materialized (${lines}), \
 changed as materialized (select distinct unnest(ids) as id from lines limit ${more}), \
 found as materialized (select (select count(*) > ${most} or coalesce(bool_or(ids is null), false) from lines) or (select count(*) > ${most} from changed) as is_whole) \
-select ${SNAPSHOT}, ${stateOf(sql`${own}::oid`)}, ${KEPT_FROM}, is_whole::int::text, changed.id::text, now_is.* \
+select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, is_whole::int::text, changed.id::text, now_is.* \
 from found left join changed on not is_whole \
 left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = changed.id offset 0) as now_is on true`,
     [own, next, running],

@@ -123,7 +123,7 @@ export class TableCopy {
     const nowMs = performance.now()
     const asksDefinition = nowMs - this.definitionMs >= DEFINITION_MS
     const { questions } = this.parts
-    const [answer] = await questions.read(compileQuestion(relation, snapshot, asksDefinition))
+    const [answer] = await questions.read(compileQuestion(this.entity, relation, snapshot, asksDefinition))
     const [text, state, keptFrom, isChanged, definition] = answer as Row
     this.requireSame(state, keptFrom)
     if (asksDefinition && definition !== this.moment.definition) throw new CopyLost('the table was defined anew')

@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import { connectTo } from '../execute/connect.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
+import { withDeadline } from '../os/time.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
 import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample, Snapshot } from './statements.ts'
 
@@ -61,9 +62,15 @@ export class TableReader {
         throw error
       }
     }
-    try {
+    const load = async () => {
       await connection.unsafe(BEGIN_RUN)
       return (await connection.begin('isolation level repeatable read read only', work)) as Moment
+    }
+    const late = () => {
+      throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
+    }
+    try {
+      return await withDeadline(load(), READ_MS_MAX, late)
     } catch (error) {
       if (this.connection === connection) this.connection = null
       await connection.end({ timeout: 0 })
@@ -95,18 +102,15 @@ async function readWithin(
   // whatever the planner knows of the table.
   await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
   const [row] = await ask(compileMoment(entity))
-  const [snapshot, relation, state, definition, rows, bytes] = (row ?? []) as string[]
+  const [text, relation, state, keptFrom, definition, rows, bytes] = (row ?? []) as string[]
   if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
+  const snapshot = new Snapshot(text as string)
+  if (Number(keptFrom) > snapshot.oldest) throw new Error('a transaction that was prepared before a crash is open')
   const rowsByBytes = Number(bytes) / ROW_BYTES
   const percent = Math.min(100, (100 * SAMPLE_ROWS) / Math.max(1, rowsByBytes))
   const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
   const values = sample.map(([value]) => value ?? null)
   const take = begin(Number(rows) < 0 ? rowsByBytes : Number(rows), values)
-  const endMs = performance.now() + READ_MS_MAX
-  const following = (last: string | null) => {
-    if (performance.now() > endMs) throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
-    return compileRowsBehind(entity, last, PIECE_ROWS)
-  }
-  await takePieces(transaction, following, take)
-  return { snapshot: new Snapshot(snapshot as string), relation: relation as string, state: state as string, definition }
+  await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
+  return { snapshot, relation: relation as string, state: state as string, definition }
 }

@@ -1,10 +1,10 @@
 // Idempotency: runs a write under an Idempotency-Key once, and replays its stored response to repeated requests. D43
 import { compileRows } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
-import { compileLook, PROPERTIES_SIGN, propertiesSignOf } from '../compile/once.ts'
+import { compileIsFree, compileLook, PROPERTIES_SIGN, propertiesSignOf } from '../compile/once.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
-import { ConstraintViolation } from '../execute/outcomes.ts'
+import { ConstraintViolation, outcomeUnknown } from '../execute/outcomes.ts'
 import { type Batchable, ONCE_CONSTRAINT, type Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
@@ -99,7 +99,8 @@ export class Repeats {
       if (rows.length > 0) return rows
       await this.refuse(refusal, statement.once)
     }
-    throw statement.once ? inProgress() : conflict()
+    const { once } = statement
+    throw once && !(await this.isFree(once)) ? inProgress() : conflict()
   }
 
   /** Runs a write once; no rows if it was refused. What only a constraint has seen is explained. @throws ApiError; as `look` */
@@ -114,7 +115,7 @@ export class Repeats {
       violation = error
     }
     // Another request under the key may have begun after this one had looked, and ended before it, which undid this one.
-    if (once) await this.look(once)
+    if (once) await this.lookAfter(once)
     if (violation !== null && violation.constraint !== ONCE_CONSTRAINT) throw await refusal.explain(violation)
     return []
   }
@@ -125,7 +126,7 @@ export class Repeats {
       await refusal.reason()
     } catch (error) {
       // A write under the same key may have ended a moment ago, and be the reason.
-      if (once) await this.look(once)
+      if (once) await this.lookAfter(once)
       throw error
     }
   }
@@ -137,6 +138,19 @@ export class Repeats {
     if (found[0] === 't') throw new AnsweredBefore(await this.readable(JSON.parse(found[1] ?? '[]')))
     const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
     throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
+  }
+
+  /** Looks behind a write, which may have been done before its answer was lost. @throws as `look`; ApiError OutcomeUnknown */
+  private lookAfter(once: Once): Promise<void> {
+    return this.look(once).catch((error) => {
+      throw error instanceof ApiError && error.code === 'ServiceUnavailable' ? outcomeUnknown(error.cause, true) : error
+    })
+  }
+
+  /** Returns whether no write has, or is about to have, this key. */
+  private async isFree(once: Once): Promise<boolean> {
+    const [found] = await this.database.read(compileIsFree(once))
+    return found?.[0] === 't'
   }
 
   /** The stored row or rows; as they are now if a server whose entity has other properties has stored them. @throws ApiError */

@@ -38,8 +38,8 @@ export interface KeysInUse {
   rightsOf(request: Request): Promise<Rights>
   /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<Rights>
-  /** Charges `count` requests more than the `before` that were charged, for one that is as much work. @throws ApiError */
-  chargeMore(exchange: unknown, count: number, before: number): Promise<void>
+  /** Charges `count` requests more than the one that was charged, for one that is as much work. @throws ApiError */
+  chargeMore(exchange: unknown, count: number): Promise<void>
 }
 
 /** Checks that a key may do this with the entity, which its plural names. @throws ApiError Forbidden */

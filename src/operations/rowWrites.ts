@@ -80,7 +80,7 @@ export class RowWrites {
         if (!found) throw this.reads.notFound(id)
         if (!once || found[0] === 't') throw stillReferenced()
       },
-      explain: async (violation) => (violation.kind === 'foreignKey' ? stillReferenced() : violation),
+      explain: async (violation) => (violation.kind === 'foreignKey' ? stillReferenced() : conflict(violation)),
     })
     return row as Row
   }
@@ -133,7 +133,7 @@ export class RowWrites {
         const rule = this.ruleOf(violation.constraint)
         if (rule) return brokenRule(rule)
         const taken = takenValue(this.entity, violation.constraint)
-        return taken ? faultsError([taken]) : ((await this.find('', values)) ?? conflict(violation))
+        return taken ? faultsError([taken]) : ((await this.find(id, values)) ?? conflict(violation))
       },
     }
   }

@@ -48,12 +48,11 @@ export class RowsCreates {
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
     const { entity, repeats } = this
     const { keysInUse } = this.parts
-    const byBytes = Math.max(1, Math.ceil(Buffer.byteLength(body.text) / BYTES_OF_REQUEST))
-    if (byBytes > 1) await keysInUse?.chargeMore(call.exchange, byBytes - 1, 1)
-    const texts = await findRows(body)
-    const byRows = Math.ceil(texts.length / ROWS_OF_REQUEST)
-    if (byRows > byBytes) await keysInUse?.chargeMore(call.exchange, byRows - byBytes, byBytes)
-    const rows = await parseRows(entity, texts)
+    const found = findRows(body)
+    const { length } = await found.catch(() => [])
+    const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
+    if (requests > 1) await keysInUse?.chargeMore(call.exchange, requests - 1)
+    const rows = await parseRows(entity, await found)
     requireDistinct(entity, rows)
     requireList(call.request.headers)
     if (isDry) return this.check(call, rows, faultOfRow)

@@ -15,13 +15,11 @@ const DATABASE = 'postgres'
 
 /** Rules of pg_hba.conf. A server's superuser cannot connect; roles that an operator has made can, by their passwords. */
 const ENTRANCES: Readonly<Record<Access, string>> = {
-  tables: `# Written by Roster at its start.
-host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
+  tables: `host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
 host all,replication ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
 host all all 127.0.0.1/32 scram-sha-256
 `,
-  everything: `# Written by Roster at its start.
-host all all 127.0.0.1/32 scram-sha-256
+  everything: `host all all 127.0.0.1/32 scram-sha-256
 `,
 }
 
@@ -82,12 +80,14 @@ function restrict(password: string): string[] {
 
 /**
  * Lets the role of `access` in, by its password, and takes what the superuser owns over from it, as earlier versions of ours
- * left it. Once in the life of a cluster: it is not running, and its only session is one without a network.
+ * left it. Once for a password: the cluster is not running, and its only session is one without a network.
  * @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
-  if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
+  // A password that was lost is another one now.
+  const entrances = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${ENTRANCES[access]}`
+  if (readFileSync(file, 'utf8') === entrances) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
   // As the superuser, in PostgreSQL's single-user mode, which takes a command a line.
   const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
@@ -100,7 +100,7 @@ export async function secure(runner: Runner, password: string, access: Access): 
   // the name, and would be given what that leads to.
   const part = `${runner.cluster}.hba.part`
   rmSync(part, { force: true })
-  writeFileSync(part, ENTRANCES[access], { mode: 0o600, flag: 'wx' })
+  writeFileSync(part, entrances, { mode: 0o600, flag: 'wx' })
   runner.give(part)
   renameSync(part, file)
 }

@@ -36,10 +36,10 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   const keys = new KeyRefresh(keySource(database), {
     async onKeys(records) {
       const limits = ownLimitsOf(records)
-      // Tables first: a key with limits of its own is charged by no others.
+      // Tables first: a key with limits of its own is charged by no others. Until the supervisor answers, it is not known.
       const own = await tablesFor(limits)
       const isOpen = own !== null && update(own)
-      keyring.replace(records)
+      keyring.replace(own === null ? records.filter((record) => limiters.hasTableOf(record)) : records)
       return isOpen
     },
     onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),

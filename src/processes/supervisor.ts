@@ -8,6 +8,7 @@ import type { Log } from '../log.ts'
 import { MetricSums } from '../metrics/sums.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/targets.ts'
+import { withDeadline } from '../os/time.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { checkChanges, loadSample, MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
@@ -27,6 +28,7 @@ export type Started = Awaited<ReturnType<ReturnType<typeof createSupervisor>['st
 const AGAIN_MS = 250
 /** Answers within this time ask clients to close their connections, so that none is cut. */
 const LEAVE_MS = 250
+const HOOKS_MS_MAX = 1_500
 
 /** Starts, watches and ends all parts of a server. `onFailure`: called when the server cannot go on, and only its end is left. */
 export function createSupervisor(config: Config, log: Log, onFailure: () => void) {
@@ -103,7 +105,9 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
   async function stop(): Promise<void> {
     isStopping = true
     certificates?.stop()
-    await Promise.all([stopOldRows?.(), hooks?.stop(), pool?.stop(LEAVE_MS)])
+    // A database that hangs must not hold up the end: what is being posted is posted again.
+    const hooksEnded = withDeadline(Promise.resolve(hooks?.stop()), HOOKS_MS_MAX, () => undefined)
+    await Promise.all([stopOldRows?.(), hooksEnded, pool?.stop(LEAVE_MS)])
     monitor?.stop()
     await (await embedded?.catch(() => null))?.stop()
     for (const release of releases.splice(0)) release()

@@ -195,7 +195,7 @@ describe('D59: counts as a request for each 100 rows begun', () => {
   test('where they do not fit, nothing is written, and only the first is charged', async () => {
     const send = (rows: unknown) => post(rows, twelve.headers)
     expect((await send(companies(500))).status).toBe(201)
-    const refused = await send(companies(1_000))
+    const refused = await send(companies(1_000).map((row) => ({ ...row, more: ' '.repeat(400) })))
     expect(outcomeOf(refused)).toBe('429 RateLimitExceeded Api')
     expect([refused.headers.get('x-ratelimit-limit'), remaining(refused)]).toEqual(['1h', 0])
     const [seconds, hour] = [Number(refused.headers.get('retry-after')), 3_600]

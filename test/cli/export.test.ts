@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
@@ -31,19 +31,6 @@ describe('roster export', () => {
     const words = ['companies', '--filter', 'Name=>=Größe 2', '--filter', 'Id=<=3', '--fields', 'Name,Id', '--sort', '-Id']
     const { code, stdout } = await exported(words)
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id,name\r\n3,Größe 3\r\n2,Größe 2\r\n' })
-  })
-
-  test('follows no link that lies where its unfinished file would', async () => {
-    const [path, victim] = [join(folder.path, 'linked.csv'), join(folder.path, 'victim')]
-    writeFileSync(victim, 'kept')
-    const words = `ln -s '${victim}' '${path}'.$$.part; exec '${process.execPath}' src/main.ts export companies --url '${server.url}' --output '${path}'`
-    const child = Bun.spawn(['sh', '-c', words], {
-      cwd: ROOT,
-      env: { ...process.env, ROSTER_KEY: KEY },
-      stderr: 'pipe',
-    })
-    expect(await child.stderr.text()).toContain('the output could not be written: EEXIST')
-    expect([await child.exited, readFileSync(victim, 'utf8'), existsSync(path)]).toEqual([1, 'kept', false])
   })
 
   test('waits for a slow reader of a pipe that stdout and stderr share', async () => {

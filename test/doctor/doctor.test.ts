@@ -139,6 +139,12 @@ describe('of the machine it finds', () => {
     await expectFault({ RATE_LIMIT_STORE: `redis://:secret@127.0.0.1:${freePort()}` }, /^redis: RATE_LIMIT_STORE cannot be used/)
   })
 
+  test('a Redis that repeats the password, which is not shown', async () => {
+    const reply = "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 's3cret'\r\n"
+    using old = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.write(reply) } })
+    await expectFault({ RATE_LIMIT_STORE: `redis://:s3cret@127.0.0.1:${old.port}` }, /cannot be used \(ERR unknown command\): /)
+  })
+
   test('a clock that goes wrong', () => {
     expect(clockOff('clock', 10_000, 9_000, 11_000).state).toBe('ok')
     expect(clockOff('clock', 4_000, 9_000, 11_000).text).toBe('5.0 s behind of this machine’s: set both by NTP')

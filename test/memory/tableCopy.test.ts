@@ -7,6 +7,7 @@ import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { Answers } from '../../src/memory/answers.ts'
+import { takePieces } from '../../src/memory/copyPieces.ts'
 import { TableCopy } from '../../src/memory/tableCopy.ts'
 import { TableReader } from '../../src/memory/tableReader.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -59,6 +60,41 @@ test.each([
 ])('%s while a table is loaded ends the copy before lists use it', async (_, text) => {
   const copy = await copyFromBefore(() => sql.unsafe(`${text}; update company set name = 'unnoted'`))
   await expect(copy.settle()).rejects.toThrow('the table was defined anew')
+})
+
+test.each([
+  ['a view', 'create view company as select * from company_old where enabled'],
+  ['another table', 'create table company (like company_old including all)'],
+])('%s that takes the name of the table ends the copy', async (_, text) => {
+  const copy = await copyFromBefore(async () => undefined)
+  await copy.settle()
+  await sql.begin((transaction) => transaction.unsafe(`alter table company rename to company_old; ${text}`).simple())
+  await copy.refresh()
+  expect([copy.search, String(lost)]).toEqual([null, expect.stringContaining('the table or the database is another')])
+})
+
+test('a run and lines that a dump of another cluster has brought along are replaced', async () => {
+  await sql`update row_change_run set run = 'of another cluster', kept_from = '9000000000'`
+  await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
+  const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)
+  await copy.settle()
+  await copy.refresh()
+  expect([copy.rows, lost]).toEqual([30, null])
+  expect(await sql`select from row_change where transaction > '8000000000'`).toHaveLength(0)
+})
+
+test.each([
+  ['fails before its first row', 'select 1 / (n - n) from generate_series(1, 1) as n', 'division by zero'],
+  ['has very long rows', "select n, repeat('x', 1000000) from generate_series(1, 70) as n", 'rows are too long'],
+])('a load that %s is refused, and no more', async (_, query, message) => {
+  const following = () => ({ text: `copy (${query}) to stdout`, values: [] })
+  let fault: unknown
+  const load = async (transaction: postgres.TransactionSql) => {
+    fault = await takePieces(transaction, following, () => undefined).catch((error) => error)
+    await sql.end({ timeout: 0 })
+  }
+  await sql.begin(load).catch(() => undefined)
+  expect(String(fault)).toContain(message)
 })
 
 test('a copy that was lost sends no answer that was kept as of it', async () => {

@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-type Way = { asRoot?: 'namespace' | 'nobody'; access?: 'everything'; isShared?: boolean }
+type Way = { asRoot?: 'namespace' | 'nobody'; access?: 'tables' | 'everything'; isShared?: boolean }
 
 /** A later start than the first: over a cluster that belongs to the user as whom PostgreSQL runs. */
 async function start(more: Way & { settings?: Record<string, string> } = {}) {
@@ -207,6 +207,17 @@ describe('refusals', () => {
   test('a folder without PostgreSQL', async () => {
     await expect(startEmbedded({ dataDir, native: join(dataDir, 'nothing') })).rejects.toThrow()
   })
+})
+
+test.each(['tables', 'everything'] as const)('a password that was lost is made anew, for access to %s', async (access) => {
+  const first = await start({ access })
+  const passwordAt = `${join(dataDir, 'postgres')}.password`
+  expect(new URL(first.url).password).toBe(readFileSync(passwordAt, 'utf8'))
+  await stop(first)
+  rmSync(passwordAt)
+  const second = await start({ access })
+  expect(await query(second, "select 'is let in'")).toBe('is let in')
+  expect(new URL(second.url).password).not.toBe(new URL(first.url).password)
 })
 
 test('what an interrupted initdb left behind does not count', async () => {

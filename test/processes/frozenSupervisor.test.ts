@@ -14,7 +14,7 @@ test('while the supervisor is frozen workers go on: a revoked key is refused, a 
   const { server, url } = await place.start()
   const sql = connect(place.DATABASE_URL)
   const store = new KeyStore(sql)
-  const [leaving, staying, fresh] = [makeKey(), makeKey(), makeKey()]
+  const [leaving, staying, fresh, limited] = [makeKey(), makeKey(), makeKey(), makeKey({ limits: '1000/1m' })]
   await Promise.all([store.create(leaving.record), store.create(staying.record)])
   const isEverywhere = async (key: string, status: number) => Bun.deepEquals(await statusesOf(url + PATH, key), [status])
   for (const { text } of [leaving, staying]) await until(() => isEverywhere(text, 200))
@@ -32,6 +32,9 @@ test('while the supervisor is frozen workers go on: a revoked key is refused, a 
     expect(await statusesOf(url + PATH, staying.text)).toEqual([200])
     await store.create(fresh.record)
     expect(await statusesOf(url + PATH, fresh.text)).toEqual([200])
+    // Its own limits have no table yet.
+    await store.create(limited.record)
+    expect(await statusesOf(url + PATH, limited.text)).toEqual([401])
     await sql`insert into company (name) values ('a')`
     expect(await total()).toBe('1')
   } finally {
@@ -40,7 +43,7 @@ test('while the supervisor is frozen workers go on: a revoked key is refused, a 
 
   const later = makeKey()
   await store.create(later.record)
-  await until(() => isEverywhere(later.text, 200))
+  for (const { text } of [later, limited]) await until(() => isEverywhere(text, 200))
   await sql`insert into company (name) values ('b')`
   await until(async () => (await total()) === '2')
   expect(await statusesOf(url + PATH, leaving.text)).toEqual([401])

@@ -1,4 +1,6 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { LISTENS } from '../support/place.ts'
 import { endPrograms, isAlive, postmasterOf, type RunningProgram, run, temporaryFolder, until } from '../support/process.ts'
@@ -16,6 +18,8 @@ const isServing = (url: string) =>
 
 const LAUNCHER = ['node', 'src/launch.mjs', 'src/main.ts']
 const NPM = ['npm', 'start']
+const FIRST = ['unshare', '-Urpf', '--kill-child']
+const canBeFirst = Bun.which('unshare') !== null && Bun.spawnSync([...FIRST, 'true']).success
 const ends: [what: string, command: string[], end: (program: RunningProgram) => void, code: number | null][] = [
   ['the launcher passes SIGTERM on and ends as the server does', LAUNCHER, (program) => program.kill('SIGTERM'), 0],
   ['the launcher, killed, takes the server and PostgreSQL along', LAUNCHER, (program) => program.kill('SIGKILL'), null],
@@ -45,6 +49,16 @@ test('the launcher, killed beneath a process that never waits for it, takes the 
   process.kill(Number(launcher), 'SIGKILL')
   await until(async () => !isAlive(postmaster) && !(await isServing(url)))
 })
+
+test.each([['', ['env']], ...(canBeFirst ? [[', as the first process of a container', FIRST] as [string, string[]]] : [])])(
+  'the launcher ends as what it runs does when that is killed%s',
+  async (_, around) => {
+    const path = join(folder.path, 'killed.ts')
+    writeFileSync(path, "process.kill(process.pid, 'SIGKILL')")
+    const { exitCode, signalCode } = Bun.spawnSync([...around, 'node', 'src/launch.mjs', path])
+    expect([exitCode, signalCode]).toContainEqual(around === FIRST ? 137 : 'SIGKILL')
+  },
+)
 
 test('the launcher gives back the exit code of what it runs', async () => {
   const program = run(LAUNCHER, { PORT: 'none' })

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { declaredCompanies } from '../support/declaredCompanies.ts'
+import { createDatabase } from '../support/postgres.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+// A constraint that a project's own migration has added is 409 Conflict, whatever the write; one that is declared has its own code.
+
+const folder = declaredCompanies()
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ databaseUrl: await createDatabase(), entitiesDir: folder.path, hasForeignRows: true })
+  await server.sql.unsafe(`
+    alter table company add constraint company_name_taken unique (name);
+    alter table company add constraint own_check check (not (name = 'Checked' and enabled));
+    create unique index own_index on company (enabled) where name like 'One %';
+    create table own_table (company_id bigint not null references company (id) on delete set null);
+    insert into company (name, enabled) values ('Checked', false), ('One of all', false), ('Kept', false);
+    insert into own_table values (3)`)
+})
+afterAll(async () => {
+  await server.stop()
+  folder.remove()
+})
+
+for (const key of [undefined, 'own'])
+  test.each([
+    ['POST', '/Companies', { Name: 'One more' }],
+    ['PUT', '/Companies/1', { Name: 'Checked', Enabled: true }],
+    ['PATCH', '/Companies/1', { Enabled: true }],
+    ['DELETE', '/Companies/3', undefined],
+  ])(`%s %s of %j is a Conflict${key ? ', under an Idempotency-Key, too' : ''}`, async (method, path, body) => {
+    const headers: Record<string, string> = key ? { 'Idempotency-Key': `${method}-${key}` } : {}
+    for (const _ of [1, 2]) {
+      const { status, body: answer } = await server.send(method, path, body, headers)
+      expect([status, answer.Error.Code]).toEqual([409, 'Conflict'])
+    }
+  })
+
+test('a taken name is AlreadyExists all the same', async () => {
+  const { status, body } = await server.send('PUT', '/Companies/1', { Name: 'Kept', Enabled: true })
+  expect([status, body.Error.Code, body.Error.Target]).toEqual([409, 'AlreadyExists', 'Name'])
+})
