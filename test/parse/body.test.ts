@@ -17,11 +17,12 @@ test('a client that leaves within its body leaves no timer and no unhandled erro
   expect([await child.stderr.text(), await child.exited]).toEqual(['', 0])
 }, 20_000)
 
-test('a large body keeps its numbers as written; one with more values than any entity is not read', async () => {
+test('a large body keeps its numbers as written; one with more values than any entity, or none, is not read', async () => {
   const padded = JSON.stringify({ Period: { Days: 1 } }).replace('1', `${' '.repeat(20_000)}9999999999.12345678`)
   expect(await readBody(request(padded))).toEqual({ Period: { Days: new JsonNumber('9999999999.12345678') } })
   const many = readBody(request(JSON.stringify({ Name: Array(400_000).fill(1) })))
   await expect(many).rejects.toMatchObject({ code: 'InvalidJson', target: 'Body' })
+  await expect(readBody(request(' \n'))).rejects.toThrow('The body is empty; it must be a JSON object.')
   const keys = Object.fromEntries(Array.from({ length: 999 }, (_, index) => [`key${index}`, 1]))
   expect(Object.keys(await readBody(request(JSON.stringify(keys))))).toHaveLength(999)
 })
