@@ -10,7 +10,7 @@ export const EMPTY_TEXT = 1
 
 /** Ends of texts are integers of 32 bits. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Texts with one hash, of which chance makes two or three: whoever made more wants searches among them to take long. */
+/** Texts with one hash. Chance makes two or three; more were made so that searches take long. */
 const EQUAL_MAX = 1_000
 
 /** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
@@ -43,7 +43,7 @@ export class Dictionary {
   /** Returns the code of UTF-8 in `bytes[from, to)`, whose hash may be known; a new one if it has none. */
   codeOf(bytes: Uint8Array, from: number, to: number, hash = hashOf(bytes, from, to)): number {
     if (from === to) return EMPTY_TEXT
-    const slot = this.slotOf(bytes, from, to, hash)
+    const slot = this.slotOf(bytes, from, to, hash, EQUAL_MAX)
     return (this.slots[slot] as number) || this.add(bytes, from, to, hash, slot)
   }
 
@@ -72,7 +72,7 @@ export class Dictionary {
   }
 
   /** Returns the slot of the text's code, or the empty one where it would be. */
-  private slotOf(bytes: Uint8Array, from: number, to: number, hash: number): number {
+  private slotOf(bytes: Uint8Array, from: number, to: number, hash: number, othersMax?: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
     let others = 0
@@ -81,7 +81,7 @@ export class Dictionary {
       if (code === 0) return slot
       if (hashes[code] !== hash) continue
       if (this.isText(code, bytes, from, to)) return slot
-      if (++others === EQUAL_MAX) throw new KernelFull('too many texts have the same hash')
+      if (++others === othersMax) throw new KernelFull('too many texts have the same hash')
     }
   }
 
