@@ -78,14 +78,11 @@ async function readPiece(transaction: postgres.TransactionSql, { text }: Stateme
   const stream: Readable = await query.readable()
   if (stream.errored) throw stream.errored
   const rows = Promise.withResolvers<void>()
-  let heardMs = performance.now()
-  const timer = setInterval(() => {
-    if (performance.now() - heardMs > SILENT_MS_MAX) stream.destroy(new Error('PostgreSQL sends no more rows'))
-  }, SILENT_MS_MAX / 4)
+  const timer = setTimeout(() => stream.destroy(new Error('PostgreSQL sends no more rows')), SILENT_MS_MAX)
   const chunks: Uint8Array[] = []
   let bytes = 0
   stream.on('data', (chunk: Uint8Array) => {
-    heardMs = performance.now()
+    timer.refresh()
     chunks.push(chunk)
     bytes += chunk.length
     if (bytes > PIECE_BYTES_MAX) stream.destroy(new KernelFull('rows are too long'))
@@ -99,7 +96,7 @@ async function readPiece(transaction: postgres.TransactionSql, { text }: Stateme
   try {
     await rows.promise
   } finally {
-    clearInterval(timer)
+    clearTimeout(timer)
   }
   return chunks
 }

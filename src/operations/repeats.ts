@@ -22,7 +22,7 @@ export interface Refusal {
   /** Resolves if nothing speaks against the write any more. @throws ApiError that says why it was refused */
   reason(): Promise<void>
   /** The error for a write that a constraint has refused, because others have written in the meantime. */
-  explain(violation: ConstraintViolation): Promise<Error>
+  explain(violation: ConstraintViolation): Promise<ApiError>
 }
 
 /** Maximum attempts: the cause of a refusal may be gone when it is looked for. */
