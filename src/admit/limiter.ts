@@ -57,6 +57,7 @@ export class Limiter {
    */
   async chargeMore(client: Client, count: number): Promise<RateLimitStatus> {
     let status = this.statusOf(this.windows.peek(client.low, client.high, count))
+    if (!status.admitted) countCharge(this.charged, false)
     for (let charged = 0; charged < count && status.admitted; charged++) {
       const asked = this.charge(client)
       status = asked instanceof Promise ? await asked : asked

@@ -139,7 +139,7 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
     const row: Record<string, object> = {}
     for (const { property, index } of cells) {
       const cell = unescapedCell(property, record, index, isExcel)
-      if (separator === ';' && property.kind.name === 'decimal' && AMBIGUOUS.test(cell ?? ''))
+      if (separator !== ',' && property.kind.name === 'decimal' && AMBIGUOUS.test(cell ?? ''))
         throw new FileFault(
           record.line,
           `${property.path.join('.')} is ${cell}: write it without points, or with a decimal comma`,
@@ -206,9 +206,9 @@ const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\
 /** Numbers of JSON as they are written, which no type of TypeScript has yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
-/** Undefined: an empty cell of a property that is never null. A cell that fits no type stays text, and the server refuses it. */
-function parsedCell({ kind: { name, nullable } }: Property, cell: string | null) {
-  if (cell === null || (cell === '' && name !== 'text')) return nullable ? null : undefined
+/** An empty cell is false of a boolean, else null. What fits no type stays text, and the server refuses it. */
+function parsedCell({ kind: { name } }: Property, cell: string | null) {
+  if (cell === null || (cell === '' && name !== 'text')) return name === 'boolean' ? false : null
   const lower = cell.toLowerCase()
   if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
   return (name === 'integer' || name === 'decimal') && NUMBERS[name].test(cell) ? rawJSON(cell) : cell

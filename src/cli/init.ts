@@ -68,11 +68,10 @@ function nameOf(line: string): string {
 /** Returns the folder's package.json, with what it lacks added. */
 function manifestOf(folder: string) {
   const file = join(folder, 'package.json')
-  const found: Manifest = existsSync(file) ? readManifest(file) : { private: true }
+  const found: Manifest = existsSync(file) ? readManifest(file) : { private: true, type: 'module' }
   const { test = 'no test specified', ...scripts } = found.scripts ?? {}
   return {
     ...found,
-    type: 'module',
     scripts: {
       start: 'roster',
       migration: 'roster generate migration',
@@ -88,6 +87,7 @@ function manifestOf(folder: string) {
 }
 
 interface Manifest {
+  readonly type?: string
   readonly private?: boolean
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>

@@ -165,7 +165,8 @@ function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: 
 }
 
 const OTHER_VERSION = `This file was imported within the last day in another version, or with another --piece: its rows would be created again.
-To change the rows that are there, and create the others: --match <property>. To create all rows again: --again.`
+To change the rows that are there, and create the others: --match <property>. To create all rows again: --again. A file that is
+replaced each day needs a name for each day.`
 
 /** With places in the file where the server names rows of the piece. */
 function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {

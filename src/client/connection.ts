@@ -130,14 +130,14 @@ function isOnce({ method, ifMatch }: ApiRequest): boolean {
 }
 
 /**
- * A 429 was not carried out; a list that would cost too much would do so again. What else was answered with 503 may have
- * been, as OutcomeUnknown says: it is repeated, since twice does the same as once, where not by its key. Where the network
- * fails, reading and what has a key are repeated; InProgress is the answer to a request whose earlier try has not ended.
+ * A 429 was not carried out, nor was what is answered with 503; a list that would cost too much would do so again. What may
+ * have been done is repeated where it only reads or has a key: another client may have written the row meanwhile. InProgress
+ * is the answer to a request whose earlier try has not ended.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {
   if (code === 'TooCostly') return false
-  if (status === 429 || status === 503 || code === 'InProgress') return true
-  return code === 'NetworkFailure' && (request.method === 'GET' || isOnce(request))
+  if (code === 'NetworkFailure' || code === 'OutcomeUnknown') return request.method === 'GET' || isOnce(request)
+  return status === 429 || status === 503 || code === 'InProgress'
 }
 
 /** 128 random bits; `randomUUID` is not there on pages without TLS. */

@@ -57,5 +57,7 @@ function numbersOf({ least, greatest, shift }: Cut, low: number, high: number): 
 function floatsOf({ leastOrdinal, greatest, shift }: Cut, low: number, high: number): [number, number] {
   const from = leastOrdinal + (BigInt(low) << BigInt(shift))
   const to = leastOrdinal + (BigInt(high + 1) << BigInt(shift)) - 1n
-  return [floatOf(from), to < ordinalOf(greatest) ? floatOf(to) : greatest]
+  // That of -0, which is no code: a comparison would take 0, of the next bucket, for equal.
+  const below = to === -1n ? -Number.MIN_VALUE : floatOf(to)
+  return [floatOf(from), to < ordinalOf(greatest) ? below : greatest]
 }

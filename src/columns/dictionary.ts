@@ -10,8 +10,8 @@ export const EMPTY_TEXT = 1
 
 /** Ends of texts are integers of 32 bits. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Texts with one hash. Chance makes two or three; more were made so that searches take long. */
-const EQUAL_MAX = 1_000
+/** Slots that a search passes. Chance makes a hundred in use side by side; more texts were made so that searches take long. */
+const PASSED_MAX = 1_000
 
 /** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
 export class Dictionary {
@@ -43,7 +43,7 @@ export class Dictionary {
   /** Returns the code of UTF-8 in `bytes[from, to)`, whose hash may be known; a new one if it has none. */
   codeOf(bytes: Uint8Array, from: number, to: number, hash = hashOf(bytes, from, to)): number {
     if (from === to) return EMPTY_TEXT
-    const slot = this.slotOf(bytes, from, to, hash, EQUAL_MAX)
+    const slot = this.slotOf(bytes, from, to, hash, PASSED_MAX)
     return (this.slots[slot] as number) || this.add(bytes, from, to, hash, slot)
   }
 
@@ -72,16 +72,14 @@ export class Dictionary {
   }
 
   /** Returns the slot of the text's code, or the empty one where it would be. */
-  private slotOf(bytes: Uint8Array, from: number, to: number, hash: number, othersMax?: number): number {
+  private slotOf(bytes: Uint8Array, from: number, to: number, hash: number, passedMax?: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
-    let others = 0
+    let passed = 0
     for (let slot = mixed(hash) & mask; ; slot = (slot + 1) & mask) {
       const code = slots[slot] as number
-      if (code === 0) return slot
-      if (hashes[code] !== hash) continue
-      if (this.isText(code, bytes, from, to)) return slot
-      if (++others === othersMax) throw new KernelFull('too many texts have the same hash')
+      if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
+      if (++passed === passedMax) throw tooAlike()
     }
   }
 
@@ -117,10 +115,18 @@ export class Dictionary {
     const mask = this.slots.length - 1
     for (let code = EMPTY_TEXT + 1; code <= this.last; code++) {
       let slot = mixed(this.hashes[code] as number) & mask
-      while (this.slots[slot] !== 0) slot = (slot + 1) & mask
+      let passed = 0
+      while (this.slots[slot] !== 0) {
+        if (++passed === PASSED_MAX) throw tooAlike()
+        slot = (slot + 1) & mask
+      }
       this.slots[slot] = code
     }
   }
+}
+
+function tooAlike(): KernelFull {
+  return new KernelFull('too many texts have hashes that are the same or alike')
 }
 
 /** Hash of no bytes; see `hashed`. */

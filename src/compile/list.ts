@@ -72,17 +72,17 @@ function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[])
   const skip = operands.at(-1) as Param
   // An array, since the planner, which cannot know how few they are, would otherwise join by reading the whole table.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
-    sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from place) offset (select ${offset} from place))`
+    sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
   return sql`\
-with total as materialized (select count(*) as "N" from ${table}${filtered}), \
-place as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
-from total, (select ${skip}::bigint as skip) as wanted), \
-page as (select * from ${table} where id = any (array( \
+with "Total" as materialized (select count(*) as "N" from ${table}${filtered}), \
+"Place" as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
+from "Total", (select ${skip}::bigint as skip) as wanted), \
+"Page" as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
 union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)}))) \
 select ${columns(entity)}, "N" \
-from total left join page on true order by ${orderBy(forwards)}`
+from "Total" left join "Page" on true order by ${orderBy(forwards)}`
 }
 
 function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
@@ -90,6 +90,6 @@ function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]
   const values = filters.filter(({ value }) => value !== null).length
   const nearest = nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
   return sql`\
-with first ("L") as materialized (${totalOf(entity, query, operands)}), page as (${nearest}) \
-select ${columns(entity)}, "L" from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
+with "First" ("L") as materialized (${totalOf(entity, query, operands)}), "Page" as (${nearest}) \
+select ${columns(entity)}, "L" from "First" left join "Page" on true order by ${orderBy(order(entity, query.sorts))}`
 }

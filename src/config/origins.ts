@@ -43,8 +43,9 @@ function placeOf(name: string, value: string | null): string | null {
   const address = (value ?? '').replace(/[?#].*$/s, '')
   if (!/^DATABASE_(?:DIRECT_)?URL$/.test(name) || !URL.canParse(address)) return null
   const { host, pathname, username } = new URL(address)
-  // A slash or a question mark in a password ends what is taken for the host.
-  return /@/.test(pathname) || (username === '' && value?.includes('@')) ? null : host + pathname
+  // A slash, a question mark, a # or an @ in a password ends what is taken for it.
+  const isDoubtful = /@/.test(pathname) || (username === '' && value?.includes('@')) || (value?.split('@').length ?? 0) > 2
+  return isDoubtful ? null : host + pathname
 }
 
 /** The variables that this process was started with, before Bun has read files; null: the system does not say. */

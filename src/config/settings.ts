@@ -96,6 +96,7 @@ export const settings = {
       '^(?=[!-~]{1,128}$)https?://[^/?#"<>@]+(/[^?#"<>]*)?$',
     ),
     meaning: 'Beginning of all links in responses. If empty, the address that the server listens on.',
+    check: parseUrl,
     read: (text: string) => text.replace(/\/+$/, ''),
   },
   CORS_ORIGINS: {

@@ -114,5 +114,5 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
 /** Bounds of `numeric(18,8)`: 10 digits before the point and 8 behind it. */
 function decimalBounds(columnType: string): Schema {
   const [precision = 0, scale = 0] = (columnType.match(/\d+/g) ?? []).map(Number)
-  return { exclusiveMaximum: 10 ** (precision - scale), multipleOf: Number(`1e-${scale}`) }
+  return { exclusiveMaximum: 10 ** (precision - scale) }
 }

@@ -1,6 +1,7 @@
 // Summaries in the OpenAPI document: their parameters, and the schema of a group.
 import { choose, type Entity, type Property } from '../model/entity.ts'
-import { AGGREGATES, type Aggregate, groupName, PERIODS } from '../model/summary.ts'
+import { AGGREGATES } from '../model/names.ts'
+import { type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
 import { objectSchema, parameterRefs, type Schema } from './headers.ts'

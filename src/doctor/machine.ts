@@ -106,7 +106,7 @@ function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {
     const names = certificate.subjectAltName ?? certificate.subject
     const text = `the certificate for ${names} is valid until ${new Date(certificate.validTo).toISOString()}`
     if (days < 0) return fault('tls', `${text}: clients refuse it; renew it`)
-    const host = url === null ? null : new URL(url).hostname
+    const host = url === null ? null : new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (host !== null && (isIP(host) ? !certificate.checkIP(host) : !certificate.checkHost(host)))
       return fault('tls', `${text}, and not for ${host} of PUBLIC_URL: clients refuse it there`)
     return days < RENEWAL_DAYS ? advice('tls', `${text}: see that it is renewed`) : ok('tls', text)

@@ -156,7 +156,7 @@ export const badRequests = ofStatus(400, {
     answer: about('wait', 'wait must be an integer; 0 to 30 make a difference.'),
   },
   InvalidJson: {
-    title: 'The body is not a JSON object',
+    title: 'The body is not a JSON object, or rows of them',
     explanation:
       'The body is empty, no JSON, not encoded in UTF-8, or another value than an object, or where rows are created, an array of them or lines of them.',
     remedy: 'Send JSON, encoded in UTF-8: one object, or to create several rows, an array of objects.',

@@ -64,8 +64,9 @@ export const refusals = {
   Conflict: {
     status: 409,
     title: 'The write does not agree with what is stored',
-    explanation: 'A rule of the table refused it, such as a value that must be unique. Nothing was written.',
-    remedy: 'Read what is stored, and send a value that agrees with it.',
+    explanation:
+      'A rule of the table refused it, such as a value that must be unique, or others kept changing the rows that it depends on. Nothing was written.',
+    remedy: 'Send it once more. If it is refused again, read what is stored, and send a value that agrees with it.',
     request: 'POST /Companies',
     body: '{"Name": "Zenith Water"}',
     when: 'the operator has made names of companies unique',
@@ -156,7 +157,7 @@ export const refusals = {
   },
   UnsupportedMediaType: {
     status: 415,
-    title: 'The body is not declared as JSON',
+    title: 'The body is not declared as JSON or NDJSON',
     explanation:
       'A body is declared as application/json, or where rows are created, as application/x-ndjson, with charset=utf-8 or without, and is not compressed.',
     remedy: 'Send the header Content-Type: application/json, and no Content-Encoding.',

@@ -70,22 +70,39 @@ async function replyOf(response: Response): Promise<Reply> {
 /** Encodes a segment of a path; one that URLs leave out, or take for the folder above, as one that names nothing. */
 const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(segment) ? `${segment} ` : segment)
 
-/** Headers of the request that `ask` passes on. */
+/** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
+/** For each client's request, how many of the same kind, reading or writing, `ask` has sent for it. */
+const asks = new WeakMap<Request, number>()
+const isReading = (method: string) => method === 'GET' || method === 'HEAD'
+
+/**
+ * Adds the client's headers to the first request of the same kind; later ones are about other rows. Each later write gets a key
+ * of its own, which follows from the client's, so that it is done once.
+ */
+function passOn(request: Request, method: string, headers: Headers) {
+  if (isReading(method) !== isReading(request.method)) return
+  const number = (asks.get(request) ?? 0) + 1
+  asks.set(request, number)
+  for (const name of number === 1 ? HEADERS : []) {
+    const value = request.headers.get(name)
+    if (value !== null) headers.set(name, value)
+  }
+  const key = request.headers.get('idempotency-key')
+  if (number > 1 && key !== null)
+    headers.set('idempotency-key', `${new Bun.CryptoHasher('sha256').update(key).digest('hex')}-${number}`)
+}
 
 /**
  * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status:
- * 'Approved' })`. It counts against no limit, since the client's request has. @throws Error for a request that no route of
- * APP_FILE was called with
+ * 'Approved' })`. It counts against no limit, since the client's request has. Under an `Idempotency-Key` each write is done
+ * once, if the route asks the same in the same order. @throws Error for a request that no route of APP_FILE was called with
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = askers.get(request)
   if (!answer) throw new Error('ask() needs the request of a client, as a route of APP_FILE gets it')
   const headers = new Headers({ 'Content-Type': 'application/json' })
-  for (const name of HEADERS) {
-    const value = request.headers.get(name)
-    if (value !== null) headers.set(name, value)
-  }
+  passOn(request, method, headers)
   const url = `${new URL(request.url).origin}/${path.map(encodeSegment).join('/')}`
   const text = body === undefined ? null : JSON.stringify(body)
   const reply = await answer(new Request(url, { method, headers, body: text }))

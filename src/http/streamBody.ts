@@ -11,6 +11,14 @@ const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
 /** Level of zlib beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 
+/** The functions that break off the streams that have not ended. */
+const open = new Set<() => void>()
+
+/** Breaks off all streams: to a client of HTTP/1.0, one whose connection is just closed would look whole. */
+export function breakOffStreams(): void {
+  for (const breakOff of open) breakOff()
+}
+
 interface Watch {
   readonly request: { readonly signal: AbortSignal }
   /** The line that says what ended it; '': none, and the connection breaks. */
@@ -42,6 +50,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   function end(isWhole: boolean) {
     if (isEnded) return
     isEnded = true
+    open.delete(breakOff)
     clearTimeout(timer)
     request.signal.removeEventListener('abort', leave)
     if (encoder instanceof GzipEncoder) encoder.close()
@@ -104,6 +113,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     {
       start(own) {
         controller = own
+        open.add(breakOff)
         place.onEvict = fail
         beginWait()
       },

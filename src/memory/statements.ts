@@ -94,12 +94,12 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
   const lines = sql`${linesOf(sql`>= ${next}::xid8`)} union all ${linesOf(sql`= any (${running}::xid8[])`)}`
   // Row by row: a join would read the table whole, since the planner cannot know how few the ids are.
   return toStatement(
-    sql`with lines as materialized (${lines}), \
-changed as materialized (select distinct unnest(ids) as id from lines limit ${more}), \
-found as materialized (select (select count(*) > ${most} or coalesce(bool_or(ids is null), false) from lines) or (select count(*) > ${most} from changed) as is_whole) \
-select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, is_whole::int::text, changed.id::text, now_is.* \
-from found left join changed on not is_whole \
-left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = changed.id offset 0) as now_is on true`,
+    sql`with "Lines" as materialized (${lines}), \
+"Changed" as materialized (select distinct unnest(ids) as id from "Lines" limit ${more}), \
+"Found" as materialized (select (select count(*) > ${most} or coalesce(bool_or(ids is null), false) from "Lines") or (select count(*) > ${most} from "Changed") as "IsWhole") \
+select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
+from "Found" left join "Changed" on not "IsWhole" \
+left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = "Changed".id offset 0) as now_is on true`,
     [own, next, running],
   )
 }

@@ -1,6 +1,6 @@
 // Checks of an entity's declaration by itself: names, index sizes, copies, computed properties. registry.ts compares entities.
 import type { Field, Fields } from './fields.ts'
-import { RESERVED_PARAMETERS, snakeCase } from './names.ts'
+import { AGGREGATES, RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
 const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
@@ -35,9 +35,12 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
       ? Object.entries(field.group).map(([part, of]) => ({ path: [key, part], field: of }))
       : [{ path: [key], field }],
   )
-  for (const key of Object.keys(fields))
-    if (RESERVED_PARAMETERS.some((reserved) => reserved.toLowerCase() === key.toLowerCase()))
-      fail(`cannot have a property called ${key}: lists have a parameter of that name`)
+  for (const [key, field] of Object.entries(fields)) {
+    // A filter by a part of an object has another name.
+    const reserved = [...RESERVED_PARAMETERS, ...('group' in field ? [] : ['groupBy', ...AGGREGATES])]
+    if (reserved.some((parameter) => parameter.toLowerCase() === key.toLowerCase()))
+      fail(`cannot have a property called ${key}: lists or summaries have a parameter of that name`)
+  }
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)

@@ -3,6 +3,9 @@
 /** The parameters of a collection that are not filters. */
 export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel', 'locale'] as const
 
+/** The parameters of a summary that name its figures. D76 */
+export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
+
 /** Ends of the names that follow from that of an entity: schemas of the OpenAPI document, types of the client, operations. */
 export const NAME_ENDS = ['', 'Change', 'Choice', 'Complete', 'Field', 'Filter', 'Group', 'Kinds', 'Sort', 'Write', 'Written']
 

@@ -1,12 +1,12 @@
 // Typed queries of summaries: keys, measures, figures and sorts of groups.
 import type { Property } from './entity.ts'
+import type { AGGREGATES } from './names.ts'
 import type { CsvForm, ListQuery } from './query.ts'
 
 /** Periods of dates and date-times by which rows are grouped, in UTC; weeks begin on Monday. ISO 8601 */
 export const PERIODS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Period = (typeof PERIODS)[number]
 
-export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 export type Aggregate = (typeof AGGREGATES)[number]
 
 /** Groups that a summary forms at most. D76 */

@@ -9,24 +9,23 @@ export interface Certificate {
 }
 
 const BYTES_MAX = 256 * 1024
+/** The authorities that browsers know have 300 KB. */
+const AUTHORITIES_BYTES_MAX = 4 * 1024 * 1024
 
 /** Reads both files. @throws Error that says which cannot be read */
 export function readCertificate(certFile: string, keyFile: string): Certificate {
   return { cert: readPem(`TLS_CERT ${certFile}`, certFile), key: readPem(`TLS_KEY ${keyFile}`, keyFile) }
 }
 
-function readPem(what: string, file: string): string {
-  const text = readText(what, file)
-  if (text.length > BYTES_MAX) throw new Error(`${what} has more than ${BYTES_MAX} bytes`)
-  return text
-}
-
-function readText(what: string, file: string): string {
+function readPem(what: string, file: string, bytesMax = BYTES_MAX): string {
+  let text: string
   try {
-    return readFileSync(file, 'utf8')
+    text = readFileSync(file, 'utf8')
   } catch (error) {
     throw new Error(`${what} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
+  if (text.length > bytesMax) throw new Error(`${what} has more than ${bytesMax} bytes`)
+  return text
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
@@ -42,7 +41,7 @@ export function checkCertificate({ cert, key }: Certificate): X509Certificate {
 /** The certificates in PEM of the file that `sslrootcert` names, which is not repeated. @throws Error that says what is wrong */
 export function readAuthorities(file: string): string {
   const what = 'the file of sslrootcert'
-  return blocksOf(what, readText(what, file).slice(0, BYTES_MAX)).join('\n')
+  return blocksOf(what, readPem(what, file, AUTHORITIES_BYTES_MAX)).join('\n')
 }
 
 /** The certificates in a text. @throws Error where there is none, or one cannot be read */

@@ -50,9 +50,9 @@ export function addFilter(filters: Filter[], filter: Filter): void {
   throw new ApiError('TooManyFilters', message)
 }
 
-/** Sorted, because lists of the same values in another order are the same list. */
+/** Sorted, because the same values in another order are the same list; null, which sorts as the text `null` does, before it. */
 function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
-  const anyOf = [...new Set(values)].sort()
+  const anyOf = [...new Set(values.includes(null) ? [null, ...values] : values)].sort()
   return { property, operator, value: arrayText(anyOf), anyOf }
 }
 

@@ -1,12 +1,11 @@
 // The query string of a summary, as a typed query: keys, measures, filters and sorts. D76
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
-import { RESERVED_PARAMETERS } from '../model/names.ts'
+import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import {
-  AGGREGATES,
   type Aggregate,
   figureIndex,
   figuresOf,

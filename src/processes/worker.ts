@@ -13,6 +13,7 @@ import { endConnections } from '../execute/pool.ts'
 import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { OwnRoute } from '../http/ownRoutes.ts'
+import { breakOffStreams } from '../http/streamBody.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
@@ -166,6 +167,7 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
       await Promise.all([database.end(0), lists.end(0), longWrites.end(), questions.end(0), memory?.end()])
+      breakOffStreams()
       await Bun.sleep(20)
       app.server?.stop(true)
     },

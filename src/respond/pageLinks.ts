@@ -37,16 +37,18 @@ export function addLinks(
 ) {
   const address = `<${url}?${encodeRaw(kept)}${kept && '&'}page=`
   const first = isFirst ? '' : `${address}1>; rel="first"`
-  const back = previous === null ? '' : `${address}${previous}${parameter(cursors.previous)}>; rel=`
-  let forth = next === null ? '' : `${address}${next}${parameter(cursors.next)}>; rel="next"`
+  const back = previous === null ? '' : `${address}${previous}${parameter(address, cursors.previous)}>; rel=`
+  let forth = next === null ? '' : `${address}${next}${parameter(address, cursors.next)}>; rel="next"`
   if (!isLast) forth += `${forth && ', '}${address}${last}>; rel="last"`
   if (first === '' && back === '' && forth === '') return
   headers.Location = joined(first, back && `${back}"previous"`, forth)
   headers.Link = joined(first, back && `${back}"prev"`, forth)
 }
 
-function parameter(cursor: string | null): string {
-  return cursor === null ? '' : `&cursor=${cursor}`
+/** None where the link would be longer than what the server takes. */
+function parameter(address: string, cursor: string | null): string {
+  const text = cursor === null ? '' : `&cursor=${cursor}`
+  return address.length + PAGE_DIGITS_MAX + text.length > TARGET_LENGTH_MAX ? '' : text
 }
 
 function joined(...parts: string[]): string {
@@ -55,6 +57,7 @@ function joined(...parts: string[]): string {
 
 /** How long a request target may be. A page's links repeat it up to four times, in a head that clients take 16 KiB of. */
 export const TARGET_LENGTH_MAX = 3 * 1024
+const PAGE_DIGITS_MAX = 16
 
 /** Characters that clients send raw although URIs do not allow them; a # would begin a fragment. RFC 3986, 2. */
 const NOT_IN_URIS = /[#|\\^`{}[\]]/g
@@ -64,8 +67,8 @@ export function encodeRaw(text: string): string {
   return text.search(NOT_IN_URIS) === -1 ? text : text.replace(NOT_IN_URIS, encodeURIComponent)
 }
 
-/** The longest head that nginx takes by default (`proxy_buffer_size`). */
-const HEAD_BYTES_MAX = 4 * 1024
+/** The longest head that nginx takes by default (`proxy_buffer_size`), and that clients take. */
+const [HEAD_BYTES_MAX, LONG_HEAD_BYTES_MAX] = [4 * 1024, 16 * 1024]
 
 const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
 /** Bytes that the server adds, except the digits of the body's length. */
@@ -76,25 +79,31 @@ const LINKS_LENGTH_SAFE = 1024
 
 /**
  * Ways to shorten a head over 4 KiB, applied in turn until it fits. `*` names all headers for pages that send no cookies, which
- * are all that get an answer. `Link` repeats `Location`. Without a cursor a link leads to its page by the page's number; the
- * next page keeps its cursor longest. A page whose origin may read the answer may read it by `*` too.
+ * are all that get an answer. `Link` repeats `Location`. A page whose origin may read the answer may read it by `*` too.
+ * Without a cursor a link leads to its page by the page's number; the next page keeps its cursor longest.
  */
 const SHORTENINGS: readonly ((headers: Reply['headers']) => void)[] = [
   (headers) => replaceBy(headers, 'Access-Control-Expose-Headers', '*'),
   (headers) => delete headers.Link,
-  dropFirstCursor,
-  dropFirstCursor,
   (headers) => replaceBy(headers, 'Access-Control-Allow-Origin', '*'),
+  dropFirstCursor,
+  dropFirstCursor,
 ]
 
-/** Keeps the head of a list within 4 KiB where its links leave that possible. */
+/** Keeps the head of a list within 4 KiB where its links leave that possible; else within 16 KiB, with cursors. */
 export function fitHead(reply: Reply): void {
   const { Location } = reply.headers
   if (Location === undefined || Location.length <= LINKS_LENGTH_SAFE) return
   for (const shorten of SHORTENINGS) {
-    if (headBytes(reply) <= HEAD_BYTES_MAX) return
-    shorten(reply.headers)
+    const bytes = headBytes(reply)
+    if (bytes <= HEAD_BYTES_MAX) return
+    const isLong = bytes - cursorBytes(reply) > HEAD_BYTES_MAX && bytes <= LONG_HEAD_BYTES_MAX
+    if (shorten !== dropFirstCursor || !isLong) shorten(reply.headers)
   }
+}
+
+function cursorBytes({ headers: { Location = '' } }: Reply): number {
+  return Location.length - Location.replace(/&cursor=[\w-]+/g, '').length
 }
 
 function dropFirstCursor(headers: Reply['headers']) {

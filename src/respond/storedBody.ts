@@ -26,7 +26,10 @@ export class StoredBody {
   reply(request: Headers): Reply {
     const headers = { ...this.headers }
     const asked = readTags(request.get('if-none-match') ?? '')
-    if (asked !== null && hasWeakly(asked, this.opaque)) return { status: 304, headers, body: null }
+    if (asked !== null && hasWeakly(asked, this.opaque)) {
+      delete headers['Content-Type']
+      return { status: 304, headers, body: null }
+    }
     if (this.gzipped === null || !takesGzip(request.get('accept-encoding'))) return { status: 200, headers, body: this.plain }
     headers['Content-Encoding'] = 'gzip'
     return { status: 200, headers, body: this.gzipped }

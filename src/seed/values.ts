@@ -79,7 +79,13 @@ function lengthOf(source: Source, { column, kind }: Property): Sql | null {
 /** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
 function momentOf(source: Source, property: Property, later: readonly Property[] = []): Sql {
   const { rules } = source.entity
-  if (property.unique !== null) return sql`(${param(FIRST_UNIQUE_DAY)}::date + (made.n - 1)::integer)`
+  const isLater = rules.some((rule) => rule.later === property)
+  // Behind all moments that it must not lie before.
+  const { firstDay, days: daysOfPeriods } = source.ranges.periods
+  const first = isLater
+    ? sql`(${param(firstDay)}::date + ${param(String(daysOfPeriods + LATER_DAYS * rules.length))}::integer)`
+    : sql`${param(FIRST_UNIQUE_DAY)}::date`
+  if (property.unique !== null) return sql`(${first} + (made.n - 1)::integer)`
   const random = randomOf(source, property, ' moment')
   const earlier = rules.filter((rule) => rule.later === property && !later.includes(rule.earlier))
   const range = source.ranges[rules.some((rule) => rule.earlier === property) ? 'periods' : 'others']

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { type Client, keyClient } from '../../src/admit/address.ts'
 import { Limiter, type SharedStore } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
+import { cellOf } from '../../src/metrics/counts.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { privateRegion } from '../support/region.ts'
 
@@ -29,6 +30,7 @@ function storeOf(decisions: (Decision | null)[]) {
 
 const yes: Decision = { admitted: true, rule: 0, remaining: 41, waitMs: 30_000 }
 const no: Decision = { admitted: false, rule: 0, remaining: 0, waitMs: 30_000 }
+const refusals = () => cellOf('limited', 'key', 'refused').values[0] as number
 const secondOf = (text: string) => Date.parse(text) / 1_000
 
 describe('a status', () => {
@@ -74,6 +76,14 @@ describe('a store that machines share', () => {
 })
 
 describe('D59: more requests of one', () => {
+  test('that fit no more are one refusal for the metrics', async () => {
+    const { limiter } = meterOf('5/1m', null)
+    for (let count = 0; count < 3; count++) await limiter.charge(client)
+    const before = refusals()
+    expect(await limiter.chargeMore(client, 4)).toMatchObject({ admitted: false })
+    expect(refusals() - before).toBe(1)
+  })
+
   test('by a store that refuses one of them, those before stay charged', async () => {
     const store = storeOf([yes, yes, no])
     const { limiter } = meterOf('50/1m', store)

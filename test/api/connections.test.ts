@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import type { Log, LogFields } from '../../src/log.ts'
+import { BODY_BYTES_MAX } from '../../src/parse/body.ts'
 import { useServer } from '../support/cases.ts'
 import { Connection } from '../support/connection.ts'
 import { until } from '../support/process.ts'
@@ -225,6 +226,17 @@ describe('what a proxy and a server may read otherwise is refused, and its conne
     '18446744073709551628',
   ])('Content-Length: %j', async (length) => {
     expect(await sendFramed(`Content-Length: ${length}`, BODY)).toEqual([400])
+  })
+
+  test('two equal lengths are one, with the same bound', async () => {
+    const { id } = await createRow(server, '/Companies', { Name: 'Twice' })
+    const statusOf = async (text: string) => {
+      const lengths = `Content-Length: ${text.length}\r\n`.repeat(2)
+      const head = `PATCH /Companies/${id} HTTP/1.1\r\nConnection: close\r\n${JSON_OF_KEY}${lengths}\r\n`
+      return statusesOf(await exchange(server.url, head + text, 30_000))
+    }
+    expect([await statusOf(BODY), await statusOf(BODY.padEnd(BODY_BYTES_MAX + 1))]).toEqual([[200], [413]])
+    await server.remove(`/Companies/${id}`)
   })
 
   test.each([

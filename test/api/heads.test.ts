@@ -175,6 +175,13 @@ describe('D31: the head of an answer', () => {
     expect([second.status, second.body.length, second.body[0].id]).toEqual([200, 5, 6])
   })
 
+  test('links that have no room in 4 KiB by themselves keep their cursors', async () => {
+    const { headers } = await server.get(`/Companies?PageSize=5&page=3&Name=!=${'x'.repeat(1_000)}`)
+    for (const { address, relation } of linksIn(headers.get('location') ?? ''))
+      expect([relation, address.includes('&cursor=')]).toEqual([relation, relation === 'previous' || relation === 'next'])
+    expect(headers.has('link')).toBe(false)
+  })
+
   test('has Link up to the last byte of 4 KiB, and not one more, whatever else is in it', async () => {
     const connection = connections[0] as Connection
     const list = async (length: number, requestId: number) => {

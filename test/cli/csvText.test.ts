@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parse } from 'csv-parse/sync'
 import { csvRecords, csvWriter, type FileFault } from '../../src/cli/csvText.ts'
-import { decimal, defineEntity, identity, integer } from '../../src/model/entity.ts'
+import { boolean, decimal, defineEntity, identity, integer, text } from '../../src/model/entity.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -32,7 +32,13 @@ function oracle(text: string, delimiter: string): unknown {
 }
 
 describe('numbers of a CSV', () => {
-  const room = defineEntity('Room', { id: identity(), desks: integer(), area: decimal(2) })
+  const room = defineEntity('Room', {
+    id: identity(),
+    desks: integer(),
+    area: decimal(2),
+    open: boolean(),
+    city: text({ required: true }),
+  })
   const rowOf = async (text: string) => {
     const [header, record] = await recordsOf(text)
     return csvWriter(room, header as never, { isExcel: null, matched: null, onNote: () => undefined })(record as never)
@@ -42,6 +48,8 @@ describe('numbers of a CSV', () => {
     ['Desks,Area\n12,2.500', '{"desks":12,"area":2.500}'],
     ['Desks;Area\n12;2,5', '{"desks":12,"area":2.5}'],
     ['Desks;Area\n12;1234.25', '{"desks":12,"area":1234.25}'],
+    // An empty cell clears: the server names the property that may not be null.
+    ['Area,Desks,Open,City\n1,,,', '{"area":1,"desks":null,"open":false,"city":null}'],
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
@@ -49,8 +57,12 @@ describe('numbers of a CSV', () => {
     expect(await rowOf(text)).toBe(expected)
   })
 
-  test.each(['2.500', '-1.000.000'])('%s beside semicolons may be thousands, so it is refused', async (cell) => {
-    await expect(rowOf(`Desks;Area\n1;${cell}`)).rejects.toThrow(`area is ${cell}: write it without points`)
+  test.each([
+    ['2.500', ';'],
+    ['-1.000.000', ';'],
+    ['2.500', '\t'],
+  ])('%s beside %j may be thousands, so it is refused', async (cell, separator) => {
+    await expect(rowOf(`Desks${separator}Area\n1${separator}${cell}`)).rejects.toThrow(`area is ${cell}: write it without points`)
   })
 })
 

@@ -159,6 +159,11 @@ describe('a server that does not answer', () => {
 })
 
 describe('an answer that is not of a Roster', () => {
+  let asked4 = 0
+  const unknown = () => {
+    asked4++
+    return Response.json({ Error: { Code: 'OutcomeUnknown', Message: '' } }, { status: 503 })
+  }
   const received: string[] = []
   const other = Bun.serve({
     port: 0,
@@ -175,6 +180,7 @@ describe('an answer that is not of a Roster', () => {
       if (url.includes('Companies/1')) return Response.redirect(other.url.href, 302)
       if (url.includes('Companies/2')) return new Response('<h1>Bad gateway</h1>', { status: 502 })
       if (url.includes('Companies/3')) return new Response('<h1>Welcome</h1>')
+      if (url.includes('Companies/4')) return unknown()
       return Response.json([])
     },
   })
@@ -185,6 +191,17 @@ describe('an answer that is not of a Roster', () => {
     expect(await failureOf(companies.get(2))).toMatchObject({ status: 502, code: 'UnexpectedAnswer' })
     expect(await failureOf(companies.get(3))).toMatchObject({ status: 200, code: 'UnexpectedAnswer' })
     expect((await failureOf(companies.list())).message).toContain('without rows or X-Total-Count')
+  })
+
+  test('that leaves open whether a write was done is asked for again to read or with a key, and only then', async () => {
+    const { get, update, replace, delete: remove } = createRoster({ url: proxy.url.href, key: KEY, triesMax: 2 }).companies
+    // Else it would undo what another client has written since.
+    for (const call of [() => update(4, {}), () => replace(4, {}), () => remove(4)])
+      expect((await failureOf(call())).code).toBe('OutcomeUnknown')
+    expect(asked4).toBe(3)
+    await failureOf(get(4))
+    await failureOf(update(4, {}, { ifMatch: '"1"' }))
+    expect(asked4).toBe(7)
   })
 
   test('is not followed where it redirects: the key goes nowhere else', async () => {

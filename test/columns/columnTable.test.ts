@@ -276,6 +276,16 @@ describe('what codes cannot tell', () => {
     expect([totalOf(readings, byAmount), idsOf(readings.page([], bySort, 0, 5))]).toEqual([2, [1, 3, 2]])
   })
 
+  test('a bucket of numbers that ends right below 0 has no row with 0', () => {
+    const readings = new ColumnTable(reading, new Kernel(MEMORY))
+    const amounts = ['5000000000', '-2000', '-3', '-3', '-3', ...Array<string>(200).fill('0')]
+    for (const [index, amount] of amounts.entries()) readings.put([String(index + 1), null, 't', null, `${amount}.00000000`])
+    for (const query of ['Amount=>-8', 'Amount=>-4', 'Amount=>-1024']) {
+      const { filters, sorts } = parseList(reading, `${query}&sort=Amount`)
+      expect([query, idsOf(readings.page(filters, sorts, 0, 5))]).toEqual([query, [3, 4, 5, 6, 7]])
+    }
+  })
+
   test('a number beyond all floats is compared as PostgreSQL does, for which NaN is the greatest', () => {
     const readings = new ColumnTable(reading, new Kernel(MEMORY))
     for (const [index, amount] of ['-1.00000000', '1.00000000', 'NaN', null].entries())

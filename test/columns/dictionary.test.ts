@@ -29,6 +29,20 @@ test('texts that were made to have one hash are refused before searches among th
   const dictionary = new Dictionary()
   const codes = texts.slice(0, 500).map((text) => dictionary.code(text))
   expect([new Set(codes).size, dictionary.find(texts[499] as string)]).toEqual([500, codes.at(-1) as number])
-  expect(() => texts.map((text) => dictionary.code(text))).toThrow('too many texts have the same hash')
+  expect(() => texts.map((text) => dictionary.code(text))).toThrow('too many texts have hashes that are the same or alike')
   expect([dictionary.find('another'), dictionary.find(texts.at(-1) as string)]).toEqual([null, null])
+})
+
+test('texts that were made to lie side by side are refused, too, also once there is more room', () => {
+  const dictionary = new Dictionary()
+  const crowd = () => {
+    for (let number = 0, added = 0; added < 5_000; number++) {
+      const hash = hashOf(`t${number}`, HASH_SEED)
+      // In one of 4,096 bands of a table of 2^18 slots, which such a table of any size has.
+      if (((hash ^ (hash >>> 15)) & 0x3ffc0) !== 0) continue
+      dictionary.code(`t${number}`)
+      added++
+    }
+  }
+  expect(crowd).toThrow('too many texts have hashes that are the same or alike')
 })

@@ -98,6 +98,8 @@ test.each(
       'https://user:password@a',
       'https://a b',
       'https://',
+      'https://[::1',
+      'https://a:99999',
       'https://ä.example',
       `https://${'a'.repeat(121)}`,
     ],

@@ -116,7 +116,7 @@ describe('of the machine it finds', () => {
 
   test('a certificate that cannot be used, has ended, or is for another name', async () => {
     if (!hasOpenssl) return
-    const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1', folder)
+    const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1,IP:2001:db8::1', folder)
     const ends = (days: number) => daysLeft(new X509Certificate(readFileSync(certificate)), Date.now() + days * 86_400_000)
     expect([ends(1.9) > 0, ends(2.1) > 0]).toEqual([true, false])
     const own = { TLS_CERT: certificate, TLS_KEY: key }
@@ -125,6 +125,7 @@ describe('of the machine it finds', () => {
     expect(await found()).toMatchObject({ state: 'advice', text: expect.stringContaining('see that it is renewed') })
     expect(await found({ PUBLIC_URL: 'https://localhost/hr' })).toMatchObject({ state: 'advice' })
     expect(await found({ PUBLIC_URL: 'https://127.0.0.1' })).toMatchObject({ state: 'advice' })
+    expect(await found({ PUBLIC_URL: 'https://[2001:db8::1]' })).toMatchObject({ state: 'advice' })
     await expectFault(
       { ...own, PUBLIC_URL: 'https://api.example.com' },
       /^tls: the certificate for DNS:localhost, .* not for api\.example\.com of PUBLIC_URL/,

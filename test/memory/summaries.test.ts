@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
-import { AGGREGATES } from '../../src/model/summary.ts'
+import { AGGREGATES } from '../../src/model/names.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
 import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'

@@ -38,9 +38,9 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow('size.net of thing cannot be required')
   })
 
-  test('with a property that is called like a parameter of lists', () => {
-    for (const name of ['page', 'sort', 'pageSize', 'Fields'])
-      expect(declare({ [name]: text() })).toThrow('lists have a parameter of that name')
+  test('with a property that is called like a parameter of lists or summaries', () => {
+    for (const name of ['page', 'sort', 'pageSize', 'Fields', 'minimum', 'groupBy'])
+      expect(declare({ [name]: text() })).toThrow('lists or summaries have a parameter of that name')
   })
 
   test('with names that are no names of columns, paths or parameters', () => {

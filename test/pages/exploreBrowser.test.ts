@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { describeInBrowser, type OpenPage, startBrowser, type TestBrowser } from '../support/browser.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { until } from '../support/process.ts'
 import { createRows } from '../support/rows.ts'
@@ -44,16 +44,22 @@ describeInBrowser('/explore in Chromium', () => {
     await server.stop()
   })
 
-  /** Opens a view with the key of the tests, or another one, and waits for `text`. */
-  async function open(hash: string, text: string | null, key: string | null = KEY, options: BrowserContextOptions = {}) {
-    const opened = await browser.open(`${server.url}/explore${key === null ? '' : `#key=${key}`}`, {
-      locale: 'en-GB',
-      ...options,
-    })
+  /** A window that tests take turns with: a new one costs Chromium several times as much as a view. */
+  let shared: OpenPage | null = null
+
+  /** Opens a view with the key of the tests, or another one, and waits for `text`. With options, or another key, in a window of its own. */
+  async function open(hash: string, text: string | null, key: string | null = KEY, options?: BrowserContextOptions) {
+    const isShared = key === KEY && options === undefined
+    let opened = isShared ? shared : null
+    if (opened === null) {
+      const url = `${server.url}/explore${key === null ? '' : `#key=${key}`}`
+      opened = await browser.open(url, { locale: 'en-GB', ...options })
+      // Before the test's own limit, which ends the browser for all.
+      opened.page.setDefaultTimeout(60_000)
+      if (key !== null) await opened.page.locator('h1').first().waitFor()
+      if (isShared) shared = opened
+    } else await opened.page.goto('about:blank')
     const { page } = opened
-    // Before the test's own limit, which ends the browser for all.
-    page.setDefaultTimeout(60_000)
-    if (key !== null) await page.locator('h1').first().waitFor()
     if (hash !== '') await page.goto(`${server.url}/explore${hash}`)
     if (text !== null) await page.getByText(text, { exact: true }).first().waitFor()
     return opened
@@ -64,7 +70,7 @@ describeInBrowser('/explore in Chromium', () => {
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
   test('takes the key out of the address at once, keeps it for the tab, and forgets it', async () => {
-    const { page, requests, complaints } = await open('', '60')
+    const { page, requests, complaints } = await open('', '60', KEY, {})
     expect([page.url(), await page.evaluate('sessionStorage["roster.key"]')]).toEqual([`${server.url}/explore#/Absences`, KEY])
     await page.reload()
     await page.getByText('60', { exact: true }).first().waitFor()
@@ -73,7 +79,6 @@ describeInBrowser('/explore in Chromium', () => {
     await button(page, 'Forget').click()
     await page.getByLabel('Key').waitFor()
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
-    await page.context().close()
   })
 
   test('asks for a key, and says why one is refused', async () => {
@@ -89,7 +94,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('Key').fill(text)
     await page.keyboard.press('Enter')
     await page.getByText('The key does not have the right Absences:read.').waitFor()
-    await page.context().close()
   })
 
   test.each([
@@ -120,7 +124,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.reload()
     await page.getByText(total).first().waitFor()
     expect((await hashOf(page)).replace('=<script>', '<script>')).toBe(hash.replace('==<script>', '=<script>'))
-    await page.context().close()
   })
 
   test.each([
@@ -144,7 +147,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.goBack()
     await page.getByText('60', { exact: true }).first().waitFor()
     expect(await page.locator('.chip').count()).toBe(0)
-    await page.context().close()
   })
 
   test('adds several values, changes a filter, and removes it', async () => {
@@ -165,7 +167,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('No rows match these filters.').waitFor()
     await button(page, 'Remove Status any of Declined').click()
     await page.getByText('60', { exact: true }).first().waitFor()
-    await page.context().close()
   })
 
   test.each([
@@ -175,7 +176,6 @@ describeInBrowser('/explore in Chromium', () => {
   ])('shows what the API says of %s at the field', async (hash, chip, message) => {
     const { page } = await open(hash, message)
     expect(await page.locator('.field:has(.bad)').textContent()).toBe(`${chip}×${message}`)
-    await page.context().close()
   })
 
   test('sorts by headers: ascending, descending, not at all, and by a second one', async () => {
@@ -194,7 +194,6 @@ describeInBrowser('/explore in Chromium', () => {
       await firstRow(page, firstId)
       expect(await hashOf(page)).toBe(`#/Absences${sort === '' ? '' : `?${sort}`}`)
     }
-    await page.context().close()
   })
 
   test('leads through pages by the API’s links, and to any by its number', async () => {
@@ -210,7 +209,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.keyboard.press('Enter')
     await page.getByText('41 – 60 of 60').waitFor()
     expect([(await rowsOf(page))[0]?.[0], await page.getByRole('link', { name: 'Next ›' }).count()]).toEqual(['20', 0])
-    await page.context().close()
   })
 
   test('opens a row with its references and the rows that refer to it; arrows and Escape', async () => {
@@ -231,7 +229,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByRole('link', { name: 'Ada Byron' }).first().click()
     await page.getByRole('link', { name: 'Absences of this employee' }).click()
     await page.getByText('30 of 60').waitFor()
-    await page.context().close()
   })
 
   test('hands on what is shown: as JSON, curl and CSV', async () => {
@@ -250,7 +247,6 @@ describeInBrowser('/explore in Chromium', () => {
     const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()])
     const csv = await server.get('/Companies?Enabled=true&sort=-Name', { accept: 'text/csv' })
     expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
-    await page.context().close()
   })
 
   test('keeps columns and their order in this browser', async () => {
@@ -261,7 +257,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.reload()
     await page.getByText('Acme').waitFor()
     expect(await page.locator('th').allInnerTexts()).toEqual(['Enabled', 'Name'])
-    await page.context().close()
   })
 
   test('waits when a limit is reached, counts down and asks again; the rows stay', async () => {
@@ -274,7 +269,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText(/Asking again in \d+ s/).waitFor()
     await page.locator('.trouble').waitFor({ state: 'detached' })
     expect((await rowsOf(page)).length).toBe(50)
-    await page.context().close()
   })
 
   test('shows texts of any length, direction and malice as texts', async () => {
@@ -295,7 +289,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByRole('heading', { name: `Company ${id}` }).waitFor()
     await page.getByText('No rows match these filters.').waitFor()
     expect(complaints).toEqual([])
-    await page.context().close()
   })
 
   test('sums up: a chart, a table with the same numbers, and the rows of a group', async () => {
@@ -324,7 +317,6 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await Bun.file(await download.path()).text()).toBe(csv.text)
     await page.locator('tbody a').last().click()
     await page.getByText(`${csv.text.trim().split('\r\n').at(-1)?.split(',')[2]} of 60`).waitFor()
-    await page.context().close()
   })
 
   test('draws names lying, the 30 largest and the rest, averages grouped, and many dates as a line', async () => {
@@ -352,7 +344,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.goto(`${server.url}/explore#/Absences?view=summary&show=average(Period.Days)&by=Status&as=stacked`)
     await page.getByRole('img', { name: /^average of Days by Status/ }).waitFor()
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
-    await page.context().close()
   })
 
   test('suggests the values that most rows have', async () => {
@@ -360,7 +351,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.keyboard.press('/')
     await page.getByLabel('Property').selectOption('Employee')
     await page.locator('datalist option[value="Grace Murray"]').waitFor({ state: 'attached' })
-    await page.context().close()
   })
 
   test('says that a resource does not exist, and shows nothing of others', async () => {
@@ -368,7 +358,6 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('There is no resource <img src=x onerror=alert(1)>.').waitFor()
     await page.goto(`${server.url}/explore#/%ZZ%ff`)
     await page.getByText(/^There is no resource/).waitFor()
-    await page.context().close()
   })
 
   test.each([
@@ -391,6 +380,5 @@ describeInBrowser('/explore in Chromium', () => {
     await page.setViewportSize(NARROW)
     await page.emulateMedia({ colorScheme: 'dark' })
     expect(await faults()).toEqual([])
-    await page.context().close()
   })
 })

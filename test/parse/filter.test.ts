@@ -22,6 +22,15 @@ test('D71: [] in any case and in words, with the values of all parameters of one
   expect(more).toThrow('A request may have up to 100 values in parameters such as Name[].')
 })
 
+test('no value and the text null are one list in either order, and so have one cursor', () => {
+  const valuesOf = (...values: string[]) => {
+    const filters: Filter[] = []
+    for (const value of values) addFilter(filters, parseFilter(company, { name: 'Name[]', value, raw: '' }))
+    return filters[0]?.value
+  }
+  expect(valuesOf('null', '')).toBe(valuesOf('', 'null') as string)
+})
+
 test('D21: a part of an object needs the dot, and the object itself is no filter', () => {
   const parse = (name: string) => () => parseFilter(absence, { name, value: '1', raw: '' })
   expect(parse('Days')).toThrow('Absences has no parameter "Days".')

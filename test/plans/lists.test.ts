@@ -90,7 +90,7 @@ describe('a later page in the order of any property', () => {
         })
         const rows = scansOf(mainNodes(plan)).filter((node) => node['Node Type'] !== 'CTE Scan')
         expect(rows.map((node) => site.indexKeys.get(node['Index Name'] ?? ''))).toEqual(['(id)'])
-        const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE total').flatMap(allNodes)
+        const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE Total').flatMap(allNodes)
         expect(total.length).toBeGreaterThan(0)
         const whole = allNodes(plan).filter((node) => node['Node Type'] === 'Seq Scan' && !total.includes(node))
         expect(whole).toEqual([])

@@ -35,7 +35,7 @@ async function* seeksBy(entity: Entity, { name, kind }: Property) {
 const isScan = ({ 'Node Type': type }: PlanNode) => type.includes('Scan') && type !== 'Subquery Scan' && type !== 'CTE Scan'
 /** All but what counts the rows of the list. */
 function pageNodes(plan: PlanNode): PlanNode[] {
-  const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE first').flatMap(allNodes)
+  const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE First').flatMap(allNodes)
   return allNodes(plan).filter((node) => !total.includes(node))
 }
 

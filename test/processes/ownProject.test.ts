@@ -54,13 +54,13 @@ describe('a project of one’s own', () => {
   })
 
   test('is begun by init, which overwrites nothing', async () => {
-    writeFileSync(join(project, 'package.json'), '{"name": "bookings", "scripts": {"start": "roster serve"}}')
+    writeFileSync(join(project, 'package.json'), '{"name": "bookings", "type": "commonjs", "scripts": {"start": "roster serve"}}')
     writeFileSync(join(project, '.gitignore'), 'dist\n.data/')
     writeFileSync(join(project, '.env'), 'ENTITIES_DIR=./entities\n')
     const { code, said } = await done([ROSTER, 'init', '.'])
     expect([code, said]).toEqual([0, expect.stringContaining('npm start serves /Bookings')])
     const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
-    expect(manifest).toMatchObject({ name: 'bookings', type: 'module', scripts: { start: 'roster serve' } })
+    expect(manifest).toMatchObject({ name: 'bookings', type: 'commonjs', scripts: { start: 'roster serve' } })
     expect(readFileSync(join(project, '.gitignore'), 'utf8')).toBe('dist\n.data/\nnode_modules\n')
     expect(readFileSync(join(project, '.env'), 'utf8')).toBe('ENTITIES_DIR=./entities\nMIGRATIONS_DIR=migrations\n')
     const again = await done([ROSTER, 'init', '.'])
@@ -129,6 +129,10 @@ describe('a project of one’s own', () => {
     // The docs' own.
     const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
     const more = `
+  .post('/Bookings/:id/twice', async ({ request, params }) => {
+    await ask(request, 'PATCH', ['Bookings', params.id], { Status: 'Approved' })
+    return ask(request, 'POST', ['Bookings'], { Reference: 'B-10', Room: 'Red', FirstDay: '2026-03-03' })
+  })
   .post('/fails', () => { throw new Error('a secret') })
   .post('/cookies/:count', ({ cookie, params }) => {
     for (let at = 0; at < Number(params.count); at++) cookie[\`c\${at}\`].value = at
@@ -157,6 +161,12 @@ describe('a project of one’s own', () => {
     expect((await ask('GET', `/Bookings/${id}`)).body).toMatchObject({ status: 'Approved', room: 'Red' })
     expect((await fetch(`${url}/Bookings/${id}/approve`, { method: 'POST' })).status).toBe(401)
     expect((await approve(999_999)).status).toBe(404)
+    const twice = () => ask('POST', `/Bookings/${id}/twice`, undefined, { 'idempotency-key': 'a' })
+    const [first, again] = [await twice(), await twice()]
+    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body])
+    const options = await fetch(`${url}/Bookings/${id}/approve`, { method: 'OPTIONS' })
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'POST, OPTIONS'])
+    expect((await ask('PUT', `/Bookings/${id}/approve`, {})).status).toBe(405)
     expect((await approve(id, { 'if-match': '"no-1"' })).status).toBe(412)
     // A segment stays one.
     for (const odd of ['%2e%2e%2fBookings%2f1', '1%2F..%2F1', '1%3FStatus=', '%00'])

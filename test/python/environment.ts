@@ -8,6 +8,7 @@ export type PythonPrograms = { readonly bin: string; readonly lack: null } | { r
 const OWN_FOLDER = join(import.meta.dir, '.venv')
 const OWN_REQUIREMENTS = join(import.meta.dir, 'requirements.txt')
 const LOOK_AGAIN_MS = 100
+const UV = 'uv==0.13.9'
 const HINT = '; in Debian: apt-get install python3-venv'
 
 /**
@@ -50,7 +51,11 @@ async function make(python: string, folder: string, requirements: string, madeOf
   await run([python, '-m', 'venv', folder], HINT)
   const pip = [join(folder, 'bin/python'), '-m', 'pip', '--disable-pip-version-check', '--no-input', '--quiet']
   // Most of what is installed is never imported: what is, Python compiles then.
-  await run([...pip, 'install', '--no-compile', '-r', requirements])
+  const install = [...pip, 'install', '--no-compile']
+  // It takes a third of pip's time, but not pip's settings, such as another index.
+  await run([...install, UV])
+  const uv = [join(folder, 'bin/uv'), 'pip', 'install', '--quiet', '--python', join(folder, 'bin/python')]
+  await run([...uv, '-r', requirements]).catch(() => run([...install, '-r', requirements]))
   writeFileSync(markOf(folder), madeOf)
 }
 

@@ -80,7 +80,7 @@ def order_dates(body, method):
 
 
 def rounded(value):
-    """`multipleOf` by binary floats is off by a last digit, which the server would take for a ninth decimal."""
+    """The schema says in words alone that a decimal has eight digits behind the point: `multipleOf` is of binary floats."""
     if isinstance(value, float):
         return round(value, 8)
     if isinstance(value, dict):

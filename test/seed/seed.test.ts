@@ -37,7 +37,7 @@ const booking = defineEntity(
     day: date({ unique: true }),
     from: date({ required: true }),
     until: date({ required: true }),
-    paid: date({ required: true }),
+    paid: date({ required: true, unique: true }),
     opens: instant(),
     closes: instant(),
     price: decimal(2, { required: true }),

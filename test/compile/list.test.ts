@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { compileList } from '../../src/compile/list.ts'
+import { Database } from '../../src/execute/database.ts'
+import { compileChangedRows, Snapshot } from '../../src/memory/statements.ts'
+import { defineEntity, identity, text } from '../../src/model/entity.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let url: string
+let database: Database
+beforeAll(async () => {
+  url = await createDatabase()
+  database = new Database({ url, poolSize: 1, prepare: true })
+})
+afterAll(() => database.end(0))
+
+test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
+  'an entity may be called like a part of statements: %s',
+  async (called) => {
+    const entity = defineEntity(called, { id: identity(), name: text() })
+    const { table } = entity
+    const sql = connect(url)
+    await sql.unsafe(`create table ${table} (id bigint generated always as identity primary key, name text)`)
+    await sql.unsafe(`insert into ${table} (name) select chr(64 + n) from generate_series(1, 12) as n`)
+    const [{ relation } = { relation: '' }] = await sql<{ relation: string }[]>`select ${table}::regclass::oid::text as relation`
+    const query = parseList(entity, 'sort=Name&PageSize=5')
+    const first = async (of: typeof query) => (await database.read(compileList(entity, of)))[0]?.slice(0, 2)
+    expect(await first({ ...query, page: 2 })).toEqual(['6', 'F'])
+    expect(await first({ ...query, seek: { side: 'behind', position: ['B', '2'] } })).toEqual(['3', 'C'])
+    expect(await database.read(compileChangedRows(entity, relation, new Snapshot('3:3:'), 5))).toHaveLength(1)
+  },
+)
