@@ -3,11 +3,11 @@ import { proveSoak } from '../prove/soak.ts'
 
 setDefaultTimeout(240_000)
 
-const SECONDS = 20
+const SECONDS = 10
 
 test('every answer is right or explained by a fault, and the server holds at the end what it held when it was warm', async () => {
   const faults = ['a worker is killed', 'all connections to PostgreSQL are cut', 'PostgreSQL stands still']
-  const found = await proveSoak({ seed: 1, seconds: SECONDS, faults, pauseSeconds: 3 })
+  const found = await proveSoak({ seed: 1, seconds: SECONDS, faults, pauseSeconds: 1.5 })
   expect(found.differences).toEqual([])
   for (const fault of faults) expect(found.faults[fault]).toBeGreaterThan(0)
   for (const kind of ['GET 200', 'POST 201', 'PUT 200', 'PATCH 200', 'DELETE 204']) expect(found.counts[kind]).toBeGreaterThan(0)
