@@ -9,6 +9,8 @@ export interface Round {
   readonly seconds: number
   /** Longest time in which a server may load a table, before the lead-in. 0: none. */
   readonly loadingSeconds: number
+  /** Shortest time for which requests are sent one at a time before. */
+  readonly leastSeconds: number
   /** Time under the load before the seconds that count. */
   readonly leadInSeconds: number
   /** Seed of the random values; the same for every target of a round. */

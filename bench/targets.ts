@@ -106,8 +106,9 @@ async function measureHttp(
  */
 async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: readonly Operation[], round: Round) {
   const draw = requestSource(reads, round.seed)
-  const endMs = performance.now() + round.loadingSeconds * 1_000
-  for (let quick = 0; quick < QUICK_MIN && performance.now() < endMs; ) {
+  const nowMs = performance.now()
+  const [leastMs, endMs] = [nowMs + round.leastSeconds * 1_000, nowMs + round.loadingSeconds * 1_000]
+  for (let quick = 0; (quick < QUICK_MIN || performance.now() < leastMs) && performance.now() < endMs; ) {
     const [{ path, headers: own }] = draw(1) as [DrawnRequest]
     const startMs = performance.now()
     // Over a connection of its own, so that each worker gets some.

@@ -1,10 +1,10 @@
 // The registry of entities: loads their declarations from a folder, and checks them against each other.
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { INDEXED_LENGTH_MAX } from './model/declaration.ts'
+import { copiedProperties } from './model/copies.ts'
 import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf } from './model/entity.ts'
-import { isText } from './model/kinds.ts'
+import { isText, READ_ONLY_LENGTH_MAX } from './model/kinds.ts'
 import { NAME_ENDS, RESERVED_TYPES } from './model/names.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
@@ -77,6 +77,9 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   row_change_run: 'select, insert, update',
 }
 
+/** Paths of the server's own. */
+export const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz']
+
 /** Checks declarations beside each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {
   const seen = new Map<string, string>()
@@ -86,11 +89,14 @@ function checkTogether(entities: readonly Entity[]) {
     const types = NAME_ENDS.map((end) => name + end)
     const own = types.find((type) => RESERVED_TYPES.test(type))
     if (own) fail(`${name} cannot be the name of an entity: the API has a type ${own} of its own`)
+    if (OWN_PATHS.includes(plural.toLowerCase()))
+      fail(`${name} cannot have the path /${plural}: the server has one of its own; give another "plural"`)
     for (const key of [`table ${table}`, `path /${plural.toLowerCase()}`, ...types.map((type) => `type ${type}`)]) {
       if (seen.has(key)) fail(`${seen.get(key)} and ${name} cannot both have the ${key}`)
       seen.set(key, name)
     }
   }
+  requireOwnRelations(entities)
   for (const entity of entities)
     for (const { name: own, reference } of entity.properties) {
       if (!reference) continue
@@ -99,6 +105,26 @@ function checkTogether(entities: readonly Entity[]) {
       if (reference.copy)
         checkSource(`${entity.name} cannot copy ${reference.copy.source} of ${referred.name}`, reference.copy.source, referred)
     }
+  const still = entities.find(({ properties }) => !properties.some(({ writable }) => writable))
+  if (still) fail(`${still.name} needs a property that clients write`)
+}
+
+/** Checks that no two tables, indexes or constraints with one have the same name in the schema. @throws DeclarationError */
+export function requireOwnRelations(entities: readonly Entity[]) {
+  const seen = new Map<string, Entity>()
+  for (const entity of entities) {
+    const { table, properties, id } = entity
+    const names = [
+      ...[table, `${table}_pk`, ...properties.flatMap(({ unique }) => unique ?? [])],
+      ...properties.filter((property) => property.indexed && property !== id).map(({ column }) => `${table}_${column}_sorted`),
+      ...copiedProperties(entity, entities).map(({ column }) => `${table}_${column}_copied`),
+    ]
+    for (const name of names) {
+      const other = seen.get(name)
+      if (other) fail(`${other.name} and ${entity.name} cannot both have the table or index ${name}: rename a property`)
+      seen.set(name, entity)
+    }
+  }
 }
 
 /** `problem`: begins the sentence that says why it cannot be copied. */
@@ -107,8 +133,8 @@ function checkSource(problem: string, source: string, { properties }: Entity) {
   if (!property) fail(`${problem}: it has no such property`)
   if (!isText(property.kind.name)) fail(`${problem}: only texts can be copied`)
   if (properties.some(({ reference }) => reference?.copy?.column === source)) fail(`${problem}: it is a copy itself`)
-  if ((property.kind.lengthMax ?? 0) > INDEXED_LENGTH_MAX)
-    fail(`${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`)
+  if ((property.kind.lengthMax ?? 0) > READ_ONLY_LENGTH_MAX)
+    fail(`${problem}: its texts may have more than the ${READ_ONLY_LENGTH_MAX} characters of a copy`)
   if (properties.some(({ column }) => column === keyColumnOf(source)))
     fail(`${problem}: a property stands in the column ${keyColumnOf(source)}, which a copy needs`)
 }

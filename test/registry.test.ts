@@ -86,12 +86,12 @@ export default defineEntity('${entity}', { id: identity(), ${fields} })\n`,
   return loadEntities(parent)
 }
 
-test('a copy of what is not there, is no text or is too long for an index stops the start', async () => {
+test('a copy of what is not there, is no text or is too long stops the start', async () => {
   const copies = "roomId: reference('Room'), room: copied('roomId', 'name')"
   await expect(declareBoth('', copies)).rejects.toThrow('Desk cannot copy name of Room: it has no such property')
   await expect(declareBoth('name: integer()', copies)).rejects.toThrow('only texts can be copied')
-  const long = 'name: text({ lengthMax: 651, indexed: false })'
-  await expect(declareBoth(long, copies)).rejects.toThrow('more than the 650 characters')
+  const long = 'name: text({ lengthMax: 402 })'
+  await expect(declareBoth(long, copies)).rejects.toThrow('more than the 401 characters')
   await expect(declareBoth('name: text(), nameKey: text()', copies)).rejects.toThrow('stands in the column name_key')
   const chain = "otherId: reference('Desk'), name: copied('otherId', 'code')"
   await expect(declareBoth(chain, `code: text(), ${copies}`)).rejects.toThrow(
@@ -106,6 +106,14 @@ test('entities whose schemas, types or operations would have one name stop the s
   await expect(declareBoth('', '', 'RoomChange')).rejects.toThrow('cannot both have the type RoomChange')
   for (const name of ['Fault', 'History', 'DateTime', 'Past', 'Error'])
     await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
+})
+
+test('a table or an index of two entities, a path of the server, and nothing to write stop the start, by name', async () => {
+  await expect(declareBoth('keyLabel: text()', 'label: text()', 'RoomKey')).rejects.toThrow(
+    'RoomKey and Room cannot both have the table or index room_key_label_sorted',
+  )
+  await expect(declareBoth('a: text()', 'a: text()', 'Doc')).rejects.toThrow('Doc cannot have the path /Docs')
+  await expect(declareBoth('a: text()', '')).rejects.toThrow('Desk needs a property that clients write')
 })
 
 test('all other schemas of the API are names that no entity may have', async () => {

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { applyPending, MIGRATIONS, migrationFolders } from '../postgres/migrate.ts'
 import { nextMigration } from '../postgres/nextMigration.ts'
-import { loadEntities } from '../registry.ts'
+import { loadEntities, requireOwnRelations } from '../registry.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
@@ -37,6 +37,8 @@ const NAME = /^\w{1,60}$/
 
 /** Writes what the tables lack after all migrations, if anything. The database stays as it is. @throws CommandError */
 async function writeMigration(config: Config, name?: string): Promise<void> {
+  if (config.entitiesDir !== null && config.migrationsDir === null)
+    throw new CommandError('set MIGRATIONS_DIR to a folder for the migrations of ENTITIES_DIR')
   const folder = config.migrationsDir ?? MIGRATIONS
   if (name !== undefined && !NAME.test(name))
     throw new CommandError(`${name} cannot be the name of a migration: letters, digits and _ can`)
@@ -53,12 +55,14 @@ async function writeMigration(config: Config, name?: string): Promise<void> {
 async function compare(config: Config) {
   const entities = await loadEntities(config.entitiesDir)
   // The tables of Roster's own entities are there in any case.
-  const others = (await loadEntities()).map(({ table }) => table)
+  const rosters = await loadEntities()
+  const others = rosters.map(({ table }) => table)
   const own = entities.find(({ table }) => config.entitiesDir !== null && others.includes(table))
   if (own)
     throw new CommandError(
       `${own.name} needs another name: Roster's own migrations make the table ${own.table}, and later ones may change it`,
     )
+  if (config.entitiesDir !== null) requireOwnRelations([...rosters, ...entities])
   await using database = await openDatabase(config).catch(orUnusable)
   return await withConnection(database.url, async (sql) => {
     // The transaction is rolled back when the connection ends.

@@ -16,22 +16,31 @@ const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snap
 /** No transaction below it runs, so no line below it is still to come. */
 const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
+/** Lines behind a place; null: behind all that were deleted, of which some may still be there for a moment. */
+function behind(after: ChangesPlace | null): Sql {
+  const place = after
+    ? sql`(${param(after.position)}::bigint, ${param(after.number)}::bigint)`
+    : sql`(l.deleted_position, l.deleted_number)`
+  return sql`(position, number) > ${place}`
+}
+
 /** Up to `most` lines behind a place, in their order, of rows of these entities. */
-export function compileChanges(entities: readonly Entity[], after: ChangesPlace, most: number): Statement {
-  const [position, number, limit] = [param(after.position), param(after.number), param(String(most))]
+export function compileChanges(entities: readonly Entity[], after: ChangesPlace | null, most: number): Statement {
+  const [limit, isBehind] = [param(String(most)), behind(after)]
   // Each is a piece of the index, so that a rare entity's lines are not looked for among all.
   const piece = ({ table }: Entity) =>
-    sql`(select * from entity_change where entity = ${word(table)} and (position, number) > (${position}::bigint, ${number}::bigint) and position < ${SETTLED} order by position, number limit ${limit}::int)`
+    sql`(select * from entity_change where entity = ${word(table)} and ${isBehind} and position < ${SETTLED} order by position, number limit ${limit}::int)`
   return linesOf(
     sql`select * from (${join(entities.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
   )
 }
 
 /** Up to `most` lines of one row behind a place. Each was committed before the next could be written. */
-export function compileHistory(entity: Entity, id: string, after: ChangesPlace, most: number): Statement {
+export function compileHistory(entity: Entity, id: string, after: ChangesPlace | null, most: number): Statement {
   const own = sql`entity = ${word(entity.table)} and id = ${param(id)}`
-  const behind = sql`(position, number) > (${param(after.position)}::bigint, ${param(after.number)}::bigint)`
-  return linesOf(sql`select * from entity_change where ${own} and ${behind} order by number limit ${param(String(most))}::int`)
+  return linesOf(
+    sql`select * from entity_change where ${own} and ${behind(after)} order by number limit ${param(String(most))}::int`,
+  )
 }
 
 function linesOf(lines: Sql): Statement {

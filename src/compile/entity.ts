@@ -1,6 +1,6 @@
 // Statements of one row: reads, creates and updates, alone and in batches. Deletions are in remove.ts.
 import type { Batchable, WritePlan } from '../model/batch.ts'
-import { copiedProperties, type ReferringColumn, referringColumns } from '../model/copies.ts'
+import { copiedProperties, type ReferringColumn, referringColumns, writtenBehind } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Assignments } from '../model/query.ts'
@@ -111,9 +111,8 @@ export function compileUpdate(
 function lockedInOrder(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const copied = copiedProperties(entity, [entity])
-  const isChanged = ({ column, computedFrom }: Property) =>
-    changed.some((property) => property.column === column || computedFrom.includes(property.column))
-  if (!copied.some(isChanged)) return null
+  const behind = copied.flatMap((property) => writtenBehind(entity, property))
+  if (!changed.some(({ column }) => behind.includes(column))) return null
   const id = (operands.at(-1) as Operand).param
   const others = changed.flatMap(({ reference }, index) =>
     reference?.table === entity.table ? [(operands[index] as Operand).param] : [],

@@ -47,8 +47,7 @@ export const settings = {
   },
   DATABASE_DIRECT_URL: {
     ...DATABASE,
-    meaning:
-      'Address of the same database without the pooler of DATABASE_URL: for migrations, webhooks, long renames and loading tables into memory.',
+    meaning: 'Address of the same database without the pooler: for migrations, webhooks, long renames and loading tables.',
   },
   DATABASE_POOL: {
     ...integer(1, 1000),
@@ -107,13 +106,11 @@ export const settings = {
   WORKERS: {
     ...integer(1, 256),
     default: null,
-    meaning:
-      'Number of worker processes. If empty, one for each processor; with the embedded PostgreSQL, one for every two processors.',
+    meaning: 'Number of worker processes. If empty, one for each processor; with the embedded PostgreSQL, one for every two.',
   },
   BOOTSTRAP_API_KEY: {
     ...text('20 to 256 visible ASCII characters', '^[\\x21-\\x7e]{20,256}$'),
-    meaning:
-      'An API key with all rights: 20 to 256 visible ASCII characters. If this and DATABASE_URL are empty, the server makes a development key in DATA_DIR.',
+    meaning: 'A key with all rights. If this and DATABASE_URL are empty, the server makes one in DATA_DIR for development.',
   },
   RATE_LIMITS: {
     ...text('limits like 750/1m,2500/15m (s, m, h, d)'),
@@ -151,15 +148,13 @@ export const settings = {
   },
   HOOKS_ALLOW: {
     ...text('hosts, addresses and networks like receiver.internal,10.0.0.0/8'),
-    meaning:
-      'Hosts, addresses or networks, separated by commas, to which webhooks may be sent although they are private or without TLS.',
+    meaning: 'Hosts, addresses or networks, separated by commas, for webhooks although private or without TLS.',
     check: parseTargets,
   },
   MEMORY_MB: {
     ...integer(0, 1_000_000),
     default: '256',
-    meaning:
-      'Maximum memory of each worker for copies of tables and answers, in MB. With 0, each list is read from the database; the responses are the same.',
+    meaning: 'Memory of each worker for copies of tables and answers, in MB. With 0, the database finds all lists.',
   },
   SLOW_STATEMENT_MS: {
     ...integer(0, 3_600_000),

@@ -112,8 +112,8 @@ const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 
 /** Operations of the server's own pages, which need no key. */
 const pageOperations: readonly Operation[] = [
-  page('/', 'root', ['getServer', 'What the server is', 'Its name, its version, and the addresses of its resources.']),
-  page('/openapi.json', 'document', ['getDocument', 'This document', 'It can be asked for again by its ETag.']),
+  page('/', 'root', ['describeServer', 'What the server is', 'Its name, its version, and the addresses of its resources.']),
+  page('/openapi.json', 'document', ['describeApi', 'This document', 'It can be asked for again by its ETag.']),
   page('/explore', 'explore', ['getExplorer', 'A page to look at the data', 'Tables and summaries in a browser, with a key.']),
   page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
   page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),

@@ -15,8 +15,7 @@ export const badRequests = ofStatus(400, {
   },
   InvalidHeader: {
     title: 'A header is not valid',
-    explanation:
-      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters.',
+    explanation: 'If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key has 1 to 255 characters.',
     remedy: 'Send the header as the message says, or leave it out; a tag as ETag has it, with its quotes.',
     request: 'PATCH /Companies/1',
     headers: { 'If-Match': '4711' },
@@ -35,10 +34,8 @@ export const badRequests = ofStatus(400, {
   },
   UnknownParameter: {
     title: 'The collection has no such query parameter',
-    explanation:
-      'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
-    remedy:
-      'Take the name that the message suggests, or one of the entity’s properties. An address of one row takes fields alone, and only to read it.',
+    explanation: 'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale and properties. Others are refused.',
+    remedy: 'Take the name that the message suggests, or a property’s. One row takes fields alone, and only to read it.',
     request: 'GET /Absences?Statsu=Approved',
     answer: about('Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'),
   },
@@ -46,8 +43,7 @@ export const badRequests = ofStatus(400, {
     title: 'A filter does not fit its property',
     explanation:
       'A filter is <Property>=[<operator>]<value>, with one of the operators = != < <= > >=, or <Property><operator>=<value>, with [] [begins] [contains]. The value must be of the property’s type; true and false have no order; < and its like need a value.',
-    remedy:
-      'Correct the value as the message says. The first operators stand behind the first =, percent-encoded: < is %3C. Those in brackets stand in front of it.',
+    remedy: 'Correct the value as the message says. Operators behind the first = are percent-encoded: < is %3C.',
     request: 'GET /Companies?Enabled=%3Efalse',
     answer: about('Enabled', 'Enabled is true or false: it can be compared with =, != and [], not with >.'),
   },
@@ -60,56 +56,49 @@ export const badRequests = ofStatus(400, {
   },
   InvalidSort: {
     title: 'A sort definition is not valid',
-    explanation:
-      'sort is a comma-separated list of + or - and the name of a primitive property, an object’s parts with a dot: sort=-Start,+Period.Days.',
+    explanation: 'sort is names with commas between, + or - before each, parts with a dot: sort=-Start,+Period.Days.',
     remedy: 'Take the name that the message suggests, or one of the entity’s properties.',
     request: 'GET /Companies?sort=-Nmae',
     answer: about('sort', 'Companies cannot be sorted by "Nmae". Did you mean Name?'),
   },
   InvalidPageSize: {
     title: 'PageSize is not an integer',
-    explanation:
-      'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500. A stream, CSV or NDJSON, has no pages, and takes none.',
+    explanation: 'PageSize is an integer, given once. Outside 5 to 50 (changes: 1 to 500) the nearest counts. Streams have none.',
     remedy: 'Send a number from 5 to 50, or leave PageSize out for pages of 20.',
     request: 'GET /Companies?PageSize=many',
     answer: about('PageSize', 'PageSize must be an integer; 5 to 50 make a difference.'),
   },
   InvalidPage: {
     title: 'page is not an integer of 1 or more',
-    explanation:
-      'page is an integer from 1 upwards, given once. A page past the last is empty. A stream, CSV or NDJSON, has no pages, and takes none.',
+    explanation: 'page is an integer from 1 upwards, given once. A page past the last is empty. Streams have no pages.',
     remedy: 'Follow the links of a page, or count from 1.',
     request: 'GET /Companies?page=0',
     answer: about('page', 'page must be an integer of 1 or more.'),
   },
   InvalidCursor: {
     title: 'The cursor is not one of this list',
-    explanation:
-      'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort.',
+    explanation: 'A cursor comes from a next or previous link, and belongs to that collection, those filters and that sort.',
     remedy: 'Follow the link as it stands, or leave cursor out: page alone leads to a page.',
     request: 'GET /Companies?page=2&cursor=altered',
     answer: about('cursor', 'The cursor is not one of this list: it was altered, or the filters or the sort were.'),
   },
   InvalidFields: {
     title: 'fields names no property',
-    explanation:
-      'fields is names of properties with commas between, an object’s parts with a dot, given once: fields=Id,Name,Period.Days.',
+    explanation: 'fields is names with commas between, given once, an object’s parts with a dot: fields=Id,Period.Days.',
     remedy: 'Take the name that the message suggests, or leave fields out for every property.',
     request: 'GET /Companies?fields=Id,Nmae',
     answer: about('fields', 'Companies have no property "Nmae". Did you mean Name?'),
   },
   InvalidGroupBy: {
     title: 'groupBy names no property, or a period of none',
-    explanation:
-      'groupBy is up to 3 properties with commas between, each once. A date or date-time may be grouped by year(), quarter(), month(), week() or day(), in UTC: groupBy=Type,month(Start).',
+    explanation: 'groupBy is up to 3 properties, each once, dates by year() to day() in UTC: groupBy=Type,month(Start).',
     remedy: 'Take the name that the message suggests, or leave groupBy out for one group of all rows.',
     request: 'GET /Absences/Summary?groupBy=Type,moth(Start)',
     answer: about('groupBy', 'There is no "moth" of a date: year, quarter, month, week or day. Did you mean month?'),
   },
   InvalidAggregate: {
     title: 'A property cannot be aggregated so',
-    explanation:
-      'sum and average take numbers, minimum and maximum whatever has an order, each up to 8 properties with commas between: sum=Period.Days,Period.Hours. The count of a group is always there.',
+    explanation: 'sum and average take numbers, the others what has an order, up to 8 properties each: sum=Period.Days.',
     remedy: 'Take the name that the message suggests, or another property.',
     request: 'GET /Absences/Summary?groupBy=Type&sum=Start',
     answer: about('sum', 'Start is a date-time like 2024-01-31T09:00:00Z: sum takes numbers.'),
@@ -127,8 +116,7 @@ export const badRequests = ofStatus(400, {
   },
   InvalidForm: {
     title: 'A parameter of the form of an answer has a wrong value, or does not belong to this answer',
-    explanation:
-      'bom and excel are 1 or 0, locale is a language such as de; they belong to Accept: text/csv. rows of /Changes is current. Each is given once.',
+    explanation: 'bom and excel are 1 or 0, locale is a language, all for CSV; rows of /Changes is current. Each is given once.',
     remedy: 'Send them with Accept: text/csv, or leave them out.',
     request: 'GET /Companies?bom=yes',
     answer: about('bom', 'bom is 1 or 0.'),
@@ -157,8 +145,7 @@ export const badRequests = ofStatus(400, {
   },
   InvalidJson: {
     title: 'The body is not a JSON object, or rows of them',
-    explanation:
-      'The body is empty, no JSON, not encoded in UTF-8, or another value than an object, or where rows are created, an array of them or lines of them.',
+    explanation: 'The body is empty, no JSON, not in UTF-8, or no object; where rows are created, no array or lines of them.',
     remedy: 'Send JSON, encoded in UTF-8: one object, or to create several rows, an array of objects.',
     request: 'PUT /Companies/1',
     body: `[${COMPANY}]`,
@@ -166,8 +153,7 @@ export const badRequests = ofStatus(400, {
   },
   InvalidRows: {
     title: 'The body has no rows, or too many',
-    explanation:
-      'A body of several rows has 1 to 1,000 of them, and counts as a request for each 100 rows or 200 KiB begun: no more of those than the limits of the key allow at a time. Nothing was written.',
+    explanation: 'A body has 1 to 1,000 rows, and counts as a request for each 100 rows or 200 KiB. Nothing was written.',
     remedy: 'Send the rows by several requests, each of up to 1,000.',
     request: 'POST /Companies',
     body: '[]',
@@ -191,8 +177,7 @@ export const badRequests = ofStatus(400, {
   },
   InvalidValue: {
     title: 'A value does not fit its property',
-    explanation:
-      'The value is not of the property’s type, or outside of what it allows. The message names the property and what it allows.',
+    explanation: 'The value is not what the property takes. The message names the property, and what it allows.',
     remedy: 'Correct the value as the message says.',
     request: 'PATCH /Companies/1',
     body: '{"Enabled": "yes"}',

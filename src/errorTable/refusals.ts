@@ -43,8 +43,7 @@ export const refusals = {
   ReadOnly: {
     status: 405,
     title: 'The database of this server takes no writes',
-    explanation:
-      'It is a standby that follows another database, or its operator has made it read-only. Nothing was written. Reads are answered.',
+    explanation: 'It is a standby, or its operator has made it read-only. Nothing was written. Reads are answered.',
     remedy: 'Send writes to the server of the primary database; the operator knows its address.',
     request: 'POST /Companies',
     body: COMPANY,
@@ -64,8 +63,7 @@ export const refusals = {
   Conflict: {
     status: 409,
     title: 'The write does not agree with what is stored',
-    explanation:
-      'A rule of the table refused it, such as a value that must be unique, or others kept changing the rows that it depends on. Nothing was written.',
+    explanation: 'A rule of the table refused it, or others kept changing the rows it depends on. Nothing was written.',
     remedy: 'Send it once more. If it is refused again, read what is stored, and send a value that agrees with it.',
     request: 'POST /Companies',
     body: '{"Name": "Zenith Water"}',
@@ -116,8 +114,7 @@ export const refusals = {
   TokenExpired: {
     status: 410,
     title: 'Changes behind this token may be missing',
-    explanation:
-      'The token is older than the changes that are kept, or of another run of them: the database was restored, or was served without keeping changes. Not all that has changed since is known.',
+    explanation: 'The token is older than the changes that are kept, or the database was restored: some are not known.',
     remedy: 'Ask for a new token with after=now, then read the lists whole, and follow the changes from that token on.',
     request: 'GET /Changes?after=MDAwMDAwMDAwMDAwLjQ3MTEuMQ',
     answer: about(
@@ -128,8 +125,7 @@ export const refusals = {
   PreconditionFailed: {
     status: 412,
     title: 'The row has another version than the request asks for',
-    explanation:
-      'The row was changed since it was read: its version is not one that If-Match names, or is one that If-None-Match rules out. Nothing was written.',
+    explanation: 'The row has another version than the header asks for: it was changed since. Nothing was written.',
     remedy: 'Read the row again, repeat the change on what it is now, and send it with the new ETag in If-Match.',
     request: 'PUT /Companies/1',
     headers: { 'If-Match': '"1kzp-2097"' },
@@ -158,8 +154,7 @@ export const refusals = {
   UnsupportedMediaType: {
     status: 415,
     title: 'The body is not declared as JSON or NDJSON',
-    explanation:
-      'A body is declared as application/json, or where rows are created, as application/x-ndjson, with charset=utf-8 or without, and is not compressed.',
+    explanation: 'A body is application/json, or where rows are created application/x-ndjson, in utf-8, and not compressed.',
     remedy: 'Send the header Content-Type: application/json, and no Content-Encoding.',
     request: 'PATCH /Companies/1',
     headers: { 'Content-Type': 'text/plain' },
@@ -183,8 +178,7 @@ export const refusals = {
   RateLimitExceeded: {
     status: 429,
     title: 'Too many requests',
-    explanation:
-      'The message names the limit that was reached. Nothing was charged. Requests without a valid key are counted by address.',
+    explanation: 'The message names the limit. Nothing was charged. Requests without a valid key count by address.',
     remedy: 'Wait for the seconds in the headers RetryAfter and Retry-After; then the request is admitted.',
     request: 'GET /Companies',
     when: 'the key has a limit of one request a minute, which was sent just before',
@@ -213,10 +207,8 @@ export const refusals = {
   OutcomeUnknown: {
     status: 503,
     title: 'The write may have been done',
-    explanation:
-      'The connection to the database was lost, or it did not answer in time, when the write had been sent to it: it is done, or will be, or never.',
-    remedy:
-      'With an Idempotency-Key, send the same request again after the seconds in the header Retry-After: it is done once. Without one, read what is stored before you send it again.',
+    explanation: 'The database did not answer, or the connection was lost, when the write had been sent: it may be done.',
+    remedy: 'With an Idempotency-Key, send it again after Retry-After seconds: it is done once. Without one, read first.',
     request: 'POST /Companies',
     body: COMPANY,
     when: 'the connection to the database is lost while it is at the write',
@@ -227,10 +219,8 @@ export const refusals = {
   TooCostly: {
     status: 503,
     title: 'The list would cost too much',
-    explanation:
-      'The database ended it after 3 seconds, or since it would have sorted more rows than fit into the room for that. The same list would end so again, so there is no Retry-After.',
-    remedy:
-      'Narrow it as the message says: filter by = or a range that few rows match, sort by one property, and follow the links of a page instead of asking for a late one by its number.',
+    explanation: 'It took 3 seconds, or more room for sorting than there is. It would again, so there is no Retry-After.',
+    remedy: 'Narrow it as the message says: by a filter, by one property to sort by, by links instead of a late page.',
     request: 'GET /Absences?Reason=%21%3DHoliday&sort=-Period.Days,Reason&page=1000',
     when: 'there are very many absences',
     answer: api(

@@ -76,10 +76,7 @@ const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotenc
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 
-/**
- * Adds the client's headers to the first request of the same kind; later ones are about other rows. Each later write gets a key
- * of its own, which follows from the client's, so that it is done once.
- */
+/** Adds the client's headers to the first request of the same kind; each later write gets a key of its own, made from its key. */
 function passOn(request: Request, method: string, headers: Headers) {
   if (isReading(method) !== isReading(request.method)) return
   const number = (asks.get(request) ?? 0) + 1

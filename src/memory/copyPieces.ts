@@ -12,8 +12,10 @@ export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 /** The next statement of a reading, by the last id of the one before; null: of the first. */
 type Following = (last: string | null) => Statement
 
-/** Rows that are taken in in one turn of the event loop: some milliseconds. */
-const TURN_ROWS = 1_000
+/** Rows between two looks at the clock. */
+const TURN_ROWS = 250
+/** A turn of the event loop is as long as others had theirs: lists make a load take twice as long, not more. */
+const [TURN_MS_MIN, TURN_MS_MAX] = [3, 20]
 /** Time without data after which PostgreSQL counts as away. */
 const SILENT_MS_MAX = 10_000
 
@@ -52,12 +54,17 @@ export async function takePieces(transaction: postgres.TransactionSql, following
 
 async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
   let count = 0
+  let untilMs = performance.now() + TURN_MS_MIN
   for (const bytes of piece) {
     let from = 0
     for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
       take(bytes, from, to)
       from = to + 1
-      if (++count % TURN_ROWS === 0) await setImmediate()
+      const nowMs = ++count % TURN_ROWS === 0 ? performance.now() : 0
+      if (nowMs < untilMs) continue
+      await setImmediate()
+      const endMs = performance.now()
+      untilMs = endMs + Math.min(Math.max(endMs - nowMs, TURN_MS_MIN), TURN_MS_MAX)
     }
   }
 }

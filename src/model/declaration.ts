@@ -7,21 +7,21 @@ const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /** PostgreSQL cuts names behind 63 bytes; what `generate migration` makes for a moment has four more than what it writes. */
 const NAME_LENGTH_MAX = 59
+/** A row of an index has room for 2,704 bytes, and a character has up to four. */
+const INDEXED_LENGTH_MAX = 650
 /** The longest end of a constraint's or index's name. */
 const LONGEST_END = '_current'
-/** A row of an index has room for 2,704 bytes, and a character has up to four. */
-export const INDEXED_LENGTH_MAX = 650
 /** Maximum length of values that are no free text, of which a list's texts are the longest; for the length of computed texts. */
 const VALUE_LENGTH_MAX = 100
 
 /** A property of a declaration, which is that of an object where it has two names. */
-interface Named {
+export interface Named {
   readonly path: readonly string[]
   readonly field: Field
 }
 
-/** Checks a declaration. @throws Error that names what cannot be served, or has no place in a table */
-export function checkDeclaration(name: string, plural: string, fields: Fields): void {
+/** Checks a declaration; returns its properties. @throws Error that names what cannot be served, or has no place in a table */
+export function checkDeclaration(name: string, plural: string, fields: Fields): Named[] {
   const fail = (message: string): never => {
     throw new Error(`${name} ${message}`)
   }
@@ -46,6 +46,10 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
   checkColumns(name, named, fail)
   for (const one of named) checkProperty(one, named, fail)
+  for (const { path, field } of named)
+    if (field.computedFrom && field.computedBy === undefined && field.indexed !== false)
+      checkIndexed(path.join('.'), lengthOf(field, named), 'say indexed: false', fail)
+  return named
 }
 
 type Fail = (message: string) => never
@@ -102,23 +106,27 @@ function checkCopy(path: readonly string[], reference: string, named: readonly N
   if (path.length > 1 || (found && found.path.length > 1))
     fail(`cannot copy ${property} by ${reference}: neither can be a part of an object`)
   if (!found?.field.reference) fail(`cannot copy ${property} by ${reference}: it has no reference of that name`)
-  const copies = named.filter(({ field }) => field.copied?.reference === reference)
+  const copies = named.filter(({ field }) => field.copied && snakeCase(field.copied.reference) === snakeCase(reference))
   if (copies.length > 1)
     fail(`cannot copy both ${copies.map(({ path }) => path.join('.')).join(' and ')} by ${reference}: a reference has one copy`)
 }
 
 function checkComputed(property: string, field: Field, named: readonly Named[], fail: Fail) {
-  const { computedFrom = [], computedBy, indexed = true } = field
+  const { computedFrom = [], computedBy } = field
   if (computedFrom.length === 0) fail(`cannot compute ${property} from nothing`)
-  const lengths = computedFrom.map((key) => {
+  for (const key of computedFrom) {
     const { kind } = find(named, key)?.field ?? fail(`cannot compute ${property} from ${key}: it has no such property`)
     if (isComputedFrom(key, property, named)) fail(`cannot compute ${property} from itself, by way of ${key}`)
     if (computedBy === undefined && (kind.name === 'date' || kind.name === 'instant'))
       fail(`cannot compute ${property} from ${key}: how dates are printed is a setting; give an expression with "by"`)
-    return kind.lengthMax ?? VALUE_LENGTH_MAX
-  })
-  const length = lengths.reduce((sum, one) => sum + one, lengths.length - 1)
-  if (indexed && computedBy === undefined) checkIndexed(property, length, 'say indexed: false', fail)
+  }
+}
+
+/** How many characters a value may have. */
+export function lengthOf({ kind, computedFrom, computedBy }: Field, named: readonly Named[]): number {
+  if (!computedFrom || computedBy !== undefined) return kind.lengthMax ?? VALUE_LENGTH_MAX
+  const lengths = computedFrom.map((key) => lengthOf((find(named, key) as Named).field, named))
+  return lengths.reduce((sum, one) => sum + one, lengths.length - 1)
 }
 
 /** Finds a property as columns name it. */
@@ -127,7 +135,7 @@ function find(named: readonly Named[], key: string): Named | undefined {
 }
 
 function isComputedFrom(key: string, property: string, named: readonly Named[], seen: readonly string[] = []): boolean {
-  if (key === property) return true
+  if (snakeCase(key) === snakeCase(property)) return true
   if (seen.includes(key)) return false
   const from = find(named, key)?.field.computedFrom ?? []
   return from.some((one) => isComputedFrom(one, property, named, [...seen, key]))

@@ -1,7 +1,7 @@
 // Entities, as all other rooms see them: properties, groups, references and rules, built from a declaration.
-import { checkDeclaration, checkLength } from './declaration.ts'
+import { checkDeclaration, checkLength, lengthOf, type Named } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
-import type { Kind } from './kinds.ts'
+import { type Kind, textKind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
 
 // A declaration imports from here all that it needs.
@@ -98,10 +98,10 @@ interface Options {
 /** Declares an entity: its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
 export function defineEntity(name: string, fields: Fields, options: Options = {}): Entity {
   const plural = options.plural ?? pluralOf(name)
-  checkDeclaration(name, plural, fields)
+  const named = checkDeclaration(name, plural, fields)
   const table = snakeCase(name)
   const members = Object.entries(fields).map(([key, field]) =>
-    'group' in field ? toGroup(table, key, field.group) : toProperty(table, [key], field, fields),
+    'group' in field ? toGroup(table, key, field.group, named) : toProperty(table, [key], field, fields, named),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
   const propertyNamed = (key: string) => {
@@ -133,27 +133,28 @@ function toRule(table: string, later: Property, earlier: Property): Rule {
 }
 
 /** @throws Error when a part is required: an object may be null, and PATCH may leave any part of it out */
-function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>): Group {
+function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>, named: readonly Named[]): Group {
   const required = Object.entries(fields).find(([, field]) => field.required)
   if (required) throw new Error(`${key}.${required[0]} of ${table} cannot be required: it is a part of an object`)
-  const properties = Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {}))
+  const properties = Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {}, named))
   return { name: pascalCase(key), key, properties, whole: properties }
 }
 
-function toProperty(table: string, path: string[], field: Field, siblings: Fields): Property {
+function toProperty(table: string, path: string[], field: Field, siblings: Fields, named: readonly Named[]): Property {
   const column = path.map(snakeCase).join('_')
+  const { kind, computedFrom, computedBy } = field
   return {
     path,
     name: path.map(pascalCase).join('.'),
     column,
-    kind: field.kind,
+    kind: computedFrom && computedBy === undefined ? textKind(lengthOf(field, named)) : kind,
     writable: !field.readOnly,
     examples: field.examples ?? [],
     indexed: field.indexed ?? true,
     required: field.required ?? false,
     unique: field.unique ? `${table}_${column}_unique` : null,
-    computedFrom: (field.computedFrom ?? []).map(snakeCase),
-    computedBy: field.computedBy ?? null,
+    computedFrom: (computedFrom ?? []).map(snakeCase),
+    computedBy: computedBy ?? null,
     reference: field.reference ? toReference(path[0] as string, field.reference, siblings) : null,
   }
 }
@@ -164,7 +165,10 @@ export function keyColumnOf(column: string): string {
 
 /** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
 function toReference(key: string, entity: string, siblings: Fields): Reference {
-  const [name, field] = Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key) ?? []
+  const [name, field] =
+    Object.entries(siblings).find(
+      ([, field]) => 'copied' in field && snakeCase(field.copied?.reference ?? '') === snakeCase(key),
+    ) ?? []
   const copied = field && 'copied' in field ? field.copied : undefined
   if (!name || !copied) return { entity, table: snakeCase(entity), copy: null }
   const [column, source] = [snakeCase(name), snakeCase(copied.source)]

@@ -1,6 +1,16 @@
 // Constructors of fields, by which entities are declared: text(), reference(), computed() and others.
 import { dateKind, instantKind } from './dateKinds.ts'
-import { booleanKind, decimalKind, integerKind, type Kind, numberKind, oneOfKind, type Range, textKind } from './kinds.ts'
+import {
+  booleanKind,
+  decimalKind,
+  integerKind,
+  type Kind,
+  numberKind,
+  oneOfKind,
+  type Range,
+  READ_ONLY_LENGTH_MAX,
+  textKind,
+} from './kinds.ts'
 
 /** Declaration of one property. */
 export interface Field {
@@ -36,8 +46,6 @@ type Indexing = Pick<Options, 'indexed'>
 type Writable = Pick<Options, 'indexed' | 'required'>
 
 const SCALE_MAX = 20
-// Two names of 200 and the space between.
-const READ_ONLY_LENGTH_MAX = 401
 
 /** The field with its options. The kind of a required one is without null; an empty text is no value either. */
 function writable(kind: Kind, options: Writable): Field {

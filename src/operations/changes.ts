@@ -12,7 +12,6 @@ type Found = Readonly<Record<(typeof CHANGE_COLUMNS)[number], string>>
 const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, row[index]])) as Found
 
 /** Start and end of the feed. */
-const START: ChangesPlace = { position: '0', number: '0' }
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
 type After = ChangesQuery['after']
@@ -43,9 +42,9 @@ export class Changes {
     return this.read((place) => compileHistory(entity, id, place, query.pageSize + 1), after, query)
   }
 
-  private async read(compile: (after: ChangesPlace) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
+  private async read(compile: (after: ChangesPlace | null) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
     const { pageSize, hasRows } = query
-    const rows = (await this.database.read(compile(after === 'now' ? END : (after ?? START)))).map(named)
+    const rows = (await this.database.read(compile(after === 'now' ? END : after))).map(named)
     const [first] = rows as [Found]
     if (after !== null && after !== 'now') requireKept(after, first)
     const found = rows.filter(({ position }) => position !== null)

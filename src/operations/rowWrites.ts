@@ -5,8 +5,8 @@ import { compileKept, compileRemove } from '../compile/remove.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import type { Once, WritePlan } from '../model/batch.ts'
-import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns } from '../model/copies.ts'
-import type { Entity, Property, Rule } from '../model/entity.ts'
+import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns, writtenBehind } from '../model/copies.ts'
+import type { Entity, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { conflict, type Refusal, type Repeats } from './repeats.ts'
@@ -19,8 +19,8 @@ const NOTHING: Assignments = new Map()
 export class RowWrites {
   /** Columns of any entity that refer to this one's rows. */
   private readonly referring: readonly ReferringColumn[]
-  /** Properties that rows of any entity copy from this one's rows, and the columns that refer to those. */
-  private readonly copied: readonly Property[]
+  /** Columns whose values other rows copy, as they are or in a text that is computed from them; and the columns of those rows. */
+  private readonly behindCopied: ReadonlySet<string>
   private readonly copying: readonly ReferringColumn[]
   private readonly own: ReturnType<typeof ownCopiesOf>
   /**
@@ -37,10 +37,11 @@ export class RowWrites {
     private readonly parts: ResourceParts,
   ) {
     this.referring = referringColumns(entity, entities)
-    this.copied = copiedProperties(entity, entities)
+    const copied = copiedProperties(entity, entities)
+    this.behindCopied = new Set(copied.flatMap((property) => writtenBehind(entity, property)))
     this.copying = this.referring.filter(({ isCopying }) => isCopying)
     this.own = ownCopiesOf(entity)
-    this.areBatched = this.own.length === 0 && this.copied.every(({ writable }) => writable)
+    this.areBatched = this.own.length === 0 && copied.every(({ writable }) => writable)
   }
 
   /** Creates a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
@@ -93,8 +94,8 @@ export class RowWrites {
 
   /** Returns whether the values may reach rows that copy from this one. */
   private reachesCopies(values: Assignments): boolean {
-    const isChanged = (column: string) => [...values.keys()].some((property) => property.column === column)
-    return this.copied.some((property) => (property.writable ? values.has(property) : property.computedFrom.some(isChanged)))
+    for (const { column } of values.keys()) if (this.behindCopied.has(column)) return true
+    return false
   }
 
   /** A row that refers to itself gets its copies after the statement has returned it: they are added here. */

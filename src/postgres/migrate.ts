@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { withConnection } from '../execute/connect.ts'
+import { classify } from '../execute/outcomes.ts'
 
 /** The folders whose migrations a database has, in the order in which they are applied. */
 export function migrationFolders({ migrationsDir }: { readonly migrationsDir: string | null }): string[] {
@@ -50,16 +51,18 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
   const pending = pendingOf(migrations, applied ?? [])
   for (const { file, checksum, text } of pending) {
     await transaction.unsafe(text).catch((error) => {
-      throw new Error(`${file} failed: ${error.message}`, { cause: error })
+      // Without the cause where the database still answers: it would look like one that is away, and the server would try again.
+      throw new Error(`${file} failed: ${error.message}`, isLost(error) ? { cause: error } : {})
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
+    // The functions of triggers name the columns of their tables. Migrations before that of the functions leave none.
+    const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
+    if (recorders?.yes) await transaction`select write_recorders()`
   }
-  if (pending.length === 0) return []
-  // The functions of triggers name the columns of their tables. Migrations before that of the functions leave none.
-  const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
-  if (recorders?.yes) await transaction`select write_recorders()`
   return pending.map(({ file }) => file)
 }
+
+const isLost = (error: unknown) => ['lost', 'notSent'].includes(classify(error))
 
 /** The migrations that a database has; null: it has never had one. */
 export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] | null> {
@@ -77,11 +80,13 @@ async function requireUtf8(sql: postgres.ISql) {
 export function readMigrations(folder: string) {
   let files: string[]
   try {
-    files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+    files = readdirSync(folder).filter((file) => /^\d.*\.sql$/.test(file))
   } catch (error) {
     // Without a code, which would be that of a database that is away.
     throw new Error(`the migrations of ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
+  const misnamed = files.find((file) => !/^\d{4}_\w+\.sql$/.test(file))
+  if (misnamed) throw new Error(`${misnamed} needs a name like 1002_add_notes.sql: four digits, _, letters, digits and _`)
   return files.sort().map((file) => {
     const text = readFileSync(join(folder, file), 'utf8')
     return { file, text, checksum: createHash('sha256').update(text).digest('hex') }

@@ -22,10 +22,13 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
+  // What a new table refers to may be a column that another one gets last.
+  const created = allCreated(made, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
   const statements = [
     ...differences.flatMap(({ first }) => first),
-    ...allCreated(made, quote),
+    ...created.tables,
     ...differences.flatMap(({ last }) => last),
+    ...created.keys,
     ...silent.map(recorded),
   ]
   return {
@@ -35,28 +38,29 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   }
 }
 
-/** New tables with their indexes, and then the foreign keys to those of them that come later. */
-function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] {
+/** New tables with their indexes; and the foreign keys to those of them that come later, and to `unfinished` ones. */
+function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished: ReadonlySet<string> = new Set()) {
   const names = declared.map(({ table }) => table)
   const tables: string[] = []
-  const laterKeys: string[] = []
+  const keys: string[] = []
   for (const { table, columns, constraints, foreignKeys, indexes } of declared) {
-    const isLater = (key: Part) => names.indexOf(key.table as string) > names.indexOf(table)
+    const isLater = ({ table: other = '' }: Part) => names.indexOf(other) > names.indexOf(table) || unfinished.has(other)
     const lines = [
       ...columns.map(({ name, text }) => `${quote(name)} ${text}`),
       ...[...constraints, ...foreignKeys.filter((key) => !isLater(key))].map(constraintText),
     ]
     tables.push(`create table ${quote(table)} (\n  ${lines.join(',\n  ')}\n);`, ...indexTexts(table, indexes, quote))
-    laterKeys.push(...foreignKeys.filter(isLater).map((key) => alterText(quote(table), `add ${constraintText(key)}`)))
+    keys.push(...foreignKeys.filter(isLater).map((key) => alterText(quote(table), `add ${constraintText(key)}`)))
   }
-  return [...tables, ...laterKeys]
+  return { tables, keys }
 }
 
 /** The SQL of the tables of these entities, none of which refers to others, or is called like a word of SQL. */
 export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
-  return `${[...allCreated(declared, quote), ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
+  const { tables, keys } = allCreated(declared, quote)
+  return `${[...tables, ...keys, ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
 }
 
 /** By the words of the PostgreSQL that will read it. */
@@ -75,7 +79,8 @@ async function tryOut(sql: postgres.ISql, entities: readonly Entity[], quote: Qu
   const trial = declaredTables(entities, quote, TRIAL)
   const names = trial.map(({ table }) => table)
   await sql`savepoint trial`
-  for (const text of allCreated(trial, quote)) await sql.unsafe(text)
+  const { tables, keys } = allCreated(trial, quote)
+  for (const text of [...tables, ...keys]) await sql.unsafe(text)
   const found = await readTables(sql, names)
   await sql`rollback to savepoint trial`
   const named = (parts: ReadonlyMap<string, string>) =>

@@ -18,11 +18,14 @@ export function createReadiness(database: Pick<Database, 'read'>, files: readonl
   }
   let answer: Promise<boolean> | null = null
   let askedMs = 0
+  // A database that hangs would else get a question more each second.
+  let isOpen = false
   return () => {
     const nowMs = performance.now()
-    if (answer === null || nowMs - askedMs >= KEPT_MS) {
+    if (answer === null || (!isOpen && nowMs - askedMs >= KEPT_MS)) {
       askedMs = nowMs
-      answer = isReady()
+      isOpen = true
+      answer = isReady().finally(() => void (isOpen = false))
     }
     return answer
   }

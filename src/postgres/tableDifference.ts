@@ -34,6 +34,10 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
       remarks.push(
         `${table}.${name} is required: if the table has rows, change the file, so that it adds the column without "not null", sets its values, and then sets "not null".`,
       )
+    if (text.includes(' generated always as ('))
+      remarks.push(
+        `${table}.${name} is made of others: adding it rewrites the table, and requests for its rows wait or get 503 until then.`,
+      )
     const add = alterText(target, `add column ${quote(name)} ${text}`)
     if (!filledBy || !found.columns.has(filledBy.reference)) return [add]
     const { reference, table: source, column } = filledBy

@@ -5,6 +5,7 @@ import { version } from '../../package.json'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
+import { QUERY_MS_MAX } from '../execute/deadlines.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
 import { EXPOSITION_TYPE, type MetricSums, writeMetrics } from '../metrics/sums.ts'
@@ -55,7 +56,10 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
     return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : sums.samples(name)))
   }
 
-  const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
+  const database = {
+    read: ({ text }: Statement) =>
+      withConnection(url, (sql) => withDeadline(sql.unsafe(text).values(), QUERY_MS_MAX, () => [] as never)),
+  }
   const isApplied = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
   const isLive = () => pool.workers.size > 0
   const isReady = async () => isLive() && isServing() && isApplied()

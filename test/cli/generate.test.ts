@@ -23,3 +23,9 @@ test.each([
   )
   expect([code, stdout + stderr]).toEqual([2, expect.stringContaining(said)])
 })
+
+test('a migration of a project has a folder of the project, never that of the package', async () => {
+  const command = generateCommand(() => readConfig({ ENTITIES_DIR: 'entities' }))
+  const { code, stderr } = await rosterHere(command, ['migration'])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('set MIGRATIONS_DIR to a folder')])
+})

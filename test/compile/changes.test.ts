@@ -1,8 +1,20 @@
 import { expect, test } from 'bun:test'
-import { compileNewest } from '../../src/compile/changes.ts'
+import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest } from '../../src/compile/changes.ts'
 import company from '../../src/entities/company.ts'
 import { compileWaiting } from '../../src/hooks/store.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+
+test('the first page begins behind the lines that count as deleted, whether they still are there or not', async () => {
+  const sql = connect(await createDatabase())
+  await sql`
+    insert into entity_change (position, entity, id, action, key, changed)
+    select n, 'company', 1, 'u', 'k', '{}' from generate_series(1, 9) as n`
+  await sql`update change_feed set deleted_position = 6, deleted_number = 1000`
+  for (const { text, values } of [compileChanges([company], null, 2), compileHistory(company, '1', null, 2)]) {
+    const rows = await sql.unsafe(text, values as string[]).values()
+    expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('position')])).toEqual(['7', '8'])
+  }
+})
 
 test('places stand in the order of numbers, not of their digits', async () => {
   const sql = connect(await createDatabase())

@@ -88,6 +88,9 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ label: computed([]) })).toThrow('cannot compute label from nothing')
     expect(declare({ label: computed(['name']) })).toThrow('cannot compute label from name: it has no such property')
     expect(declare({ a: computed(['b']), b: computed(['c']), c: computed(['a']) })).toThrow('cannot compute a from itself')
+    expect(declare({ Label: computed(['label']) })).toThrow('must begin with a small letter')
+    expect(declare({ label: computed(['Label']) })).toThrow('cannot compute label from itself')
+    expect(declare({ x: computed(['a']), a: computed(['b']), b: computed(['a']) })).toThrow('from itself')
     expect(declare({ day: date(), label: computed(['day']) })).toThrow('give an expression with "by"')
     expect(declare({ size: group({ net: text() }), label: computed(['sizeNet', 'id']) })).not.toThrow()
   })
@@ -99,6 +102,8 @@ describe('a declaration is refused (D65)', () => {
     const four = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, text()]))
     expect(declare({ ...four, label: computed(Object.keys(four)) })).toThrow('803 characters, of 650')
     expect(declare({ ...four, label: computed(Object.keys(four), { indexed: false }) })).not.toThrow()
+    const long = computed(['a', 'b', 'c', 'd'], { indexed: false })
+    expect(declare({ ...four, long, short: computed(['long']) })).toThrow('cannot have an index on short')
     for (const lengthMax of [0, -1, 1.5, Number.NaN]) expect(declare({ a: text({ lengthMax }) })).toThrow('lengthMax')
     for (const scale of [-1, 0.5, 21]) expect(() => decimal(scale)).toThrow('the digits after the point')
   })
@@ -110,4 +115,16 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ from: text(), until: text() }, rules)).toThrow('must both be dates, or both date-times')
     expect(declare({ from: date(), until: date() }, rules)).not.toThrow()
   })
+})
+
+test('a reference of a copy is named in any case, and a computed text is as long as what it is made of', () => {
+  const fields = {
+    companyId: reference('Company'),
+    company: copied('CompanyId', 'name'),
+    a: text(),
+    b: computed(['a', 'company']),
+  }
+  const { properties } = defineEntity('Thing', { id: identity(), ...fields })
+  expect(properties.find(({ column }) => column === 'company_id')?.reference?.copy?.column).toBe('company')
+  expect(properties.find(({ column }) => column === 'b')?.kind.lengthMax).toBe(200 + 1 + 401)
 })

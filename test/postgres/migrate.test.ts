@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
+import { isAway } from '../../src/execute/outcomes.ts'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -80,6 +81,12 @@ describe('refusals', () => {
     expect(await run()).toHaveLength(3)
   })
 
+  test('what the database answers is none that is away, whose migrations a server would try for ever', async () => {
+    file('0003_third.sql', "do $$ begin raise 'full' using errcode = '53100'; end $$")
+    const error = await run().catch((error) => error)
+    expect([error.message, isAway(error)]).toEqual(['0003_third.sql failed: full', false])
+  })
+
   test('a database that cannot be reached', async () => {
     await expect(migrate(Object.assign(new URL(url), { port: '9' }).href, folder)).rejects.toThrow()
   })
@@ -92,8 +99,13 @@ test('files that a newer version has applied are no fault', async () => {
 })
 
 test('what is not named like a migration is none', () => {
-  for (const name of ['sample.sql', '003_short.sql', '0004_a.sql.orig', '0005-a.sql', '0006_a.txt']) file(name, 'no SQL')
+  for (const name of ['sample.sql', '0004_a.sql.orig', '0006_a.txt']) file(name, 'no SQL')
   expect(readMigrations(folder).map(({ file: name }) => name)).toEqual(['0001_first.sql', '0002_second.sql'])
+  for (const name of ['003_short.sql', '0005-a.sql']) {
+    file(name, 'no SQL')
+    expect(() => readMigrations(folder)).toThrow(`${name} needs a name like 1002_add_notes.sql`)
+    rmSync(join(folder, name))
+  }
 })
 
 test('a checksum is that of the bytes: it never changes on another machine', () => {

@@ -107,6 +107,18 @@ describe('of tables that are there', () => {
     await sql`insert into booking (room_id, note) values (1, 'a'), (2, null), (null, 'c')`
   })
 
+  test('a new table refers to a column that is computed from a new copy', async () => {
+    const hall = defineEntity('Hall', { id: identity(), name: text() })
+    const visit = (fields: Fields) =>
+      defineEntity('Visit', { id: identity(), hallId: reference('Hall'), note: text(), ...fields })
+    await apply(hall, visit({}))
+    const fields = { id: identity(), visitId: reference('Visit'), visit: copied('visitId', 'title') }
+    const titled = visit({ hall: copied('hallId', 'name'), title: computed(['note', 'hall']) })
+    const { remarks } = await apply(hall, titled, defineEntity('Slip', fields))
+    expect(remarks.filter((remark) => remark.includes('rewrites the table'))).toHaveLength(4)
+    await sql`drop table slip, visit, hall`
+  })
+
   test('it adds columns with their indexes and constraints, and fills copies that are new', async () => {
     const next = await apply(
       room({ bookingId: reference('Booking'), floor: integer({ min: -3, max: 90 }) }),
@@ -123,7 +135,9 @@ describe('of tables that are there', () => {
         { notBefore: [['until', 'from']] },
       ),
     )
-    expect(next.remarks).toEqual([expect.stringContaining('the constraint booking_room_id_found is not as declared')])
+    const rewriting = ['booking.room', 'booking.title', 'room.name_key'].map((column) => `${column} is made of others`)
+    expect(next.remarks.map((remark) => remark.split(':')[0])).toEqual(['booking', ...rewriting])
+    expect(next.remarks[0]).toContain('the constraint booking_room_id_found is not as declared')
     expect(next.text).not.toMatch(/drop (table|column|index)/)
     expect([...(await sql`select room, room_key, title from booking order by id`)]).toEqual([
       { room: 'Blue', room_key: '=Blue', title: 'a Blue' },

@@ -20,6 +20,16 @@ test('ready is a database with every migration, or more by a newer version, and 
   expect(await Promise.all(asked.map((own) => createReadiness(database, own)()))).toEqual([true, true, false])
 })
 
+test('one that does not answer is asked no second time meanwhile', async () => {
+  let asked = 0
+  const hanging = { read: () => new Promise<never>(() => asked++) }
+  const isReady = createReadiness(hanging, files)
+  void isReady()
+  await Bun.sleep(1_100)
+  void isReady()
+  expect(asked).toBe(1)
+})
+
 test('one that was never migrated is not ready, which is no failure of ours', async () => {
   const empty = open(await createDatabase('empty'))
   const answer = await createReadiness(empty, files)().catch((error) => error.code)

@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type postgres from 'postgres'
-import { checkChanges } from '../../src/postgres/migrate.ts'
+import { checkChanges, migrate } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/process.ts'
 
 // What the triggers of a table write, by whatever statement. D57
 
@@ -111,6 +114,16 @@ describe('lines of what changes', () => {
     const lines = await linesOf(statements)
     // Lines of one moment stand in any order.
     expect(lines.length > 1 && lines[0]?.startsWith('company') ? lines.toSorted() : lines).toEqual([...expected])
+  })
+
+  test('are written by a migration that follows one which has renamed a column', async () => {
+    const own = await createDatabase()
+    await checkChanges(own, { isKept: true, hasValues: true }, [])
+    await connect(own)`insert into company (name) values ('a')`
+    const { path } = temporaryFolder()
+    writeFileSync(join(path, '1001_rename.sql'), 'alter table company rename column enabled to active')
+    writeFileSync(join(path, '1002_update.sql'), 'update company set active = true')
+    expect(await migrate(own, path)).toHaveLength(2)
   })
 
   test('are written of columns that are called like parts of the triggers', async () => {

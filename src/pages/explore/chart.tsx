@@ -171,7 +171,7 @@ function Lying(props: Drawn) {
   const left = Math.min(220, Math.round(width * 0.32))
   const band = thicknessOf(props)
   const isStacked = style !== 'grouped'
-  const x = (value: number) => left + Math.min(1, (value - from) / (to - from)) * (width - left - 96)
+  const x = (value: number) => left + Math.max(0, Math.min(1, (value - from) / (to - from))) * (width - left - 96)
   const thick = isStacked ? band - 8 : (band - 8) / series.length
   const fitting = Math.floor(left / 7.5)
   return (

@@ -107,7 +107,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
       aria-label="Filter"
       onSubmit={submit}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && !operator.operand) submit(event)
+        if (event.key === 'Enter' && !operator.operand && !(event.target instanceof HTMLButtonElement)) submit(event)
         if (event.key !== 'Escape') return
         event.stopPropagation()
         close()

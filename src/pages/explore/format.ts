@@ -6,14 +6,18 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC }
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', ...UTC })
 const seconds = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', ...UTC })
 const months = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', ...UTC })
-const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 8 })
+const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 })
 const plain = new Intl.NumberFormat()
+const small = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 2 })
 
 /** A whole number in the reader's format. */
 export const formatCount = (count: number) => plain.format(count)
 /** A number of few digits, for an axis. */
-export const formatShort = (number: number) => (Math.abs(number) < 10_000 ? plain.format(number) : short.format(number))
+export function formatShort(number: number): string {
+  const size = Math.abs(number)
+  return (size < 1 ? small : size < 10_000 ? plain : short).format(number)
+}
 /** A decimal with all its digits, also of a text that no double holds. */
 export const formatDecimal = (value: string | number) => decimals.format(value as number)
 

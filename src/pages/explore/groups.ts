@@ -23,9 +23,13 @@ export interface Measure {
   readonly property: Property | null
 }
 
+/** Members of groups that are no keys: properties and objects of these names cannot be one. */
+const MEMBERS = ['count', 'sum', 'average', 'minimum', 'maximum']
+
 /** Dimensions of a resource: first the months of its dates, which are asked for most. */
 export function dimensionsOf({ properties }: Resource): Dimension[] {
   return properties.flatMap((property): Dimension[] => {
+    if (MEMBERS.includes(property.path[0] as string)) return []
     const isDate = property.kind === 'date' || property.kind === 'instant'
     if (!isDate) return [{ name: property.name, words: property.label, unit: null, property }]
     return UNITS.map((unit) => ({ name: `${unit}(${property.name})`, words: `${unit} of ${property.label}`, unit, property }))

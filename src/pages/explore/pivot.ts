@@ -64,8 +64,10 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
     for (const { [part]: key, value } of cells) weights.set(key, (weights.get(key) ?? 0) + Math.abs(value ?? 0))
     return weights
   }
-  const [series, otherSeries] = chosen(weightsBy('one'), and?.unit ? null : SERIES_MAX, sums)
-  const [bars, otherBar] = by.unit ? [datesOf(groups, by, by.unit), -1] : chosen(weightsBy('bar'), NAMES_MAX, sums)
+  const ones = weightsBy('one')
+  const ordered = and?.unit ? datesOf(groups, and, and.unit).filter((date) => ones.has(date)) : heaviest(ones)
+  const [series, otherSeries] = first(ordered, SERIES_MAX, sums)
+  const [bars, otherBar] = by.unit ? [datesOf(groups, by, by.unit), -1] : first(heaviest(weightsBy('bar')), NAMES_MAX, sums)
   const values = bars.map(() => series.map((): number | null => (sums ? 0 : null)))
   const [barPlaces, seriesPlaces] = [placesOf(bars), placesOf(series)]
   for (const { bar, one, value } of cells) {
@@ -82,11 +84,12 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
 
 const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))
 
-/** The heaviest names, and the place of "others" behind them; null: all, as they come. */
-function chosen(weights: ReadonlyMap<string, number>, max: number | null, hasOthers: boolean): [string[], number] {
-  const names = [...weights.keys()]
-  if (max === null) return [names.slice(0, SERIES_MAX), -1]
-  names.sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
+function heaviest(weights: ReadonlyMap<string, number>): string[] {
+  return [...weights.keys()].sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
+}
+
+/** The first names, and the place of "others" behind them. */
+function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
 }

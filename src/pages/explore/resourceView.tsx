@@ -69,11 +69,11 @@ export function ResourceView({ resource, view }: Shown) {
       )}
       <div class="sides">
         <div class={`content${asked.lateness > 0 ? ' late' : ''}`} aria-busy={asked.lateness > 0}>
-          {isSummary && <Summary {...{ resource, view, asked }} />}
+          {isSummary && <Summary {...{ resource, view, asked, page }} />}
           {page && !isSummary && (
             <div class="scroll">
               <Table {...{ resource, columns, view }} rows={page.rows} />
-              {page.rows.length === 0 && <p class="empty">No rows{filters.length > 0 ? ' match these filters' : ''}.</p>}
+              {page.rows.length === 0 && <p class="empty">{emptyWords(page.total, filters.length)}</p>}
             </div>
           )}
           {page && <Pager {...{ page, view, isSummary }} />}
@@ -82,6 +82,11 @@ export function ResourceView({ resource, view }: Shown) {
       </div>
     </>
   )
+}
+
+function emptyWords(total: number, filters: number): string {
+  if (total > 0) return 'This page is past the last one.'
+  return filters > 0 ? 'No rows match these filters.' : 'No rows.'
 }
 
 /** While a row is open, Escape closes it, and arrows lead to the next and the previous one. */

@@ -30,8 +30,14 @@ export function groupsPath(resource: Resource, view: View, parts: Parameters = {
   return summaryPath(resource, view, questionOf(resource, view), { sort: view.groupSort || undefined, ...parts })
 }
 
+/** `page`: null where the answer before must not be shown any longer. */
+interface Shows {
+  readonly asked: Asked<ViewPage>
+  readonly page: ViewPage | null
+}
+
 /** A chart of groups, and a table with the same numbers. */
-export function Summary({ resource, view, asked }: Shown & { readonly asked: Asked<ViewPage> }) {
+export function Summary({ resource, view, asked, page }: Shown & Shows) {
   const question = questionOf(resource, view)
   const { measure, by } = question
   const sort = by.unit ? undefined : isAdditive(measure) ? `-${measure.name}` : '-count'
@@ -44,8 +50,8 @@ export function Summary({ resource, view, asked }: Shown & { readonly asked: Ask
     <>
       <Choices {...{ resource, view, question, style }} />
       {problem && !asked.problem && <Trouble key={problem} problem={problem} retry={retry} />}
-      {chart && chart.count > 0 && <ChartView {...chart} style={style} />}
-      {asked.answer && <GroupsTable {...{ resource, view }} page={asked.answer} />}
+      {page && chart && chart.count > 0 && problem?.status !== 400 && <ChartView {...chart} style={style} />}
+      {page && <GroupsTable {...{ resource, view, page }} />}
     </>
   )
 }
@@ -83,6 +89,9 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const sort = view.groupSort.split(',').filter(Boolean)
   const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
   const { name, property, calculation } = measure
+  // One filter finds both the empty text and the rows that have no value, so neither group has a link where there are both.
+  const isEmptied = ({ property }: Dimension) => page.rows.some((row) => valueIn(row, property) === '')
+  const emptied = new Set(dimensions.filter(isEmptied).map((one) => one.property.path.join()))
   const columns = [
     ...dimensions.map((one) => ({ name: one.name, label: [one.property.label, one.unit ?? []].flat().join(', ') })),
     { name: 'count', label: 'Count', isNumber: true },
@@ -103,8 +112,10 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             const value = measured(group, measure)
             const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
             const href = printView({ ...emptyView(resource.plural), filters })
-            // No filter finds the empty text without the rows that have no value.
-            const isFound = dimensions.every((one) => valueIn(group, one.property) !== '')
+            const isFound = dimensions.every(({ property: { path } }) => {
+              const value = valueIn(group, { path })
+              return value !== '' && (value !== null || !emptied.has(path.join()))
+            })
             return (
               <tr key={place}>
                 {dimensions.map((one, column) => {
