@@ -16,7 +16,7 @@ export interface Plan {
 const WARM_SECONDS_MAX = 3
 /** Longest wait for a table to load before such a round, and shortest before a first one; multiples of a round's time. */
 const LOADING_SECONDS_MAX = 30
-const [LOADING_OF_ROUND, LOADING_OF_FIRST] = [8, 3]
+const [LOADING_OF_ROUND, LOADING_OF_FIRST] = [8, 6]
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000
@@ -49,7 +49,7 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
 function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
   if (round > 1 && !isNew && !background) return { loadingSeconds: 0, leastSeconds: 0, leadInSeconds: LEAD_IN_SECONDS }
   const loadingSeconds = Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
-  // Lists are quick before their table is there in their order, which is only loaded once some of them were asked for.
+  // Lists are quick before their table is there in their order, which is loaded once a thousand were asked for.
   const leastSeconds = round === 1 && isNew ? Math.min(LOADING_SECONDS_MAX, LOADING_OF_FIRST * seconds) : 0
   return { loadingSeconds, leastSeconds, leadInSeconds: Math.min(WARM_SECONDS_MAX, seconds) }
 }

@@ -116,7 +116,7 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
     const answer = await fetch(url + path, { headers: { ...headers, ...own, Connection: 'close' }, signal }).catch(() => null)
     await answer?.arrayBuffer().catch(() => null)
     quick = answer?.ok && performance.now() - startMs < QUICK_MS ? quick + 1 : 0
-    await Bun.sleep(QUICK_PAUSE_MS)
+    if (performance.now() >= leastMs) await Bun.sleep(QUICK_PAUSE_MS)
   }
 }
 

@@ -78,7 +78,7 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
 }
 
 /** Paths of the server's own. */
-export const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz']
+const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz']
 
 /** Checks declarations beside each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {

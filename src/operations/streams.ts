@@ -121,7 +121,7 @@ function areOthersThere(): boolean {
 }
 
 /** Rows of the next piece, of those that are paid for; the one before took `lastMs` to be read. */
-export function rowsOfPiece(paidRows: number, lastMs: number): number {
+function rowsOfPiece(paidRows: number, lastMs: number): number {
   return areOthersThere() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_BESIDE, paidRows) : paidRows
 }
 
