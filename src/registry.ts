@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { copiedProperties } from './model/copies.ts'
 import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf } from './model/entity.ts'
-import { isText, READ_ONLY_LENGTH_MAX } from './model/kinds.ts'
+import { INDEXED_LENGTH_MAX, isText } from './model/kinds.ts'
 import { NAME_ENDS, RESERVED_TYPES } from './model/names.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
@@ -133,8 +133,8 @@ function checkSource(problem: string, source: string, { properties }: Entity) {
   if (!property) fail(`${problem}: it has no such property`)
   if (!isText(property.kind.name)) fail(`${problem}: only texts can be copied`)
   if (properties.some(({ reference }) => reference?.copy?.column === source)) fail(`${problem}: it is a copy itself`)
-  if ((property.kind.lengthMax ?? 0) > READ_ONLY_LENGTH_MAX)
-    fail(`${problem}: its texts may have more than the ${READ_ONLY_LENGTH_MAX} characters of a copy`)
+  if ((property.kind.lengthMax ?? 0) > INDEXED_LENGTH_MAX)
+    fail(`${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`)
   if (properties.some(({ column }) => column === keyColumnOf(source)))
     fail(`${problem}: a property stands in the column ${keyColumnOf(source)}, which a copy needs`)
 }

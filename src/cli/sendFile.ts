@@ -14,10 +14,7 @@ export interface Target {
   readonly name: string
   readonly key: string
   readonly isDry: boolean
-  /**
-   * Name of the file, or the run, that all pieces come from: a piece of it is created once, and another one in its place is
-   * refused. Null: a piece is known by its content.
-   */
+  /** Name of the file, or the run: each piece of it is created once, and another in its place refused. Null: has none. */
   readonly file: string | null
 }
 

@@ -80,10 +80,7 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
   delete(id: number, call?: RosterChange): Promise<void>
   /** A page of what has changed in one row, also in one that is gone. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
-  /**
-   * For `ifMatch`: the version of a row that `get`, `create`, `replace` or `update` has returned. @throws TypeError for any
-   * other
-   */
+  /** For `ifMatch`: the version of a row that a call has returned. @throws TypeError for any other */
   versionOf(row: Partial<Record<keyof Row, unknown>>): string
 }
 

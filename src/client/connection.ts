@@ -121,10 +121,7 @@ export function connect(options: RosterOptions): Connection {
 const NDJSON = 'application/x-ndjson'
 const GONE: Answer = { named: '', status: 204, headers: new Headers(), body: null }
 
-/**
- * Returns whether a repetition differs from one request: it would create a second row, or fail on a version that the first
- * attempt has changed.
- */
+/** Returns whether a repetition differs from one request: by a second row, or a version that the first try has changed. */
 function isOnce({ method, ifMatch }: ApiRequest): boolean {
   return method === 'POST' || ifMatch !== undefined
 }

@@ -15,8 +15,8 @@ import { bearerTextOf, databaseIsAway, keyChecks, rateLimitExceeded, unauthorize
 import { type AddCors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
-import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
-import { defineEndpoint, type Endpoint, type Location, type Router } from './router.ts'
+import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
+import type { Location, Router } from './router.ts'
 import { inPieces, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
@@ -64,16 +64,12 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const inner = (call: ResourceRequest, request: Request) => answerInner(parts, router, call.exchange as Call, request)
   const taken = app.routes.map(({ method, path }) => `${method} ${path}`)
   requireFree(ownRoutes, taken)
-  for (const [path, routes] of Map.groupBy(ownRoutes, ({ path }) => path)) {
-    const endpoints = routes.map((own) => ownEndpoint(own, inner))
-    for (const endpoint of endpoints)
-      for (const method of endpoint.allow.split(', ').slice(0, -1))
-        app.route(method, path, serve({ endpoint, id: '' }), { parse: 'none' })
-    // OPTIONS, and methods that the path does not have.
-    const methods = Object.assign({}, ...endpoints.map(({ methods }) => methods))
-    const endpoint = { ...(endpoints[0] as Endpoint), methods, allow: defineEndpoint(methods).allow }
-    app.all(path, serve({ endpoint, id: '' }), { parse: 'none' })
-  }
+  for (const own of ownRoutes)
+    for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method]) {
+      const location = { endpoint: ownEndpoint(own, inner), id: '' }
+      app.route(method, own.path, serve(location), { parse: 'none' })
+    }
+  router.others = ownPaths(ownRoutes)
   return app.all('/*', serve(null), { parse: 'none' })
 }
 
@@ -91,7 +87,8 @@ async function respond(
   const requestId = requestIdOf(request)
   const address = parts.admission.addressOf(request, server)
   const target = readTarget(request)
-  const location = own ?? router.find(target.fault === null ? target.path : pathOf(request.url))
+  const path = target.fault === null ? target.path : pathOf(request.url)
+  const location = own ?? router.find(path) ?? router.other(path)
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.

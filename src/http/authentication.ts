@@ -37,10 +37,7 @@ const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
 /** Headers that people put keys into by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
 
-/**
- * ` The scheme is ApiKey, not Bearer.` for a key in the form of another API; '' for any other. It follows from the form,
- * not from whether there is such a key. D33
- */
+/** ` The scheme is ApiKey, not Bearer.` for a key in another API's form, whether it is known or not; '' for any other. D33 */
 function hintForKey({ headers }: Request): string {
   const header = headers.get('authorization')
   if (header === null || header === '') {

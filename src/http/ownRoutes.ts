@@ -1,4 +1,5 @@
 // Routes of a project's own (APP_FILE): adapts them to endpoints, and lets them call the API with `ask`.
+import { ApiError } from '../errors.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { readBytes } from '../parse/body.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
@@ -40,6 +41,19 @@ export function ownEndpoint(
     return replyOf(await handle(request))
   }
   return defineEndpoint({ [method]: respond }, { isOpen, route })
+}
+
+/** Endpoints for OPTIONS, and for methods that a path has no route for. The framework leads all others to their routes. */
+export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
+  const absent = () => {
+    throw new ApiError('NotFound', 'There is nothing at this path.')
+  }
+  return [...Map.groupBy(routes, ({ path }) => path)].map(([path, same]) => {
+    const methods = Object.fromEntries(same.map(({ method }) => [method, absent]))
+    const segments = path.split('/').map((part) => part.replace(/[.+^$()|[\]\\{}]/g, '\\$&'))
+    const pattern = segments.map((part) => part.replace(/^:\w+\??$/, '[^/]+').replace(/^\*$/, '.*')).join('/')
+    return [new RegExp(`^${pattern}$`), defineEndpoint(methods, { isOpen: same.some(({ isOpen }) => isOpen) })]
+  })
 }
 
 /** The request with its body in memory, which may be as long as that of one row. */

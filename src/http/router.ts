@@ -44,6 +44,9 @@ export class Router {
   /** Every path in the spelling with which it was added. */
   readonly added: [path: string, endpoint: Endpoint][] = []
 
+  /** Paths of the project's own. */
+  others: readonly (readonly [RegExp, Endpoint])[] = []
+
   /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
   add(path: string, methods: Endpoint['methods'], options: Partial<Endpoint> = {}): void {
     const endpoint = defineEndpoint(methods, { route: `/${path.replace('/*', '/{id}')}`, ...options })
@@ -71,6 +74,12 @@ export class Router {
     const id = path.slice(slash + 1, idEnd)
     const endpoint = named(this.items, path.slice(1, slash) + path.slice(idEnd, end))
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
+  }
+
+  /** Finds a path of the project's own for methods that it has no route for; null: there is none. */
+  other(path: string): Location | null {
+    const endpoint = this.others.find(([pattern]) => pattern.test(path))?.[1]
+    return endpoint ? { endpoint, id: '' } : null
   }
 
   /** The first segments there are, for a hint. */

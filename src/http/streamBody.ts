@@ -113,6 +113,8 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     {
       start(own) {
         controller = own
+        // Its client may have left before.
+        if (isEnded) return
         open.add(breakOff)
         place.onEvict = fail
         beginWait()

@@ -26,10 +26,7 @@ const COLLECTED_PIECES = 16
 
 const NEWLINE = 10
 
-/**
- * Takes the rows of one COPY after the other, up to one without rows. PostgreSQL prepares the next piece while one is taken
- * in, and other work of the process has its turn between.
- */
+/** Takes rows by one COPY after the other, up to one without rows; PostgreSQL prepares the next piece meanwhile. */
 export async function takePieces(transaction: postgres.TransactionSql, following: Following, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, following(last))

@@ -6,10 +6,7 @@ import { integer, name, param, type Sql, type Statement, sql, toStatement } from
 /** Maximum lines, and maximum rows, that a copy takes in at once while lists wait; after more, the table is loaded anew. */
 export const CHANGES_MAX = 5_000
 
-/**
- * Compiles a COPY of the first `size` rows with greater ids; null: of the first rows. COPY takes no parameters. PostgreSQL
- * documentation, COPY, Text Format.
- */
+/** Compiles a COPY of the first `size` rows with greater ids; null: of the first ones. PostgreSQL documentation, COPY */
 export function compileRowsBehind(entity: Entity, id: string | null, size: number): Statement {
   const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
   return toStatement(

@@ -16,10 +16,7 @@ export interface Moment {
   readonly definition: string
 }
 
-/**
- * Called before the rows, with about how many there are, and some values of a property as PostgreSQL prints them. Returns the
- * function that takes each row. It may throw.
- */
+/** Called before the rows, with about how many there are and the sample; returns what takes each row. It may throw. */
 type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
 
 /** A table cannot be kept current: its lines of changes would not tell of every write. */

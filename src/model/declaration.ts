@@ -1,5 +1,6 @@
 // Checks of an entity's declaration by itself: names, index sizes, copies, computed properties. registry.ts compares entities.
 import type { Field, Fields } from './fields.ts'
+import { INDEXED_LENGTH_MAX, READ_ONLY_LENGTH_MAX } from './kinds.ts'
 import { AGGREGATES, RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
 const ENTITY = /^[A-Z][A-Za-z0-9]*$/
@@ -7,8 +8,6 @@ const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /** PostgreSQL cuts names behind 63 bytes; what `generate migration` makes for a moment has four more than what it writes. */
 const NAME_LENGTH_MAX = 59
-/** A row of an index has room for 2,704 bytes, and a character has up to four. */
-const INDEXED_LENGTH_MAX = 650
 /** The longest end of a constraint's or index's name. */
 const LONGEST_END = '_current'
 /** Maximum length of values that are no free text, of which a list's texts are the longest; for the length of computed texts. */
@@ -48,7 +47,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   for (const one of named) checkProperty(one, named, fail)
   for (const { path, field } of named)
     if (field.computedFrom && field.computedBy === undefined && field.indexed !== false)
-      checkIndexed(path.join('.'), lengthOf(field, named), 'say indexed: false', fail)
+      checkIndexed(path.join('.'), lengthOf(field, named, READ_ONLY_LENGTH_MAX), 'say indexed: false', fail)
   return named
 }
 
@@ -122,10 +121,11 @@ function checkComputed(property: string, field: Field, named: readonly Named[], 
   }
 }
 
-/** How many characters a value may have. */
-export function lengthOf({ kind, computedFrom, computedBy }: Field, named: readonly Named[]): number {
+/** How many characters a value may have. `ofCopy`: those that a copy counts as. */
+export function lengthOf({ kind, copied, computedFrom, computedBy }: Field, named: readonly Named[], ofCopy: number): number {
+  if (copied) return ofCopy
   if (!computedFrom || computedBy !== undefined) return kind.lengthMax ?? VALUE_LENGTH_MAX
-  const lengths = computedFrom.map((key) => lengthOf((find(named, key) as Named).field, named))
+  const lengths = computedFrom.map((key) => lengthOf((find(named, key) as Named).field, named, ofCopy))
   return lengths.reduce((sum, one) => sum + one, lengths.length - 1)
 }
 

@@ -1,7 +1,7 @@
 // Entities, as all other rooms see them: properties, groups, references and rules, built from a declaration.
 import { checkDeclaration, checkLength, lengthOf, type Named } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
-import { type Kind, textKind } from './kinds.ts'
+import { INDEXED_LENGTH_MAX, type Kind, textKind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
 
 // A declaration imports from here all that it needs.
@@ -147,7 +147,7 @@ function toProperty(table: string, path: string[], field: Field, siblings: Field
     path,
     name: path.map(pascalCase).join('.'),
     column,
-    kind: computedFrom && computedBy === undefined ? textKind(lengthOf(field, named)) : kind,
+    kind: computedFrom && computedBy === undefined ? textKind(lengthOf(field, named, INDEXED_LENGTH_MAX)) : kind,
     writable: !field.readOnly,
     examples: field.examples ?? [],
     indexed: field.indexed ?? true,

@@ -3,6 +3,7 @@ import { dateKind, instantKind } from './dateKinds.ts'
 import {
   booleanKind,
   decimalKind,
+  INDEXED_LENGTH_MAX,
   integerKind,
   type Kind,
   numberKind,
@@ -99,7 +100,7 @@ export const reference = (entity: string, options: Omit<Options, 'indexed'> = {}
 
 /** Read-only: the property `source` of the row that the property `reference` names, kept right by the database. */
 export const copied = (reference: string, source: string, options: Indexing = {}): Field => ({
-  kind: textKind(READ_ONLY_LENGTH_MAX),
+  kind: textKind(INDEXED_LENGTH_MAX),
   readOnly: true,
   copied: { reference, source },
   ...options,

@@ -2,8 +2,8 @@
 import { DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
-/** Characters of a copied text, or of what an expression makes: two names of 200 and the space between. */
-export const READ_ONLY_LENGTH_MAX = 401
+/** Characters of what an expression makes, two names of 200 and a space; and of what fits into an index, 2,704 bytes. */
+export const [READ_ONLY_LENGTH_MAX, INDEXED_LENGTH_MAX] = [401, 650]
 
 /** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}

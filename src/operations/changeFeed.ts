@@ -45,10 +45,7 @@ export class ChangeFeed {
     this.waits = new ChangeWaits(entities, database, { isDraining: () => parts.isDraining() })
   }
 
-  /**
-   * Events of the entities that the key may read, in their order: a page, which waits for an event if it is asked to, or a stream
-   * until its client leaves. @throws ApiError
-   */
+  /** Events of the entities that the key may read: a page, which may wait for an event, or a stream. @throws ApiError */
   async list(call: ResourceRequest): Promise<Reply> {
     const { request, key } = call
     const { entities: all, keysInUse: keys, isDraining } = this.parts

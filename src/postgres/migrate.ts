@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { withConnection } from '../execute/connect.ts'
-import { classify } from '../execute/outcomes.ts'
+import { classify, isAway } from '../execute/outcomes.ts'
 
 /** The folders whose migrations a database has, in the order in which they are applied. */
 export function migrationFolders({ migrationsDir }: { readonly migrationsDir: string | null }): string[] {
@@ -51,8 +51,9 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
   const pending = pendingOf(migrations, applied ?? [])
   for (const { file, checksum, text } of pending) {
     await transaction.unsafe(text).catch((error) => {
-      // Without the cause where the database still answers: it would look like one that is away, and the server would try again.
-      throw new Error(`${file} failed: ${error.message}`, isLost(error) ? { cause: error } : {})
+      // Without a cause that looks like that of a database which is away: the server would try again for ever.
+      const isLost = ['lost', 'notSent'].includes(classify(error))
+      throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
     // The functions of triggers name the columns of their tables. Migrations before that of the functions leave none.
@@ -61,8 +62,6 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
   }
   return pending.map(({ file }) => file)
 }
-
-const isLost = (error: unknown) => ['lost', 'notSent'].includes(classify(error))
 
 /** The migrations that a database has; null: it has never had one. */
 export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] | null> {

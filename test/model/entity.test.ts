@@ -126,5 +126,5 @@ test('a reference of a copy is named in any case, and a computed text is as long
   }
   const { properties } = defineEntity('Thing', { id: identity(), ...fields })
   expect(properties.find(({ column }) => column === 'company_id')?.reference?.copy?.column).toBe('company')
-  expect(properties.find(({ column }) => column === 'b')?.kind.lengthMax).toBe(200 + 1 + 401)
+  expect(properties.find(({ column }) => column === 'b')?.kind.lengthMax).toBe(200 + 1 + 650)
 })

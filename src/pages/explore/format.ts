@@ -6,7 +6,8 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC }
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', ...UTC })
 const seconds = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', ...UTC })
 const months = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', ...UTC })
-const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 })
+const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 8 })
+const exact = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 })
 const plain = new Intl.NumberFormat()
 const small = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 2 })
@@ -19,7 +20,7 @@ export function formatShort(number: number): string {
   return (size < 1 ? small : size < 10_000 ? plain : short).format(number)
 }
 /** A decimal with all its digits, also of a text that no double holds. */
-export const formatDecimal = (value: string | number) => decimals.format(value as number)
+export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
 /** A value as people read it, by the kind of its property; dates in UTC. */
 export function formatValue(property: Property, value: string | number | boolean): string {
