@@ -1,7 +1,6 @@
 // The registry of entities: loads their declarations from a folder, and checks them against each other.
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { copiedProperties } from './model/copies.ts'
 import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf } from './model/entity.ts'
 import { INDEXED_LENGTH_MAX, isText } from './model/kinds.ts'
@@ -96,7 +95,6 @@ function checkTogether(entities: readonly Entity[]) {
       seen.set(key, name)
     }
   }
-  requireOwnRelations(entities)
   for (const entity of entities)
     for (const { name: own, reference } of entity.properties) {
       if (!reference) continue
@@ -107,24 +105,6 @@ function checkTogether(entities: readonly Entity[]) {
     }
   const still = entities.find(({ properties }) => !properties.some(({ writable }) => writable))
   if (still) fail(`${still.name} needs a property that clients write`)
-}
-
-/** Checks that no two tables, indexes or constraints with one have the same name in the schema. @throws DeclarationError */
-export function requireOwnRelations(entities: readonly Entity[]) {
-  const seen = new Map<string, Entity>()
-  for (const entity of entities) {
-    const { table, properties, id } = entity
-    const names = [
-      ...[table, `${table}_pk`, ...properties.flatMap(({ unique }) => unique ?? [])],
-      ...properties.filter((property) => property.indexed && property !== id).map(({ column }) => `${table}_${column}_sorted`),
-      ...copiedProperties(entity, entities).map(({ column }) => `${table}_${column}_copied`),
-    ]
-    for (const name of names) {
-      const other = seen.get(name)
-      if (other) fail(`${other.name} and ${entity.name} cannot both have the table or index ${name}: rename a property`)
-      seen.set(name, entity)
-    }
-  }
 }
 
 /** `problem`: begins the sentence that says why it cannot be copied. */

@@ -108,10 +108,7 @@ test('entities whose schemas, types or operations would have one name stop the s
     await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
 })
 
-test('a table or an index of two entities, a path of the server, and nothing to write stop the start, by name', async () => {
-  await expect(declareBoth('keyLabel: text()', 'label: text()', 'RoomKey')).rejects.toThrow(
-    'RoomKey and Room cannot both have the table or index room_key_label_sorted',
-  )
+test('a path of the server, and nothing to write, stop the start, by name', async () => {
   await expect(declareBoth('a: text()', 'a: text()', 'Doc')).rejects.toThrow('Doc cannot have the path /Docs')
   await expect(declareBoth('a: text()', '')).rejects.toThrow('Desk needs a property that clients write')
 })

@@ -5,9 +5,10 @@ import { Command } from 'commander'
 import { clientFile } from '../client/clientFile.ts'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
+import { declaredTables, requireOwnNames } from '../postgres/declaredTable.ts'
 import { applyPending, MIGRATIONS, migrationFolders } from '../postgres/migrate.ts'
 import { nextMigration } from '../postgres/nextMigration.ts'
-import { loadEntities, requireOwnRelations } from '../registry.ts'
+import { loadEntities } from '../registry.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
@@ -62,11 +63,11 @@ async function compare(config: Config) {
     throw new CommandError(
       `${own.name} needs another name: Roster's own migrations make the table ${own.table}, and later ones may change it`,
     )
-  if (config.entitiesDir !== null) requireOwnRelations([...rosters, ...entities])
   await using database = await openDatabase(config).catch(orUnusable)
   return await withConnection(database.url, async (sql) => {
     // The transaction is rolled back when the connection ends.
     await sql`begin`
+    requireOwnNames(declaredTables(config.entitiesDir === null ? entities : [...rosters, ...entities], (name) => name))
     for (const folder of migrationFolders(config)) await applyPending(sql, folder)
     return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
   }).catch((error) => {

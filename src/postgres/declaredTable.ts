@@ -32,6 +32,18 @@ export function declaredTables(entities: readonly Entity[], quote: Quote, prefix
   return referredFirst(entities).map((entity) => declaredTable(entity, entities, quote, prefix))
 }
 
+/** Checks that no two tables or indexes have one name, which the schema would refuse. @throws Error that names both tables */
+export function requireOwnNames(tables: readonly DeclaredTable[]): void {
+  const seen = new Map<string, string>()
+  for (const { table, constraints, indexes } of tables) {
+    const withIndex = constraints.filter(({ text }) => /^(?:primary key|unique) /.test(text))
+    for (const name of [table, ...[...withIndex, ...indexes].map(({ name }) => name)]) {
+      if (seen.has(name)) throw new Error(`${seen.get(name)} and ${table} would both have the index ${name}: rename a property`)
+      seen.set(name, table)
+    }
+  }
+}
+
 const IDENTITY = 'bigint generated always as identity (maxvalue 9007199254740991)'
 
 function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote, prefix: string) {

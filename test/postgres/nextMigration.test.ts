@@ -15,6 +15,7 @@ import {
   text,
 } from '../../src/model/entity.ts'
 import type { Fields } from '../../src/model/fields.ts'
+import { declaredTables, requireOwnNames } from '../../src/postgres/declaredTable.ts'
 import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -105,6 +106,11 @@ describe('of tables that are there', () => {
     expect(tables).toEqual(['booking', 'room'])
     await sql`insert into room (name) values ('Blue'), (null)`
     await sql`insert into booking (room_id, note) values (1, 'a'), (2, null), (null, 'c')`
+  })
+
+  test('two tables cannot have an index of one name', () => {
+    const job = defineEntity('EmployeeJob', { id: identity(), title: text() })
+    expect(() => requireOwnNames(declaredTables([...entities, job], String))).toThrow('the index employee_job_title_sorted')
   })
 
   test('a new table refers to a column that is computed from a new copy', async () => {

@@ -19,12 +19,13 @@ export interface Measure {
   /** `count` or `sum(Period.Days)` */
   readonly name: string
   readonly words: string
-  readonly calculation: 'count' | 'sum' | 'average' | 'minimum' | 'maximum'
+  readonly calculation: 'count' | (typeof CALCULATIONS)[number]
   readonly property: Property | null
 }
 
-/** Members of groups that are no keys: properties and objects of these names cannot be one. */
-const MEMBERS = ['count', 'sum', 'average', 'minimum', 'maximum']
+const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
+/** Members of groups beside their keys: no property or object of these names can be a key. */
+const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
 /** Dimensions of a resource: first the months of its dates, which are asked for most. */
 export function dimensionsOf({ properties }: Resource): Dimension[] {
@@ -39,8 +40,7 @@ export function dimensionsOf({ properties }: Resource): Dimension[] {
 const COUNT: Measure = { name: 'count', words: 'count', calculation: 'count', property: null }
 
 export function measuresOf({ properties }: Resource): Measure[] {
-  const calculations = ['sum', 'average', 'minimum', 'maximum'] as const
-  const computed = calculations.flatMap((calculation) =>
+  const computed = CALCULATIONS.flatMap((calculation) =>
     properties.filter(isQuantity).map((property): Measure => {
       const { name, label } = property
       return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }

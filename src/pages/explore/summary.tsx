@@ -89,9 +89,6 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const sort = view.groupSort.split(',').filter(Boolean)
   const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
   const { name, property, calculation } = measure
-  // One filter finds both the empty text and the rows that have no value, so neither group has a link where there are both.
-  const isEmptied = ({ property }: Dimension) => page.rows.some((row) => valueIn(row, property) === '')
-  const emptied = new Set(dimensions.filter(isEmptied).map((one) => one.property.path.join()))
   const columns = [
     ...dimensions.map((one) => ({ name: one.name, label: [one.property.label, one.unit ?? []].flat().join(', ') })),
     { name: 'count', label: 'Count', isNumber: true },
@@ -112,9 +109,10 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             const value = measured(group, measure)
             const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
             const href = printView({ ...emptyView(resource.plural), filters })
-            const isFound = dimensions.every(({ property: { path } }) => {
-              const value = valueIn(group, { path })
-              return value !== '' && (value !== null || !emptied.has(path.join()))
+            // One filter finds both the empty text and no value, so neither group has a link where there are both.
+            const isFound = dimensions.every(({ property }) => {
+              const value = valueIn(group, property)
+              return value !== '' && (value !== null || page.rows.every((row) => valueIn(row, property) !== ''))
             })
             return (
               <tr key={place}>
