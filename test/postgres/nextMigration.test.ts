@@ -109,8 +109,8 @@ describe('of tables that are there', () => {
   })
 
   test('two tables cannot have an index of one name', () => {
-    const job = defineEntity('EmployeeJob', { id: identity(), title: text() })
-    expect(() => requireOwnNames(declaredTables([...entities, job], String))).toThrow('the index employee_job_title_sorted')
+    const tables = declaredTables([...entities, defineEntity('EmployeeJob', { id: identity(), title: text() })], String)
+    expect(() => requireOwnNames(tables)).toThrow('the index employee_job_title_sorted')
   })
 
   test('a new table refers to a column that is computed from a new copy', async () => {
