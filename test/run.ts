@@ -1,11 +1,11 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`; `npm run
 // test:all` also runs those of whole systems.
-// Each file is a process of its own; those that need neither PostgreSQL nor a program are one together. Some run at the same time, since
-// many wait, each beside a PostgreSQL of its own: what a file locks, freezes or leaves running is not seen by the others. A file that
-// fails beside others is run once more, alone.
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+// A file of whole systems is a process of its own; of the others ten share one, which saves each its start, so no test may depend on what
+// the process has done before. Some processes run at the same time, since many wait, each beside a PostgreSQL of its own: what one locks,
+// freezes or leaves running is not seen by the others. What fails beside others is run once more, alone.
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { makeTemplate, TEMPLATE } from './support/cluster.ts'
 import { startPostgres } from './support/postgres.ts'
 import { isAlive } from './support/process.ts'
@@ -26,10 +26,8 @@ const LONGEST = [
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
 const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
-/** Modules of tests that have PostgreSQL, a server or a program. */
-const OTHERS = /\/test\/support\/(?:postgres|server|process|cluster)\.ts$/
-/** What of the process itself, or of the machine, the tests of other files would notice. */
-const NOTICED = /Bun\.(?:spawn|serve|listen)|spawnSync|spawn\(|createServer|process\.(?:env|chdir|on\()/
+/** Files that share a process. */
+const SHARED = 10
 const startedMs = performance.now()
 const words = process.argv.slice(2).filter((word) => word !== '--all')
 const isAll = process.argv.includes('--all')
@@ -56,13 +54,10 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 process.env.TMPDIR = folder
 const running = new Set<Bun.Subprocess>()
 let exitCode = 0
-const waiting = WAITING.filter((file) => files.includes(file))
+const waiting = [WAITING.filter((file) => files.includes(file))].filter(({ length }) => length > 0)
 const weights = new Map(files.map((file) => [file, weigh(file)]))
 const heavier = (one: string, other: string) => (weights.get(other) as number) - (weights.get(one) as number)
-const alike = files.filter((file) => !needsOthers(join(ROOT, file)))
-const PLAIN = `${alike.length} files that need neither PostgreSQL nor a program`
-const queue = files.filter((file) => !WAITING.includes(file) && !alike.includes(file)).sort(heavier)
-if (alike.length > 0) queue.push(PLAIN)
+const queue = inProcesses(files.filter((file) => !WAITING.includes(file)).sort(heavier))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt(signal))
 process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 
@@ -110,17 +105,25 @@ function weigh(file: string): number {
   return text.length * (text.includes('support/process.ts') ? 10 : 1)
 }
 
-async function work(place: number, queue: string[]): Promise<void> {
+/** Of files by weight those that run in one process each, the heaviest first. */
+function inProcesses(sorted: readonly string[]): string[][] {
+  const together = sorted.filter((file) => !OF_SYSTEMS.test(file))
+  const count = Math.ceil(together.length / SHARED)
+  const shared = Array.from({ length: count }, (_, first) => together.filter((_, index) => index % count === first))
+  const alone = sorted.filter((file) => !together.includes(file)).map((file) => [file])
+  return [...alone, ...shared].sort(([one = ''], [other = '']) => heavier(one, other))
+}
+
+async function work(place: number, queue: string[][]): Promise<void> {
   const server = await startPostgres(place, disk)
-  for (let next = queue.shift(); next; next = queue.shift()) results.push(await runFile(next, server.url))
+  for (let next = queue.shift(); next; next = queue.shift()) results.push(...(await runFiles(next, server.url)))
   await server.stop()
 }
 
-function runFile(file: string, TEST_POSTGRES_URL: string): Promise<Result> {
+function runFiles(files: readonly string[], TEST_POSTGRES_URL: string): Promise<Result[]> {
   const env = { ...process.env, TEST_POSTGRES_URL, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) }
   const print = (text: string) => void process.stdout.write(text)
-  const own = file === PLAIN ? alike : [file]
-  return runTestFiles(file, own, { root: ROOT, outputs: folder, options, env, running, print })
+  return runTestFiles(files, { root: ROOT, outputs: folder, options, env, running, print })
 }
 
 /** One after the other, beside one PostgreSQL. */
@@ -128,7 +131,7 @@ async function runFilesAlone(files: string[]): Promise<Result[]> {
   console.log(`\n${files.join(', ')}: failed beside other files, so run once more, alone`)
   const server = await startPostgres(0, disk)
   const results: Result[] = []
-  for (const file of files) if (!isInterrupted()) results.push(await runFile(file, server.url))
+  for (const file of files) if (!isInterrupted()) results.push(...(await runFiles([file], server.url)))
   await server.stop()
   return results
 }
@@ -140,18 +143,4 @@ function interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
   waiting.length = 0
   // Each leads a group, which a terminal's Ctrl-C does not reach.
   for (const child of running) process.kill(-child.pid, 'SIGTERM')
-}
-
-/** Whether a test file, or what it imports of the tests, has more than code that computes. */
-function needsOthers(file: string): boolean {
-  const seen = new Set<string>()
-  const visit = (path: string): boolean => {
-    if (seen.has(path) || !existsSync(path)) return false
-    seen.add(path)
-    if (OTHERS.test(path)) return true
-    const text = readFileSync(path, 'utf8')
-    if (path.includes('/test/') && NOTICED.test(text)) return true
-    return [...text.matchAll(/from '(\.[^']+)'/g)].some(([, other]) => visit(join(dirname(path), other as string)))
-  }
-  return visit(file)
 }

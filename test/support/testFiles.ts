@@ -7,21 +7,25 @@ const FILE_MS_MAX = 600_000
 const TEST_MS_MAX = 120_000
 /** Of a change that breaks a hundred files each would say the same once more. */
 const AGAIN_MAX = 20
-/** Files that the end of a run names. */
+/** Processes that the end of a run names. */
 const SLOWEST = 10
+
+/** One process, and the files that it has run. */
+interface TestProcess {
+  readonly files: readonly string[]
+  readonly tookMs: number
+  /** Of the process and of what it has started, but not of the PostgreSQL beside it. */
+  readonly cpuMs: number
+}
 
 /** What a run of one file has found. */
 export interface Result {
   readonly file: string
+  readonly process: TestProcess
   readonly passes: number
   readonly failures: number
-  readonly tookMs: number
-  /** Of the file's process and of what it has started, but not of the PostgreSQL beside it. */
-  readonly cpuMs: number
   /** The lines of failed tests, or what else went wrong. */
   readonly faults: readonly string[]
-  /** It was ended, since it did not end by itself. */
-  readonly hung: boolean
   /** The lines that failed beside other files, where this is the run alone after that. */
   readonly before?: readonly string[]
 }
@@ -38,8 +42,8 @@ interface Run {
   readonly print: (text: string) => void
 }
 
-/** Runs files as one process, and prints what it has printed. `file`: what results name. */
-export async function runTestFiles(file: string, files: readonly string[], run: Run): Promise<Result> {
+/** Runs files as one process, prints what it has printed, and tells what each file has found. */
+export async function runTestFiles(files: readonly string[], run: Run): Promise<Result[]> {
   const beganMs = performance.now()
   const { root, outputs, options, env, running } = run
   // A file, not a pipe, which a process that a test has left behind would keep open.
@@ -63,24 +67,31 @@ export async function runTestFiles(file: string, files: readonly string[], run: 
   const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
   // One file's sums say nothing beside those of all.
   run.print(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
-  const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
-  const verdict = judge(Bun.stripANSI(text), child.signalCode ?? child.exitCode ?? 1, isPart)
   const tookMs = performance.now() - beganMs
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
-  return { file, tookMs, cpuMs, hung: tookMs >= FILE_MS_MAX, ...verdict }
+  const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
+  // At the end all that failed is printed once more.
+  const texts = textsOf(Bun.stripANSI(text).replace(/^\d+ tests? failed:$[\s\S]*/m, ''))
+  const results = files.map((file) => ({ file, process: { files, tookMs, cpuMs }, ...judge(texts.get(file) ?? '', isPart) }))
+  const end = child.signalCode ?? child.exitCode ?? 1
+  if (end === 0 || results.some(({ failures }) => failures > 0)) return results
+  const faults = [...(text.match(/^error: .*$/gm) ?? []), `(fail) the process ended with ${end}`]
+  return results.map((result) => ({ ...result, failures: 1, faults }))
 }
 
-/** A process must say how many tests it has run, and there must be one; all else is a failure. */
-function judge(text: string, end: number | string, isPart: boolean): Pick<Result, 'passes' | 'failures' | 'faults'> {
-  const count = (what: string) => Number(text.match(new RegExp(`^ *(\\d+) ${what}$`, 'm'))?.[1] ?? 0)
-  const [passes, failures] = [count('pass'), count('fail')]
-  if (end !== 0) {
-    const faults = text.match(/^\(fail\) .*$/gm) ?? text.match(/^error: .*$/gm) ?? []
-    const lines = new Set(failures === 0 ? [...faults, `(fail) the process ended with ${end}`] : faults)
-    return { passes, failures: Math.max(failures, 1), faults: [...lines] }
-  }
-  const isEmpty = passes + failures === 0 && !isPart
-  return { passes, failures: failures + Number(isEmpty), faults: isEmpty ? ['(fail) it has no test'] : [] }
+/** By file what its tests have printed, which follows its name. */
+function textsOf(text: string): Map<string, string> {
+  const parts = text.split(/^(test\/\S+\.test\.ts):$/m)
+  return new Map(parts.flatMap((part, index) => (index % 2 ? [[part, parts[index + 1] ?? '']] : [])))
+}
+
+/** There must be a test in each file. */
+function judge(text: string, isPart: boolean): Pick<Result, 'passes' | 'failures' | 'faults'> {
+  const passes = text.match(/^\(pass\) /gm)?.length ?? 0
+  const faults =
+    text.match(/^\(fail\) .*$/gm) ??
+    (passes > 0 || isPart ? [] : [...(text.match(/^error: .*$/gm) ?? []), '(fail) no test of it has run'])
+  return { passes, failures: faults.length, faults }
 }
 
 /**
@@ -91,7 +102,7 @@ export async function againAlone(
   results: readonly Result[],
   runAlone: (files: string[]) => Promise<Result[]>,
 ): Promise<Result[]> {
-  const again = results.filter(({ failures, hung }) => failures > 0 && !hung)
+  const again = results.filter(({ failures, process }) => failures > 0 && process.tookMs < FILE_MS_MAX)
   if (results.length < 2 || again.length === 0 || again.length > AGAIN_MAX) return [...results]
   const seconds = new Map((await runAlone(again.map(({ file }) => file))).map((result) => [result.file, result]))
   return results.map((first) => {
@@ -100,19 +111,20 @@ export async function againAlone(
   })
 }
 
-/** What the end of a run says: the slowest files, the failed ones, those that passed only alone, and the sums. */
+/** What the end of a run says: the slowest processes, the failed files, those that passed only alone, and the sums. */
 export function reportOf(results: readonly Result[], tookMs: number): string {
   const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
   const seconds = (ms: number) => (ms / 1_000).toFixed(1)
-  const slowest = results.toSorted((one, other) => other.tookMs - one.tookMs).slice(0, SLOWEST)
-  const times = slowest.map(
-    ({ file, tookMs, cpuMs }) => `${seconds(tookMs).padStart(7)} s ${seconds(cpuMs).padStart(7)} s  ${file}`,
-  )
-  const cpu = `CPU time of all files: ${seconds(results.reduce((total, { cpuMs }) => total + cpuMs, 0))} s`
+  const processes = [...new Set(results.map(({ process }) => process))].sort((one, other) => other.tookMs - one.tookMs)
+  const times = processes.slice(0, SLOWEST).map(({ files, tookMs, cpuMs }) => {
+    const others = files.length > 1 ? ` and ${files.length - 1} more` : ''
+    return `${seconds(tookMs).padStart(7)} s ${seconds(cpuMs).padStart(7)} s  ${files[0]}${others}`
+  })
+  const cpu = `CPU time of all files: ${seconds(processes.reduce((total, { cpuMs }) => total + cpuMs, 0))} s`
   const failed = results.filter(({ failures }) => failures > 0)
   const passedAlone = results.filter(({ failures, before }) => failures === 0 && before)
   return [
-    ...['\nThe files that took longest, and their CPU time:', ...times, cpu],
+    ...['\nThe processes that took longest, and their CPU time:', ...times, cpu],
     ...failed.map(({ file, faults }) => `\n${file}:\n${faults.join('\n')}`),
     ...passedAlone.map(({ file, before }) => `\nfailed beside others, passed alone: ${file}\n${before?.join('\n')}`),
     `\n ${sum('passes')} pass\n ${sum('failures')} fail`,
