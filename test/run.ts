@@ -26,6 +26,8 @@ const LONGEST = [
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
 const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
+/** It declares an entity by the name of one that others have, as no process of a server does. */
+const ALONE = pathOf('api/personalValues')
 /** Files that share a process. */
 const SHARED = 10
 const startedMs = performance.now()
@@ -107,7 +109,7 @@ function weigh(file: string): number {
 
 /** Of files by weight those that run in one process each, the heaviest first. */
 function inProcesses(sorted: readonly string[]): string[][] {
-  const together = sorted.filter((file) => !OF_SYSTEMS.test(file))
+  const together = sorted.filter((file) => !OF_SYSTEMS.test(file) && file !== ALONE)
   const count = Math.ceil(together.length / SHARED)
   const shared = Array.from({ length: count }, (_, first) => together.filter((_, index) => index % count === first))
   const alone = sorted.filter((file) => !together.includes(file)).map((file) => [file])

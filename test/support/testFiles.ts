@@ -67,12 +67,12 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
   const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
   // One file's sums say nothing beside those of all.
   run.print(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
-  const tookMs = performance.now() - beganMs
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
+  const own = { files, tookMs: performance.now() - beganMs, cpuMs }
   const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
   // At the end all that failed is printed once more.
   const texts = textsOf(Bun.stripANSI(text).replace(/^\d+ tests? failed:$[\s\S]*/m, ''))
-  const results = files.map((file) => ({ file, process: { files, tookMs, cpuMs }, ...judge(texts.get(file) ?? '', isPart) }))
+  const results = files.map((file) => ({ file, process: own, ...judge(texts.get(file) ?? '', isPart) }))
   const end = child.signalCode ?? child.exitCode ?? 1
   if (end === 0 || results.some(({ failures }) => failures > 0)) return results
   const faults = [...(text.match(/^error: .*$/gm) ?? []), `(fail) the process ended with ${end}`]
