@@ -1,5 +1,5 @@
 // `roster export`: streams the rows of a list from a running server into a CSV or NDJSON file, or to stdout.
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { progress } from './output.ts'
@@ -45,9 +45,18 @@ export function exportCommand(key: string | undefined, readSettings: () => Confi
 
 async function exportRows(entity: string, options: Options, url: string, key: string | undefined): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to read with')
-  const response = await ask(addressOf(entity, url, options), MEDIA[options.format], key)
   const { format, output: path } = options
+  const there = path === undefined ? undefined : output(() => statSync(path, { throwIfNoEntry: false }))
+  if (there?.isDirectory()) throw new CommandError(`--output ${path} is a folder: name a file in it`)
+  const response = await ask(addressOf(entity, url, options), MEDIA[format], key)
   if (path === undefined) return copy(response, format, 1)
+  // A device or a pipe is written to, and not replaced by a file.
+  if (there && !there.isFile())
+    return copy(
+      response,
+      format,
+      output(() => openSync(path, 'w')),
+    )
   // Opened exclusively, so that a link or a file of another user under this name is never written to.
   const unfinished = `${path}.${crypto.randomUUID()}.part`
   const file = output(() => openSync(unfinished, 'wx', 0o600))

@@ -58,7 +58,7 @@ async function add(config: Config, { url, entity, json }: Add, command: Command)
     throw error instanceof AddressRefused ? new CommandError(`${url.host}: ${error.message}`) : error
   })
   const secret = makeSecret()
-  const id = await withHooks(config, (store) => store.add({ url: url.href, secret, events }))
+  const id = await withHooks(config, (store) => store.add({ url: url.href, secret, events }), true)
   const made = `Made the hook ${id} for ${events.join(', ')}.\n${SHOWN_ONCE}\n${secret}\n`
   return report(json, { id, url: url.href, events, secret }, made)
 }
@@ -79,6 +79,8 @@ function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state'
 
 /** A query may have a secret of the receiver, and a list is read over shoulders. */
 function shownUrl(text: string): string {
+  // A row that was written by hand may have any text.
+  if (!URL.canParse(text)) return 'no URL'
   const { origin, pathname, search } = new URL(text)
   return `${origin}${pathname}${search === '' ? '' : '?...'}`
 }

@@ -62,7 +62,7 @@ function withLines(file: string, lines: readonly string[]): string {
 
 /** Returns the name of a setting; of a path, the path itself. */
 function nameOf(line: string): string {
-  return (line.trim().split('=')[0] as string).replace(/\/$/, '')
+  return (line.replace(/^\s*(export\s+)?/, '').split('=')[0] as string).trim().replace(/\/$/, '')
 }
 
 /** Returns the folder's package.json, with what it lacks added. */

@@ -15,23 +15,28 @@ import { CommandError } from './run.ts'
 const START_MS_MAX = 30_000
 
 /** Does `work` with the keys of the database that the settings name. @throws CommandError */
-export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
-  return withTable(config, 'api_key_version', (sql) => work(new KeyStore(sql)))
+export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>, mayMigrate = false): Promise<T> {
+  return withTable(config, 'api_key_version', (sql) => work(new KeyStore(sql)), mayMigrate)
 }
 
 /** Does `work` with its hooks. @throws CommandError */
-export async function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>): Promise<T> {
+export async function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>, mayMigrate = false): Promise<T> {
   if (config.changesDays === 0)
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
   if (isPooled(config) && config.databaseDirectUrl === null)
     throw new CommandError('servers post no hooks behind a pooler alone: set DATABASE_DIRECT_URL')
   const entities = await loadEntities(config.entitiesDir)
-  return withTable(config, 'hook', (sql) => work(new HookStore(sql, entities)))
+  return withTable(config, 'hook', (sql) => work(new HookStore(sql, entities)), mayMigrate)
 }
 
-async function withTable<T>(config: Config, table: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+async function withTable<T>(
+  config: Config,
+  table: string,
+  work: (sql: postgres.Sql) => Promise<T>,
+  mayMigrate: boolean,
+): Promise<T> {
   await using database = await openDatabase(config).catch(orUnusable)
-  await requireTable(database.url, table, config).catch(orUnusable)
+  await requireTable(database.url, table, config, mayMigrate).catch(orUnusable)
   return await withConnection(database.url, work).catch(orFailed)
 }
 
@@ -73,14 +78,15 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
 }
 
 /**
- * Makes the tables where there are none, since keys can be made before a server's first start. Otherwise nothing is
- * migrated: a command about keys or hooks must not change other tables.
+ * Makes the tables where there are none and `mayMigrate`, since keys can be made before a server's first start. Otherwise nothing
+ * is migrated: a command about keys or hooks must not change other tables.
  */
-export async function requireTable(url: string, table: string, config: Config) {
+export async function requireTable(url: string, table: string, config: Config, mayMigrate: boolean) {
   const [found] = await withConnection(
     url,
     (sql) => sql`select to_regclass('api_key_version') is not null as any, to_regclass(${table}) is not null as this`,
   )
+  if (!found?.any && !mayMigrate) throw new CommandError('it has no tables of Roster: start a server on it first')
   if (!found?.any) for (const folder of migrationFolders(config)) await migrate(url, folder)
   else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
 }

@@ -54,17 +54,18 @@ export interface Asked {
 }
 
 export interface Answer {
-  /** NO_ANSWER, NOT_SENT: there is none. */
+  /** NO_ANSWER, NOT_SENT, CANNOT_BE_SENT: there is none. */
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-const [NO_ANSWER, NOT_SENT] = [0, -1]
+const [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT] = [0, -1, -2]
 /** Temporary failures, with those of proxies whose server is gone. */
-const PASSING = [NO_ANSWER, NOT_SENT, 502, 503, 504]
-/** Codes of errors before a connection. */
-const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL']
+const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
+/** Codes of errors before a connection, and of those that waiting does not mend: of certificates and addresses. */
+const NO_CONNECTION = /^E(CONNREFUSED|NOTFOUND)$/
+const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
 
 /**
  * Sends a request until its answer is not a limit or a passing failure; the first one of a run only if the server is there at
@@ -81,10 +82,10 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
     const isLimit = status === 429
     const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
     if (!isPassing) return { ...answer, mayBeDone }
-    mayBeDone ||= !isLimit && status !== NOT_SENT
+    mayBeDone ||= !isLimit && status >= NO_ANSWER
     const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
-    const isHopeless = seconds > WAIT_SECONDS_MAX || (isFirst && tries === 1 && status === NOT_SENT)
+    const isHopeless = seconds > WAIT_SECONDS_MAX || status === CANNOT_BE_SENT || (isFirst && tries === 1 && status === NOT_SENT)
     // A limit that says when it ends does end.
     if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
       throw mayBeDone && 'Idempotency-Key' in request.headers ? new OutcomeUnknown(reason) : new CommandError(reason)
@@ -101,6 +102,7 @@ async function ask({ method, address, headers, body }: Asked): Promise<Answer> {
   } catch (error) {
     const { message, code } = error as Error & { code?: unknown }
     const text = `${address.replace(/\?.*/, '')} cannot be reached: ${message} (--url names the server)`
-    return { status: NO_CONNECTION.includes(String(code)) ? NOT_SENT : NO_ANSWER, headers: new Headers(), text }
+    const unsent = NO_CONNECTION.test(String(code)) ? NOT_SENT : NO_ANSWER
+    return { status: WRONG.test(String(code)) ? CANNOT_BE_SENT : unsent, headers: new Headers(), text }
   }
 }

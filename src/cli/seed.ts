@@ -39,7 +39,7 @@ async function run(config: Config, options: Options): Promise<void> {
 
 /** Makes the tables if there are none. @throws Error that names migrations that are not applied */
 async function requireTables(url: string, config: Config) {
-  await requireTable(url, 'api_key_version', config)
+  await requireTable(url, 'api_key_version', config, true)
   const pending = await Promise.all(migrationFolders(config).map((folder) => pendingMigrations(url, folder)))
   const names = pending.flat().join(', ')
   if (names !== '') throw new Error(`${names} not applied: start a server, or run roster migrate, first`)

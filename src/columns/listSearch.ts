@@ -35,7 +35,7 @@ export class ListSearch {
 
   /** Bytes beside those of the table. */
   get bytes(): number {
-    return this.texts.foldedBytes
+    return this.texts.bytes
   }
 
   /** Learns how the texts lie that a list compares or sorts, and which match; null: that is known. */

@@ -60,9 +60,10 @@ export class OrderedTexts {
     return isOrdered(filter) ? (this.use(property)?.knownBound(value as string) ?? null) : null
   }
 
-  /** Bytes of texts without case and accents. */
-  get foldedBytes(): number {
+  /** Bytes of orders, and of texts without case and accents. */
+  get bytes(): number {
     let bytes = 0
+    for (const { ranks } of this.ranks.values()) bytes += 8 * ranks.length
     for (const texts of this.folded.values()) bytes += texts.bytes
     return bytes
   }

@@ -32,7 +32,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
     const isChanged = typeof value === 'number' && String(value) !== text
     try {
-      if (isChanged || !Value.Check(schema, value)) throw new Error(isSecret(name) ? '' : `it is "${text}"`)
+      if (isChanged || !Value.Check(schema, value)) throw new Error(isSecret(name, text) ? '' : `it is "${text}"`)
       check?.(text)
       return read ? read(text) : value
     } catch (error) {

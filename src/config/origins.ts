@@ -30,10 +30,10 @@ export function effectiveSettings(
   const workers = String(defaultWorkers(Boolean(secrets.environment.DATABASE_URL)))
   return Object.entries<Setting>(settings).map(([name, { default: declared }]) => {
     const text = secrets.environment[name] || null
-    const secret = isSecret(name)
     const file = secrets.files.get(name)
     const from = text === null ? 'default' : file !== undefined && !environment[name] ? `file ${file}` : originOf(name)
     const value = text ?? (name === 'WORKERS' ? workers : declared)
+    const secret = isSecret(name, value)
     return { name, value: secret ? placeOf(name, value) : value, isSet: value !== null, isSecret: secret, from }
   })
 }

@@ -6,7 +6,7 @@ const END = '_FILE'
 
 /** The variables that name files of secrets, as containers get them: `DATABASE_URL_FILE`. */
 export const secretFileNames: readonly string[] = Object.keys(settings)
-  .filter(isSecret)
+  .filter((name) => isSecret(name))
   .map((name) => name + END)
 
 /** Reads the secrets that the environment names files of, and returns it as if it had these settings. */

@@ -1,5 +1,6 @@
 // The settings: their defaults, what they may be, and their meaning.
 import { type TSchema, Type } from '@sinclair/typebox'
+import { RedisClient } from 'bun'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
@@ -35,7 +36,8 @@ const DATABASE = {
   check: checkDatabaseUrl,
 }
 const FOLDER = text('a folder')
-const FILE = text('a file')
+// Not the text of a key.
+const FILE = text('a file', '^(?!-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
@@ -132,7 +134,13 @@ export const settings = {
   RATE_LIMIT_STORE: {
     ...text('an address like redis://user:password@host:6379/0', '^(redis|rediss|valkey|valkeys)://.+'),
     meaning: 'Address of a Redis 7 or Valkey, so that several servers share rate limits. If empty, each counts for itself.',
-    check: parseUrl,
+    check: (text: string) => {
+      try {
+        new RedisClient(text).close()
+      } catch {
+        throw new RangeError('it cannot be read')
+      }
+    },
   },
   TRUSTED_PROXIES: {
     ...text('addresses and networks like 10.0.0.0/8,::1'),
@@ -172,8 +180,9 @@ export const settings = {
 export type SettingName = keyof typeof settings
 
 /** Returns whether the value must not stand in a message; the checks of these settings do not repeat it either. */
-export function isSecret(name: string): boolean {
-  return /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
+export function isSecret(name: string, text: string | null = ''): boolean {
+  const isKey = /-----BEGIN .*PRIVATE/.test(text ?? '')
+  return isKey || /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
 
 function parseUrl(text: string): void {

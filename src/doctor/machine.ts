@@ -33,7 +33,7 @@ function versions(): Finding {
   return fault('versions', `${text}, and not on Bun ${pinned}: start it by npm start or node src/launch.mjs`)
 }
 
-function dataFolder({ dataDir }: Config): Finding {
+function dataFolder({ dataDir, databaseUrl }: Config): Finding {
   const path = resolve(dataDir)
   const there = firstThere(path)
   try {
@@ -41,7 +41,8 @@ function dataFolder({ dataDir }: Config): Finding {
     accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return fault('data folder', `DATA_DIR ${path} cannot be used (${code}): set another, or let this user write there`)
+    const say = databaseUrl === null ? fault : advice
+    return say('data folder', `DATA_DIR ${path} cannot be used (${code}): set another, or let this user write there`)
   }
   const room = roomAt(there)
   const text = `${path}, ${Math.floor(room / MIB)} MiB free`
@@ -57,7 +58,9 @@ function sharedMemory(config: Config): Finding {
   const room = roomAt(dirname(folder)) + bytesIn(folder)
   const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`
   if (bytes <= room) return ok('shared memory', text)
-  return fault('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
+  // A server uses DATA_DIR in its place.
+  const say = bytes > roomAt(dataDir) ? fault : advice
+  return say('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
 }
 
 function firstThere(path: string): string {
@@ -99,7 +102,7 @@ function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding {
   return ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')
 }
 
-function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {
+function tls({ tlsCert, tlsKey, publicUrl: url, trustedProxies }: Config): Finding {
   try {
     const certificate = checkCertificate(readCertificate(tlsCert as string, tlsKey as string))
     const days = Math.floor(daysLeft(certificate))
@@ -108,7 +111,10 @@ function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {
     if (days < 0) return fault('tls', `${text}: clients refuse it; renew it`)
     const host = url === null ? null : new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (host !== null && (isIP(host) ? !certificate.checkIP(host) : !certificate.checkHost(host)))
-      return fault('tls', `${text}, and not for ${host} of PUBLIC_URL: clients refuse it there`)
+      return (trustedProxies === null ? fault : advice)(
+        'tls',
+        `${text}, and not for ${host} of PUBLIC_URL: clients refuse it, where no proxy has one of its own`,
+      )
     return days < RENEWAL_DAYS ? advice('tls', `${text}: see that it is renewed`) : ok('tls', text)
   } catch (error) {
     return fault('tls', `${(error as Error).message}: no server starts`)

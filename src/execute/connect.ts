@@ -3,6 +3,7 @@ import { createConnection } from 'node:net'
 import postgres from 'postgres'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { readAuthorities } from '../os/certificate.ts'
+import { withDeadline } from '../os/time.ts'
 
 /** A lost connection is opened again at once, however often; the types of the database are not asked for. */
 const CONNECTING = {
@@ -24,17 +25,57 @@ export function connectTo(url: string, { connection, ...own }: ConnectOptions): 
   // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.
   const isTrusting = authoritiesFile !== undefined && options.ssl !== false
   const trusting = isTrusting ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
-  const all = { ...CONNECTING, ...own, ...options, ...trusting, connection: { ...asked, ...connection } }
+  // The driver takes the first colon of an address of IPv6 for that of the port.
+  const [, host, port = '5432'] = /:\/\/(?:[^/]*@)?\[([^\]]+)\](?::(\d+))?(?:\/|$)/.exec(address) ?? []
+  const place = host === undefined ? {} : { host: [host], port: [Number(port)] }
+  const all = { ...CONNECTING, ...own, ...options, ...place, ...trusting, connection: { ...asked, ...connection } }
   return postgres(address, all as object)
 }
 
-/** Does `work` over a connection of its own, which waits for the database a little longer and closes at the end. */
+const CONNECT_S_MAX = 5
+
+/**
+ * Does `work` over a connection of its own, which waits for the database a little longer, has no limit of time of the role, and
+ * closes at the end. @throws Error with the code CONNECT_TIMEOUT where nothing answers: the driver begins again without an end
+ * where a proxy closes each connection, or all of several hosts refuse it
+ */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: 5 })
+  // The driver drops the number 0.
+  const connection = { statement_timeout: '0' }
+  const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, connection })
   try {
+    await withDeadline(sql`select 1` as Promise<unknown>, CONNECT_S_MAX * 1_200, () => {
+      throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
+    })
     return await work(sql)
   } finally {
     await sql.end({ timeout: 0 })
+  }
+}
+
+/**
+ * Does `work` in a transaction, whose `mode` is PostgreSQL's. After an error the client is closed before the driver's rollback,
+ * which would take the error's place, and whose write to a connection that is lost would be an uncaught fault of the process.
+ */
+export async function inTransaction<T>(
+  sql: postgres.Sql,
+  work: (transaction: postgres.TransactionSql) => Promise<T>,
+  mode = '',
+): Promise<T> {
+  let fault: { readonly error: unknown } | null = null
+  const guarded = async (transaction: postgres.TransactionSql) => {
+    try {
+      return await work(transaction)
+    } catch (error) {
+      fault = { error }
+      await sql.end({ timeout: 0 })
+      throw error
+    }
+  }
+  try {
+    return (await sql.begin(mode, guarded)) as T
+  } catch (error) {
+    throw fault === null ? error : (fault as { error: unknown }).error
   }
 }
 
@@ -46,9 +87,13 @@ export function refusesTls(url: string): Promise<boolean> {
   const { address, options, authoritiesFile } = readDatabaseUrl(url)
   const isAsked = authoritiesFile !== undefined || /^(?:true|require|verify-)/.test(String(options.ssl))
   if (!isAsked || options.ssl === false || options.sslnegotiation === 'direct') return Promise.resolve(false)
+  // Not of several hosts.
+  if (!URL.canParse(address)) return Promise.resolve(false)
   const { hostname, port } = new URL(address)
   return new Promise((resolve) => {
-    const socket = createConnection({ host: hostname, port: Number(port || 5_432) }, () => socket.write(SSL_REQUEST))
+    const socket = createConnection({ host: hostname.replace(/[[\]]/g, ''), port: Number(port || 5_432) }, () =>
+      socket.write(SSL_REQUEST),
+    )
     const end = (refuses: boolean) => {
       socket.destroy()
       resolve(refuses)

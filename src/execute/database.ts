@@ -34,8 +34,8 @@ const PAUSES_MS = [50, 150, 450]
 const SENT_SHARE = 0.6
 /** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
 const READS_MIN = 2
-/** Writes that wait for a turn, of one key and of all; further ones are refused at once. */
-const WAITING_OF_ONE_MAX = 200
+/** Writes of one key under way, and statements of all that wait for a turn; further ones are refused at once. */
+const WRITES_OF_ONE_MAX = 400
 const WAITING_MAX = 600
 /** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
 const PAUSE_MS = 40
@@ -51,6 +51,8 @@ export class Database {
   private readonly writes: Batcher
   /** Turns of writes at the connections: a key that writes what is locked holds up its own writes alone. */
   private readonly turns: Turns
+  /** Writes under way by their keys, also those that wait for a batch. */
+  private readonly writesOf = new Map<string, number>()
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -82,13 +84,21 @@ export class Database {
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   async write(statement: Batchable): Promise<Row[]> {
-    const { turns } = this
-    if (turns.waitingOf(statement.asker ?? '') >= WAITING_OF_ONE_MAX || turns.waiting >= WAITING_MAX) throw busyWithWrites()
+    const { asker = '' } = statement
+    const others = this.writesOf.get(asker) ?? 0
+    if (others >= WRITES_OF_ONE_MAX || this.turns.waiting >= WAITING_MAX) throw busyWithWrites()
+    this.writesOf.set(asker, others + 1)
     const sending = new Sending()
     const ask = statement.batch
       ? () => this.writes.ask(statement, sending)
       : () => this.run({ statement, untilMs: performance.now() + SENT_SHARE * this.queryMsMax, mayWait: true, sending })
-    return this.admit(ask, sending, Boolean(statement.once))
+    try {
+      return await this.admit(ask, sending, Boolean(statement.once))
+    } finally {
+      const left = (this.writesOf.get(asker) ?? 1) - 1
+      if (left === 0) this.writesOf.delete(asker)
+      else this.writesOf.set(asker, left)
+    }
   }
 
   /** Statements under way: requested, and handed to the driver. */
@@ -150,7 +160,7 @@ export class Database {
         }
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
-        const isLocked = verdict === 'locked' && (sending === null || execution.mayWait)
+        const isLocked = verdict === 'locked' && sending !== null && execution.mayWait
         if (isLocked || verdict === 'crowded') {
           const { spare } = this.options
           if (!isLocked && spare && pool.running === 0) return spare.run(execution)

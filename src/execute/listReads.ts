@@ -85,6 +85,10 @@ export class ListReads {
     if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker)
     try {
       return await this.options.quick.read(statement)
+    } catch (error) {
+      // It, or another one of its batch, took too long.
+      if (!isCostly(error)) throw error
+      return await this.inTurn(statement, asker)
     } finally {
       const endMs = performance.now()
       if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
@@ -120,8 +124,8 @@ export class ListReads {
         if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })
     } catch (error) {
-      const cause = (error as ApiError).cause as { code?: unknown } | undefined
-      if (cause?.code !== ENDED && cause?.code !== TOO_MANY_FILES) throw error
+      if (!isCostly(error)) throw error
+      const { cause } = error
       if (cause.code === ENDED) {
         if (list.askers === 0) throw new Abandoned()
         // Meant for the statement that its backend ran before.
@@ -156,6 +160,12 @@ export class ListReads {
     const cancelling = toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
     this.options.quick.read(cancelling).catch(() => undefined)
   }
+}
+
+/** Says that PostgreSQL has ended a statement for its time, or its files. */
+function isCostly(error: unknown): error is { cause: { code: string } } {
+  const { code } = ((error as ApiError).cause ?? {}) as { code?: unknown }
+  return code === ENDED || code === TOO_MANY_FILES
 }
 
 /** Calls `leave` when the client has left. Quick lists are there before it is asked: reading a request's signal costs CPU. */

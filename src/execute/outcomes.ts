@@ -121,19 +121,24 @@ const BY_CLASS: Record<string, Verdict> = {
 
 /** Codes of `refused` that an operator has to mend, so that waiting would only hide them. */
 const WRONG = /^(28...|3D000|42...|57014|55P03)$/
+/** Codes of a certificate, or of a proof of the password, with which the database is not the one that the address means. */
+const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
 const AWAY: readonly Verdict[] = ['notSent', 'crowded', 'lost', 'refused']
 
 /** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
 export function isAway(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (code === undefined) return cause !== undefined && isAway(cause)
-  return code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)))
+  return (
+    code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)) && !UNTRUSTED.test(String(code)))
+  )
 }
 
 /** Returns the meaning of an error of the driver. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'
+  if (UNTRUSTED.test(code)) return 'refused'
   // A system call that failed: a fault of the network without a line above.
   const otherwise = syscall === undefined ? 'fault' : 'lost'
   return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? otherwise

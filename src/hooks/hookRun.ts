@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Changes, ChangeWaits } from '../operations/changes.ts'
+import { withDeadline } from '../os/time.ts'
 import { type ChangeLine, eventOf, instantOf, lineText } from '../respond/changes.ts'
 import type { Message, Outcome } from './delivery.ts'
 import { entitiesOf, wantsEvent } from './events.ts'
@@ -28,6 +29,7 @@ const IN_FLIGHT_MAX = 4
 const SAVE_MS = 1_000
 /** Interval at which the position is saved without deliveries, so that it never grows older than the lines that are kept. */
 const IDLE_SAVE_MS = 3_600_000
+const LAST_SAVE_MS_MAX = 1_000
 const IDLE_LOOK_MS = 60_000
 /** An attempt that is later than this was late because no server ran: that time does not count as failing. */
 const LATE_MS_MAX = 3_600_000
@@ -69,10 +71,11 @@ export class HookRun {
 
   private async run(): Promise<void> {
     while (!this.isOver && !this.signal.aborted && this.wanted.length > 0) {
-      if (!(await this.pauseToAttempt())) return
-      if (this.queue.length > 0) await this.deliverSome()
-      else await this.readOn()
+      if (this.queue.length === 0) await this.readOn()
+      else if (await this.pauseToAttempt()) await this.deliverSome()
     }
+    // The next sender would read again what this hook does not want.
+    if (!this.isOver && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
   }
 
   /** Reads a page, or waits where there is none yet. */

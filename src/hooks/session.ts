@@ -31,14 +31,13 @@ const OPTIONS: ConnectOptions = {
   prepare: false,
   connection: {
     application_name: 'roster hooks',
-    statement_timeout: 5_000,
-    tcp_keepalives_idle: 30,
-    tcp_keepalives_interval: 10,
-    tcp_keepalives_count: 3,
+    // Times of lines are printed as /Changes has them.
+    ...{ TimeZone: 'UTC', DateStyle: 'ISO', statement_timeout: 5_000 },
+    ...{ tcp_keepalives_idle: 30, tcp_keepalives_interval: 10, tcp_keepalives_count: 3, tcp_user_timeout: 60_000 },
   },
 }
 
-/** One connection, which holds the lock of the one sender of the cluster: with it the lock is lost. */
+/** One connection, which holds the lock of the one sender of a schema: with it the lock is lost. */
 export class Session {
   /** Aborts when the connection is lost, or ended. */
   readonly lost: AbortSignal
@@ -59,11 +58,17 @@ export class Session {
           select exists (select from hook where state = 'active') and not pg_is_in_recovery()
             and current_setting('transaction_read_only') = 'off' as yes
         )
-        select yes as "isAny", case when yes then pg_try_advisory_lock(${LOCK}::bigint) else false end as "isSender" from any_hook`,
+        select yes as "isAny", case when yes then pg_try_advisory_lock(
+          ${LOCK}::bigint + case current_schema() when 'public' then 0 else hashtext(current_schema()) end
+        ) else false end as "isSender" from any_hook`,
     )
     if (!row?.isAny) return 'none'
     if (!row.isSender) return 'waiting'
-    const [begun] = await this.run((sql) => sql`update hook_sender set term = term + 1 returning term::text`)
+    // Fails without the right to write down how far a hook is, so that nothing is posted again and again.
+    const [begun] = await this.run(
+      (sql) => sql`
+        with noting as (update hook set run = run where false) update hook_sender set term = term + 1 returning term::text`,
+    )
     this.term = begun?.term
     return 'sender'
   }

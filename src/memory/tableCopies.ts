@@ -9,7 +9,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
 import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
-import { NotRecorded, TableReader } from './tableReader.ts'
+import { type Begin, NotRecorded, TableReader } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
@@ -29,6 +29,8 @@ const IDLE_MS = 60_000
 const REFRESH_MS = 5_000
 /** A copy without lists for this time is evicted. */
 const UNUSED_MS = 600_000
+/** For this time a table counts as large as it was found to be. */
+const LARGE_MS = 3_600_000
 
 /** The state of one table. */
 interface Tracked {
@@ -38,6 +40,8 @@ interface Tracked {
   askedMs: number
   /** The earliest time of the next load. */
   notBeforeMs: number
+  /** Bytes that did not suffice, and until when that is believed. */
+  tooFew: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
 
@@ -91,7 +95,7 @@ export class TableCopies {
   load(entity: Entity, query: FiltersAndSorts): void {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
-      tracked = { entity, copy: null, isLoading: false, askedMs: 0, notBeforeMs: 0, isFailureLogged: false }
+      tracked = { entity, copy: null, isLoading: false, askedMs: 0, notBeforeMs: 0, tooFew: null, isFailureLogged: false }
       this.tables.set(entity.table, tracked)
     }
     tracked.askedMs = performance.now()
@@ -126,9 +130,10 @@ export class TableCopies {
     // In the order of ids the rows come anyway.
     const sampled = orderedBy === ID ? null : (properties[orderedBy] as Property)
     let table: ColumnTable | null = null
-    const moment = await this.reader.read(entity, sampled, (rows, sample) => {
+    let room = 0
+    const begin: Begin = (rows, sample) => {
       this.makeRoom(tracked, rows)
-      const room = this.bytesMax - this.use.bytes
+      room = this.bytesMax - this.use.bytes
       const own = new ColumnTable(entity, new Kernel(room), { orderedBy })
       own.prepare(rows, sample)
       table = own
@@ -136,6 +141,10 @@ export class TableCopies {
         own.addLine(bytes, from, to)
         if (own.rows % CHECKED_ROWS === 0 && own.bytes > room) throw new KernelFull('texts take too much')
       }
+    }
+    const moment = await this.reader.read(entity, sampled, begin).catch((error) => {
+      if (table !== null && error instanceof KernelFull) tracked.tooFew = { bytes: room, untilMs: performance.now() + LARGE_MS }
+      throw error
     })
     const onLost = (error: unknown) => {
       tracked.copy = null
@@ -161,15 +170,18 @@ export class TableCopies {
     })
   }
 
-  /** Evicts tables until one of about so many rows fits. @throws KernelFull */
-  private makeRoom({ entity }: Tracked, rows: number) {
-    const bytes = rows * ((entity.properties.length * CODE_BYTES) / FILL + INDEX_BYTES)
-    if (bytes > this.bytesMax) throw new KernelFull()
+  /** Evicts idle tables until one of about so many rows fits, where that can be. @throws KernelFull */
+  private makeRoom(tracked: Tracked, rows: number) {
+    const { entity, tooFew } = tracked
+    const nowMs = performance.now()
+    const known = tooFew !== null && nowMs < tooFew.untilMs ? tooFew.bytes + 1 : 0
+    const bytes = Math.max(known, rows * ((entity.properties.length * CODE_BYTES) / FILL + INDEX_BYTES))
     const idle = [...this.tables.values()]
-      .filter(({ copy, askedMs }) => copy !== null && performance.now() - askedMs > IDLE_MS)
+      .filter((one) => one !== tracked && one.copy !== null && nowMs - one.askedMs > IDLE_MS)
       .sort((one, other) => one.askedMs - other.askedMs)
-    for (const least of idle) if (bytes > this.bytesMax - this.use.bytes) this.evict(least)
-    if (bytes > this.bytesMax - this.use.bytes) throw new KernelFull()
+    const free = () => this.bytesMax - this.use.bytes
+    if (bytes > idle.reduce((sum, { copy }) => sum + (copy?.bytes ?? 0), free())) throw new KernelFull()
+    for (const least of idle) if (bytes > free()) this.evict(least)
   }
 
   private evict(tracked: Tracked) {
@@ -179,7 +191,7 @@ export class TableCopies {
 
   /** A load failed, or a copy cannot be kept. The next list begins another load, soon if writes have overtaken this one. */
   private noteFailure(tracked: Tracked, error: unknown, overtakenPauseMs: number) {
-    const { log, bytesMax } = this.options
+    const { log } = this.options
     const { table } = tracked.entity
     const pauseMs = error instanceof CopyLost ? Math.min(RETRY_MS, overtakenPauseMs) : RETRY_MS
     tracked.notBeforeMs = Math.max(tracked.notBeforeMs, performance.now() + pauseMs)
@@ -191,7 +203,10 @@ export class TableCopies {
     if (tracked.copy !== null || tracked.isFailureLogged || this.isEnded) return
     tracked.isFailureLogged = true
     if (error instanceof KernelFull)
-      log.info('MEMORY_MB is too little for a table: the database finds its lists', { table, mb: bytesMax / 2 ** 20 })
+      log.info('MEMORY_MB is too little for a table: the database finds its lists', {
+        table,
+        mb: Math.floor(this.bytesMax / 2 ** 20),
+      })
     else if (error instanceof NotRecorded)
       log.info('memory off for a table: its triggers of changes are missing or disabled', { table })
     else log.warn('a table cannot be read into memory', { table, error: String(error) })

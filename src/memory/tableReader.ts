@@ -1,6 +1,6 @@
 // The load of a copy: reads a whole table as of one snapshot, over a connection that no other statement waits for.
 import type postgres from 'postgres'
-import { connectTo } from '../execute/connect.ts'
+import { connectTo, inTransaction } from '../execute/connect.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -17,7 +17,7 @@ export interface Moment {
 }
 
 /** Called before the rows, with about how many there are and the sample; returns what takes each row. It may throw. */
-type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
+export type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
 
 /** A table cannot be kept current: its lines of changes would not tell of every write. */
 export class NotRecorded extends Error {}
@@ -47,21 +47,10 @@ export class TableReader {
   async read(entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
     if (this.isEnded) throw new Error('the worker ends')
     const connection = (this.connection ??= this.connect())
-    // After an error in the midst of COPY the driver's own one, at its rollback, would take its place.
-    let fault: { readonly error: unknown } | null = null
-    const work = async (transaction: postgres.TransactionSql) => {
-      try {
-        return await readWithin(transaction, entity, sampled, begin)
-      } catch (error) {
-        fault = { error }
-        // Before the driver's rollback, whose write to a connection that is lost would be an uncaught fault of the process.
-        await connection.end({ timeout: 0 })
-        throw error
-      }
-    }
     const load = async () => {
       await connection.unsafe(BEGIN_RUN)
-      return (await connection.begin('isolation level repeatable read read only', work)) as Moment
+      const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, sampled, begin)
+      return await inTransaction(connection, work, 'isolation level repeatable read read only')
     }
     const late = () => {
       throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
@@ -71,7 +60,7 @@ export class TableReader {
     } catch (error) {
       if (this.connection === connection) this.connection = null
       await connection.end({ timeout: 0 })
-      throw fault === null ? error : (fault as { error: unknown }).error
+      throw error
     }
   }
 

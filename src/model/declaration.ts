@@ -43,6 +43,14 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
+  // Rows are told apart by their first value.
+  if ('id' in fields && Object.keys(fields)[0] !== 'id') fail('needs id: identity() as its first field')
+  for (const [key, field] of Object.entries(fields)) {
+    if (!('group' in field)) continue
+    if (Object.keys(field.group).length === 0) fail(`cannot have ${key} without any part`)
+    const other = Object.keys(fields).find((one) => one !== key && one.toLowerCase() === key.toLowerCase())
+    if (other !== undefined) fail(`cannot have both ${other} and ${key}: their names are the same for clients`)
+  }
   checkColumns(name, named, fail)
   for (const one of named) checkProperty(one, named, fail)
   for (const { path, field } of named)

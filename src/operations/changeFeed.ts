@@ -94,8 +94,10 @@ export class ChangeFeed {
     if (id === null) throw absent
     const { after } = query
     const { lines, more, end } = await this.changes.historyAfter(entity, id, after, query)
+    const hasEvent = async () =>
+      after === 'now' && (await this.changes.historyAfter(entity, id, null, { ...query, pageSize: 1 })).lines.length > 0
     const isKnown = lines.length > 0 || (after !== null && after !== 'now')
-    if (!isKnown && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
+    if (!isKnown && !(await hasEvent()) && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
     const next = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
     return respondChanges(lines, next, more, hasValues)
   }

@@ -67,7 +67,7 @@ export function advise(advice: () => string): (error: unknown) => never {
 }
 
 /** Advice on a cheaper list, by what the query asks for; a clause of a sentence. */
-export function narrowing({ filters, sorts, page, seek }: ListQuery): string {
+export function narrowing({ filters, sorts, page, seek }: Pick<ListQuery, 'filters' | 'sorts' | 'page' | 'seek'>): string {
   const ways: string[] = []
   const ofEveryRow = filters.filter(({ operator }) => operator.sign === '!=' || operator.folded !== null)
   if (ofEveryRow.length === filters.length)

@@ -7,6 +7,7 @@ import type { StreamForm } from '../parse/headers.ts'
 import { parseStream } from '../parse/list.ts'
 import type { Reply } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
+import { advise, narrowing } from './lists.ts'
 import type { Places } from './places.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
@@ -24,13 +25,16 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   const query = parseStream(entity, call.query, form)
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
+  const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
+  const rowsMax = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
 
   async function readBehind(last: Row | null, size: number): Promise<Piece> {
     const startMs = performance.now()
     const position = last && keys.map((index) => last[index] as string | null)
     const statement = compilePiece(entity, query, columns, position, size)
-    const rows = await listReads.read({ ...statement, batch: null }, call)
+    const advice = () => narrowing({ ...query, page: 1, seek: null })
+    const rows = await listReads.read({ ...statement, batch: null }, call).catch(advise(advice))
     return { rows, size, ms: performance.now() - startMs }
   }
 
@@ -47,7 +51,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
         if (rights) requireRight(rights, entity.plural, 'read')
         paidRows = PAID_ROWS
       }
-      piece = await readBehind(rows[size - 1] as Row, rowsOfPiece(paidRows, ms))
+      piece = await readBehind(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
     }
   }
 
@@ -55,7 +59,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
     // Before the first row is read, so that all that changes while rows are read lies behind it.
     const token = form === 'ndjson' ? await changesToken?.(entity) : null
     if (token) headers['X-Changes-After'] = token
-    const first = await readBehind(null, rowsOfPiece(PAID_ROWS, 0))
+    const first = await readBehind(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
     return textsOf(streamWriter(entity, query, columns, form), pieces(first))
   })
 }
@@ -102,6 +106,10 @@ const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
 /** Pause for a millisecond of work: two thirds of the time are left to others. */
 const PAUSE_OF_WORK = 2
+/** Characters of a value that is no text. */
+const VALUE_LENGTH = 30
+/** Characters of a piece, if all texts are as long as they may be. */
+const PIECE_LENGTH_MAX = 8_000_000
 /** Rows of a piece while others are served: a thousand block the event loop for some milliseconds when they arrive. */
 const PIECE_ROWS_BESIDE = 100
 /** A piece that took longer is costly by its order, not by its rows: smaller pieces would multiply that. */

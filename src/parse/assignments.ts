@@ -27,6 +27,8 @@ export function parsePartial(entity: Entity, body: JsonObject): Assignments {
 function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
   const faults: Fault[] = []
   parseObject(entity.name, '', entity.members, body, { assignments, faults })
+  // What follows was not read.
+  if (faults.length >= FAULTS_MAX) throw faultsError(faults as [Fault, ...Fault[]])
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
     if (laterText && earlierText && laterText < earlierText)
@@ -69,7 +71,8 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
 }
 
 function parseGroup(group: Group, value: unknown, into: Reading) {
-  if (value === null) for (const part of group.properties) into.assignments.set(part, part.kind.default)
+  if (value === null)
+    for (const part of group.properties.filter(({ writable }) => writable)) into.assignments.set(part, part.kind.default)
   else if (isObject(value)) parseObject(group.name, `${group.name}.`, group.properties, value, into)
   else into.faults.push(invalid(group.name, 'must be an object, or null'))
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
-import { withConnection } from '../execute/connect.ts'
+import { inTransaction, withConnection } from '../execute/connect.ts'
 import { classify, isAway } from '../execute/outcomes.ts'
 
 /** The folders whose migrations a database has, in the order in which they are applied. */
@@ -28,7 +28,7 @@ const LOCK = 7_067_837_101
  * @throws Error naming an applied file that has been edited or is out of order
  */
 export function migrate(url: string, folder: string): Promise<string[]> {
-  return withConnection(url, (sql) => sql.begin((transaction) => applyPending(transaction, folder)))
+  return withConnection(url, (sql) => inTransaction(sql, (transaction) => applyPending(transaction, folder)))
 }
 
 /** Applies migrations in a transaction of the caller, who may undo it. */
@@ -108,10 +108,14 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
 /** The files of `folder` that `migrate` would apply. @throws Error as it does, and writes nothing */
 export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
   return withConnection(url, (sql) =>
-    sql.begin('read only', async (transaction) => {
-      await requireUtf8(transaction)
-      return pendingOf(readMigrations(folder), (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
-    }),
+    inTransaction(
+      sql,
+      async (transaction) => {
+        await requireUtf8(transaction)
+        return pendingOf(readMigrations(folder), (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
+      },
+      'read only',
+    ),
   )
 }
 
@@ -120,7 +124,7 @@ const SAMPLE = 'sample.sql'
 /** Loads the sample into a database without rows, once in its life; `wanted` false: only notes that it shall never be loaded. */
 export async function loadSample(url: string, folder: string, wanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>
-    sql.begin(async (transaction) => {
+    inTransaction(sql, async (transaction) => {
       const noted = await transaction`
         insert into migration (file, checksum) values (${SAMPLE}, '') on conflict do nothing returning file`
       if (noted.length === 0 || !wanted) return
@@ -143,11 +147,15 @@ export function checkChanges(
   { isKept, hasValues }: Record<'isKept' | 'hasValues', boolean>,
   tables: readonly string[],
 ): Promise<string[]> {
-  return withConnection(url, async (sql) => {
-    await sql`select check_changes(${isKept}, ${hasValues})`
-    const unrecorded = await sql<{ name: string }[]>`
-      select name from json_array_elements_text(${JSON.stringify(tables)}::text::json) as name
-      where is_recorded(to_regclass(quote_ident(name))) is not true order by name`
-    return unrecorded.map(({ name }) => name)
-  })
+  return withConnection(url, (sql) =>
+    inTransaction(sql, async (transaction) => {
+      // A new run removes all lines of the one before.
+      await transaction`set local statement_timeout = 0`
+      await transaction`select check_changes(${isKept}, ${hasValues})`
+      const unrecorded = await transaction<{ name: string }[]>`
+        select name from json_array_elements_text(${JSON.stringify(tables)}::text::json) as name
+        where is_recorded(to_regclass(quote_ident(name))) is not true order by name`
+      return unrecorded.map(({ name }) => name)
+    }),
+  )
 }

@@ -68,9 +68,14 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
     const isOld = earlier !== null && nowMs - earlier.ms >= keptMs
     const before = isOld ? (earlier?.oldest as string) : '0'
     const [found] = await sql<{ deleted: number; oldest: string }[]>`
-      with newest as materialized (
+      with recursive known (relation) as (
+        (select relation from row_change order by relation limit 1) union all
+        select (select relation from row_change where relation > known.relation order by relation limit 1)
+        from known where relation is not null
+      ),
+      newest as materialized (
         select relation, (select transaction from row_change where relation = known.relation order by transaction desc limit 1) as last
-        from (select distinct relation from row_change) as known
+        from known
       ),
       deleted as (
         delete from row_change where ctid = any (array(

@@ -136,7 +136,7 @@ const becomesNobody = () => works(AS_NOBODY) || spawnSync('true', { uid: NOBODY,
 
 function runnerAsNobody(native: string, base: string, dataDir: string): Runner {
   mkdirSync(base, { recursive: true, mode: 0o755 })
-  const programs = isReachable(native) ? native : copyOnce(native, join(base, `native-${Bun.hash(native).toString(36)}`))
+  const programs = isReachable(native) ? native : copyOnce(native, base)
   const cluster = join(base, 'postgres')
   own(cluster, NOBODY)
   const [prefix, user] = works(AS_NOBODY) ? [AS_NOBODY, {}] : [[], { uid: NOBODY, gid: NOBODY }]
@@ -157,10 +157,12 @@ function isReachable(folder: string, rights = 0o005): boolean {
   return folder === dirname(folder) || isReachable(dirname(folder), 0o001)
 }
 
-/** Copies under another name first: a folder under its own name is whole. */
-function copyOnce(from: string, to: string): string {
+/** Copies the programs of a release, and removes others. Under another name first: a folder by its own name is whole. */
+function copyOnce(from: string, base: string): string {
+  const name = `native-${Bun.hash(from + readFileSync(join(from, '../package.json'), 'utf8')).toString(36)}`
+  const to = join(base, name)
   if (existsSync(to)) return to
-  rmSync(`${to}.part`, { recursive: true, force: true })
+  for (const other of readdirSync(base)) if (/^native-/.test(other)) rmSync(join(base, other), { recursive: true, force: true })
   cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
   // Whatever may read the programs' own folder, everyone may read the copy.
   spawnSync('chmod', ['-R', 'a+rX', `${to}.part`])

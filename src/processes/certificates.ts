@@ -1,7 +1,7 @@
 // The TLS certificate: watches its files, and replaces the workers once they have another one.
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
-import { type Certificate, checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
+import { type Certificate, checkCertificate, readCertificate } from '../os/certificate.ts'
 import { readForStart } from './startError.ts'
 
 /** Between looks at the files: notices of changes miss links that are set to another folder, as those of Kubernetes are. */
@@ -20,9 +20,15 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   /** Fault that was found last; it is logged at the second look, because one of the two files is written first. */
   let [fault, looks] = ['', 0]
 
+  let endMs = 0
+  /** Once for each certificate, at the start or when it ends. */
   function warnOfEnd() {
-    if (daysLeft(checkCertificate(current)) < 0)
-      log.warn('the certificate has ended: clients refuse it', { until: endOf(current) })
+    if (Date.now() < endMs) return
+    const until = endOf(current)
+    endMs = Date.parse(until)
+    if (Date.now() < endMs) return
+    log.warn('the certificate has ended: clients refuse it', { until })
+    endMs = Number.POSITIVE_INFINITY
   }
 
   function look() {
@@ -33,8 +39,8 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
       if (found !== JSON.stringify(current)) {
         checkCertificate(next)
         current = next
+        endMs = 0
         log.info('another certificate: workers are replaced by ones that have it', { until: endOf(current) })
-        warnOfEnd()
         onChange()
       }
       fault = ''
@@ -45,6 +51,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
       fault = found
       if (looks === 2) log.warn('the new certificate cannot be used: the old one is kept', { reason, until: endOf(current) })
     }
+    warnOfEnd()
   }
 
   warnOfEnd()

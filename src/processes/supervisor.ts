@@ -91,7 +91,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
     })
     if (sums !== null) {
       const isServing = () => cursorSecret !== null && !isStopping
-      monitor = startMonitor(config, { pool, sums, hooks: () => hooks?.use ?? null, url: directUrl, migrationFiles, isServing })
+      monitor = startMonitor(config, { pool, sums, hooks: () => hooks?.use ?? null, url: databaseUrl, migrationFiles, isServing })
     }
     if (!isThere) awaitDatabase(directUrl)
     return { url, adminUrl: monitor?.url ?? null, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }

@@ -142,22 +142,23 @@ export class WorkerPool {
     }
   }
 
-  /** At once the first time; a worker that dies of its start is tried again after ever longer pauses. */
-  private async replace(worker: WorkerProcess, startedMs = worker.startedMs) {
+  /** At once the first time; a worker that dies of its start, or has `failed` to start, is tried again after ever longer pauses. */
+  private async replace(worker: WorkerProcess, failed: Error | null = null) {
     const { log } = this.options
-    this.replacements++
-    if (performance.now() - startedMs > STEADY_MS) this.failures = 0
+    // One that could not start has never run, however long that took.
+    if (failed === null && performance.now() - worker.startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++
-    log.error('a worker ended: it is replaced', { pid: worker.child.pid, end: worker.end, pauseMs })
+    if (failed === null) {
+      this.replacements++
+      log.error('a worker ended: it is replaced', { pid: worker.child.pid, end: worker.end, pauseMs })
+    } else log.error('a worker cannot start: it is tried again', { error: failed.message, pauseMs })
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
     try {
       await this.begin() // which is watched from now on
     } catch (error) {
-      if (this.isStopping) return
-      log.error('a worker cannot start: it is tried again', { error: (error as Error).message })
-      this.replace(worker, performance.now()) // it has never run, however long its start took
+      if (!this.isStopping) this.replace(worker, error as Error)
     }
   }
 }

@@ -222,6 +222,8 @@ describe('the history of a row', () => {
     await server.patch(`/Companies/${row?.id}`, { Name: 'After' })
     const { body } = await server.get(`/Companies/${row?.id}/Changes?after=${now.next}`)
     expect(body.changes.map(brief)).toEqual([`update Companies ${row?.id} Name`])
+    await server.remove(`/Companies/${row?.id}`)
+    expect((await server.get(`/Companies/${row?.id}/Changes?after=now`)).body.changes).toEqual([])
   })
 })
 

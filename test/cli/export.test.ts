@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
@@ -47,6 +47,13 @@ describe('roster export', () => {
     expect(readFileSync(path, 'utf8').split('\n').length).toBe(1_501)
   })
 
+  test('writes to a pipe that has a name, and leaves it', async () => {
+    const path = join(folder.path, 'pipe')
+    const words = `mkfifo '${path}' && (cat '${path}' & exec '${process.execPath}' src/main.ts export companies --url '${server.url}' --output '${path}')`
+    const child = Bun.spawn(['sh', '-c', words], { cwd: ROOT, env: { ...process.env, ROSTER_KEY: KEY } })
+    expect([(await child.stdout.text()).trimEnd().split('\n').length, statSync(path).isFIFO()]).toEqual([1_501, true])
+  })
+
   test.each([
     ['csv', one.text],
     ['ndjson', other.text],
@@ -64,6 +71,7 @@ describe('roster export', () => {
     [['companies', '--filter', 'Name'], KEY, 'the filter "Name" is not a property, = and a value'],
     [['companies'], null, 'ROSTER_KEY is not set: it is the key to read with'],
     [['companies', '--output', '/nowhere/x'], KEY, 'the output could not be written: '],
+    [['companies', '--output', '/tmp'], KEY, '--output /tmp is a folder'],
   ])('%p says what is wrong in a line', async (words, key, message) => {
     const { code, stderr } = await exported(words, key)
     expect(code).toBe(1)

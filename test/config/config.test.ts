@@ -71,6 +71,7 @@ test('WORKERS: one for each processor, or for every two where PostgreSQL is embe
 test('a certificate and its key go together', () => {
   for (const one of [{ TLS_CERT: 'tls.crt' }, { TLS_KEY: 'tls.key' }])
     expect(faults(one)).toEqual(['TLS_CERT and TLS_KEY go together: one of them is not set'])
+  expect(faults({ TLS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA' })[0]).toBe('TLS_KEY must be a file')
 })
 
 test('an empty setting counts as not set, and what is no setting is ignored', () => {
@@ -108,7 +109,7 @@ test.each(
     RATE_LIMITS: ['750', '0/1m', '750/1w', '750/1m,', '1/1m,2/60s', '1000001/1m', '1/7d'],
     RATE_LIMITS_ANONYMOUS: ['60', '60/m', '60 / 1m'],
     RATE_LIMIT_CLIENTS: ['0', '-5', '1000001', 'all'],
-    RATE_LIMIT_STORE: ['localhost', 'http://a', 'redis://', 'redis://[::zz]:1'],
+    RATE_LIMIT_STORE: ['redis://h/abc', 'localhost', 'http://a', 'redis://', 'redis://[::zz]:1'],
     TRUSTED_PROXIES: ['localhost', '10.0.0.0/33', '::1/129', '10.0.0.1,', '10.0.0.0/8;::1'],
     MEMORY_MB: ['-1', '1000001', '1.5', '16M'],
     CHANGES_VALUES: ['true', '1', 'ON'],

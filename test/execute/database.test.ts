@@ -70,6 +70,15 @@ describe('deadlines', () => {
     expect(new Set((await Promise.all(waiting)).map(([row]) => row?.[0]))).toEqual(new Set(['x']))
     expect(await read(sql`select 'room'::text`)).toEqual([['room']])
   }, 20_000)
+
+  test('D69: over 400 writes of one key under way its next is refused at once, and those of others are not', async () => {
+    const write = (asker: string) => database.write({ ...toStatement(sql`select 'x'::text`), asker })
+    const waiting = Array.from({ length: 400 }, () => write('a'))
+    await expect(write('a')).rejects.toMatchObject(unavailable)
+    expect(await write('b')).toEqual([['x']])
+    await Promise.all(waiting)
+    expect(await write('a')).toEqual([['x']])
+  }, 20_000)
 })
 
 describe('a lost connection', () => {

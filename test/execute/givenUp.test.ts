@@ -3,6 +3,7 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/entity.ts'
 import company from '../../src/entities/company.ts'
+import { inTransaction, withConnection } from '../../src/execute/connect.ts'
 import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
@@ -33,7 +34,7 @@ async function written(names: readonly string[] | null = null): Promise<number> 
 }
 
 /** Accepts connections, and passes on what comes over them while it is open; later, over those that it let `wait`. */
-async function startGate(target: URL) {
+async function startGate(target: URL, host = '127.0.0.1') {
   const sockets = new Set<Socket>()
   const waiting: Socket[] = []
   let isOpen = false
@@ -49,9 +50,12 @@ async function startGate(target: URL) {
     server.on('error', () => undefined)
     client.pipe(server).pipe(client)
   }
-  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => gate.listen(0, host, resolve))
   return {
-    url: Object.assign(new URL(target), { port: String((gate.address() as { port: number }).port) }).href,
+    url: Object.assign(new URL(target), {
+      hostname: host.includes(':') ? `[${host}]` : host,
+      port: String((gate.address() as { port: number }).port),
+    }).href,
     open: () => void (isOpen = true),
     close: () => void (isOpen = false),
     /** How many connections wait. */
@@ -135,5 +139,32 @@ describe('a write whose client got 503', () => {
     expect(await written()).toBe(1)
     await database.end(100)
     gate.end()
+  })
+})
+
+describe('a connection of its own', () => {
+  test('is given up where a proxy closes each one, and where each of several hosts refuses it', async () => {
+    const closing = createServer((socket) => void socket.once('data', () => socket.end()))
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+    const { port } = closing.address() as { port: number }
+    const hosts = [`127.0.0.1:${port}`, '127.0.0.1:1,127.0.0.1:2']
+    const asked = hosts.map((host) => withConnection(`postgres://u:p@${host}/hr`, async (sql) => sql`select 1`))
+    const late = { status: 'rejected', reason: { code: 'CONNECT_TIMEOUT', message: 'the database does not answer' } }
+    expect(await Promise.allSettled(asked)).toMatchObject([late, late])
+    closing.close()
+  })
+
+  test('is opened to an address of IPv6; one that closes amid a transaction fails that alone', async () => {
+    const gate = await startGate(new URL(url), '::1')
+    gate.open()
+    const asked = withConnection(gate.url, (sql) =>
+      inTransaction(sql, async (transaction) => {
+        await transaction`insert into company (name) values ('undone')`
+        setTimeout(gate.end, 50)
+        await transaction`select pg_sleep(5)`
+      }),
+    )
+    await expect(asked).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    expect(await written()).toBe(0)
   })
 })

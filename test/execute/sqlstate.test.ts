@@ -42,7 +42,10 @@ describe('errors as PostgreSQL sends them', () => {
 describe('errors that a test cannot cause', () => {
   test.each([
     // Of a disk that is full, among others.
-    ['refused', ['53100', '58030', '58P01', '42501', '55006', 'XX000', 'XX001']],
+    [
+      'refused',
+      ['53100', '58030', '58P01', '42501', '55006', 'XX000', 'XX001', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ],
     ['crowded', ['53300']],
     ['notSent', ['57P03', 'CONNECT_TIMEOUT', 'EMFILE', 'ENFILE']],
     ['lost', ['57P02', '08006', 'CONNECTION_DESTROYED']],
@@ -102,7 +105,7 @@ describe('a database is away', () => {
   test('while it starts, stops, or has no connection left; not where a statement or we are wrong', () => {
     const are = (codes: string[]) => codes.map((code) => isAway(Object.assign(new Error(), { code })))
     expect(are(['57P03', '57P01', '53300', '25006', 'CONNECT_TIMEOUT'])).toEqual([true, true, true, true, true])
-    expect(are(['42501', '42P01', '22012', '55P03', '57014'])).toEqual([false, false, false, false, false])
+    expect(are(['42501', '42P01', '22012', '55P03', '57014', 'DEPTH_ZERO_SELF_SIGNED_CERT'])).toEqual(Array(6).fill(false))
     expect(isAway(new Error('0001_company.sql was edited'))).toBe(false)
   })
 })

@@ -35,6 +35,8 @@ const log: Log = {
 beforeAll(async () => {
   server = await startServer()
   sql = connect(server.databaseUrl)
+  // What a session has that says nothing of its zone.
+  await sql.unsafe(`alter database "${new URL(server.databaseUrl).pathname.slice(1)}" set timezone to 'Asia/Tokyo'`)
   entities = await loadEntities()
   store = new HookStore(sql, entities)
 })

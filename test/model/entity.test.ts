@@ -69,12 +69,15 @@ describe('a declaration is refused (D65)', () => {
   test('with two properties of one name, for clients or in the table', () => {
     expect(declare({ periodDays: text(), period: group({ days: text() }) })).toThrow('both periodDays and period.days')
     expect(declare({ nameA: text(), namea: text() })).toThrow('both nameA and namea')
+    expect(declare({ area: group({ net: text() }), areA: text() })).toThrow('both areA and area')
     expect(declare({ roomId: reference('Room'), room: copied('roomId', 'name'), roomKey: text() })).toThrow('both')
   })
 
   test('with another id than the one', () => {
     expect(declare({ other: identity() })).toThrow('the one identity is called id')
     expect(() => defineEntity('Thing', { id: integer() })).toThrow('Thing needs id: identity()')
+    expect(() => defineEntity('Thing', { name: text(), id: identity() })).toThrow('as its first field')
+    expect(declare({ size: group({}) })).toThrow('size without any part')
     expect(() => defineEntity('Thing', { name: text() })).toThrow('Thing has no property id')
   })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { ApiError } from '../../src/errors.ts'
-import type { Entity } from '../../src/model/entity.ts'
+import { computed, defineEntity, type Entity, group, identity, text } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 
@@ -38,4 +38,10 @@ describe('faults', () => {
     const { target, message } = fault(company, { ['x'.repeat(100_000)]: 1 })
     expect([target.length <= 100, message.length < 300]).toEqual([true, true])
   })
+})
+
+test('an object that is null has no part that clients do not write', () => {
+  const size = group({ net: text(), label: computed(['size_net']) })
+  const thing = defineEntity('Thing', { id: identity(), size })
+  expect([...parsePartial(thing, { Size: null })].map(([{ name }, value]) => [name, value])).toEqual([['Size.Net', null]])
 })
