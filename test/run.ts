@@ -1,4 +1,4 @@
-// The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`; `npm run
+// The tests: `npm test`, or `npm test -- ./test/api filtering -t D9` for some files, with options of `bun test`; `npm run
 // test:all` also runs those of whole systems.
 // A file of whole systems is a process of its own; of the others ten share one, which saves each its start, so no test may depend on what
 // the process has done before. Some processes run at the same time, since many wait, each beside a PostgreSQL of its own: what one locks,

@@ -33,6 +33,8 @@ export function connectTo(url: string, { connection, ...own }: ConnectOptions): 
 }
 
 const CONNECT_S_MAX = 5
+/** Ends a connection that the driver has opened after it was given up. */
+const IDLE_S_MAX = 10
 
 /**
  * Does `work` over a connection of its own, which waits for the database a little longer, has no limit of time of the role, and
@@ -42,9 +44,10 @@ const CONNECT_S_MAX = 5
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // The driver drops the number 0.
   const connection = { statement_timeout: '0' }
-  const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, connection })
+  const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, idle_timeout: IDLE_S_MAX, connection })
+  const { connect_timeout: askedS = CONNECT_S_MAX } = readDatabaseUrl(url).options
   try {
-    await withDeadline(sql`select 1` as Promise<unknown>, CONNECT_S_MAX * 1_200, () => {
+    await withDeadline(sql`select 1` as Promise<unknown>, 1_200 * Math.max(CONNECT_S_MAX, Number(askedS)), () => {
       throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
     })
     return await work(sql)

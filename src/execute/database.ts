@@ -160,7 +160,7 @@ export class Database {
         }
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
-        const isLocked = verdict === 'locked' && sending !== null && execution.mayWait
+        const isLocked = verdict === 'locked' && (sending === null ? this.options.kind !== 'list' : execution.mayWait)
         if (isLocked || verdict === 'crowded') {
           const { spare } = this.options
           if (!isLocked && spare && pool.running === 0) return spare.run(execution)

@@ -86,13 +86,13 @@ export class ListReads {
     try {
       return await this.options.quick.read(statement)
     } catch (error) {
-      // It, or another one of its batch, took too long.
       if (!isCostly(error)) throw error
-      return await this.inTurn(statement, asker)
     } finally {
       const endMs = performance.now()
       if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
     }
+    // It, or another one of its batch, took too long.
+    return this.inTurn(statement, asker)
   }
 
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {

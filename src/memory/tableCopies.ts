@@ -221,7 +221,12 @@ export class TableCopies {
       // A database that is away is asked again by the next list.
       else copy.refresh().catch(() => undefined)
     }
-    // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
-    if (this.use.bytes > this.bytesMax) for (const tracked of this.tables.values()) this.evict(tracked)
+    // Texts grow with changes, and their orders with lists; a copy that is loaded anew has those of now alone. It is not loaded
+    // at once, since lists of now may ask for as much again.
+    if (this.use.bytes <= this.bytesMax) return
+    for (const tracked of this.tables.values()) {
+      this.evict(tracked)
+      tracked.notBeforeMs = nowMs + RETRY_MS
+    }
   }
 }

@@ -26,7 +26,8 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
-  const rowsMax = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
+  // Of the first piece by what its texts may have, then by those of the piece before.
+  let rowsMax = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
 
   async function readBehind(last: Row | null, size: number): Promise<Piece> {
@@ -35,6 +36,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
     const statement = compilePiece(entity, query, columns, position, size)
     const advice = () => narrowing({ ...query, page: 1, seek: null })
     const rows = await listReads.read({ ...statement, batch: null }, call).catch(advise(advice))
+    if (length * PAID_ROWS > PIECE_LENGTH_MAX) rowsMax = Math.max(1, Math.floor(PIECE_LENGTH_MAX / longestOf(rows)))
     return { rows, size, ms: performance.now() - startMs }
   }
 
@@ -108,6 +110,11 @@ const PAUSE_MS_MAX = 50
 const PAUSE_OF_WORK = 2
 /** Characters of a value that is no text. */
 const VALUE_LENGTH = 30
+/** Characters of the longest row. */
+function longestOf(rows: readonly Row[]): number {
+  return Math.max(1, ...rows.map((row) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)))
+}
+
 /** Characters of a piece, if all texts are as long as they may be. */
 const PIECE_LENGTH_MAX = 8_000_000
 /** Rows of a piece while others are served: a thousand block the event loop for some milliseconds when they arrive. */

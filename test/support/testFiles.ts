@@ -69,14 +69,17 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
   run.print(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
   const own = { files, tookMs: performance.now() - beganMs, cpuMs }
-  const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
+  const isPart = options.length > 0
   // At the end all that failed is printed once more.
-  const texts = textsOf(Bun.stripANSI(text).replace(/^\d+ tests? failed:$[\s\S]*/m, ''))
+  const plain = Bun.stripANSI(text)
+  const texts = textsOf(plain.replace(/^\d+ tests? failed:$[\s\S]*/m, ''))
   const results = files.map((file) => ({ file, process: own, ...judge(texts.get(file) ?? '', isPart) }))
   const end = child.signalCode ?? child.exitCode ?? 1
-  if (end === 0 || results.some(({ failures }) => failures > 0)) return results
+  // Not so where the process was cut short, or fails by what lies outside of tests.
+  const isExplained = /^Ran \d+ tests? /m.test(plain) && !/^ *\d+ errors?$/m.test(plain)
+  if (end === 0 || (isExplained && results.some(({ failures }) => failures > 0))) return results
   const faults = [...(text.match(/^error: .*$/gm) ?? []), `(fail) the process ended with ${end}`]
-  return results.map((result) => ({ ...result, failures: 1, faults }))
+  return results.map((result) => (result.failures > 0 ? result : { ...result, failures: 1, faults }))
 }
 
 /** By file what its tests have printed, which follows its name. */
