@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { createLog, LOG_LEVELS, type Log, type LogFormat, type LogLevel, printable } from '../src/log.ts'
 
 /** A log that writes into `written`; who is `stalled` takes nothing before `release`. */
-function logTo(level: LogLevel, format: LogFormat, stalled = false) {
+function logTo(level: LogLevel, format: LogFormat | null, { stalled = false, isTTY = false } = {}) {
   const written: string[] = []
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const stream = new Writable({
@@ -13,7 +13,7 @@ function logTo(level: LogLevel, format: LogFormat, stalled = false) {
       else done()
     },
   })
-  const log = createLog(level, format, stream as unknown as NodeJS.WriteStream)
+  const log = createLog(level, format, Object.assign(stream, { isTTY }) as unknown as NodeJS.WriteStream)
   return { log, stream, written, release, lines: () => written.join('').split('\n').slice(0, -1) }
 }
 
@@ -47,18 +47,10 @@ describe('json', () => {
 
 describe('without a format', () => {
   const written = (isTTY: boolean) => {
-    const lines: string[] = []
-    const stream = new Writable({
-      write(chunk, _, done) {
-        lines.push(String(chunk))
-        done()
-      },
-    })
-    Object.assign(stream, { isTTY })
-    const log = createLog('info', null, stream as unknown as NodeJS.WriteStream)
+    const { log, written: pieces } = logTo('info', null, { isTTY })
     log.info('here', { a: 1 })
     log.flush()
-    return lines.join('')
+    return pieces.join('')
   }
 
   test('is pretty on a terminal', () => {
@@ -97,7 +89,7 @@ test('lines are gathered, then written together and in order, without a flush to
 })
 
 test('a reader that does not read loses lines, and hears how many; the memory stays', async () => {
-  const { log, stream, written, release } = logTo('info', 'json', true)
+  const { log, stream, written, release } = logTo('info', 'json', { stalled: true })
   const kilobytes = 'x'.repeat(1024)
   for (let line = 0; line < 10_000; line++) log.info(kilobytes)
   const flushed = log.flush()
@@ -126,7 +118,7 @@ test('pieces are whole lines of up to 4,096 bytes, in order, so that a pipe take
 })
 
 test('a flush ends also when the output is not read', async () => {
-  const { log } = logTo('info', 'json', true)
+  const { log } = logTo('info', 'json', { stalled: true })
   log.info('never taken')
   await log.flush()
   log.info('nor is this')

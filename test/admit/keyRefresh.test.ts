@@ -32,6 +32,17 @@ function refreshOf(source: KeySource = keySource(database), isTaken = true): Key
   })
 }
 
+/** The database's keys, and how often their version was asked for. */
+function countedSource() {
+  const real = keySource(database)
+  let asked = 0
+  const version = () => {
+    asked++
+    return real.version()
+  }
+  return { source: { ...real, version }, asked: () => asked }
+}
+
 const away = () => keySource(new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true }))
 
 describe('D34: a look', () => {
@@ -44,20 +55,13 @@ describe('D34: a look', () => {
   })
 
   test('is shared by all that come while one is under way, and begins after they came', async () => {
-    let versions = 0
-    const real = keySource(database)
-    const refresh = refreshOf({
-      ...real,
-      version() {
-        versions++
-        return real.version()
-      },
-    })
+    const { source, asked } = countedSource()
+    const refresh = refreshOf(source)
     const first = refresh.refresh()
     await Promise.resolve()
-    expect(versions).toBe(1)
+    expect(asked()).toBe(1)
     await Promise.all([first, ...Array.from({ length: 64 }, () => refresh.refresh())])
-    expect(versions).toBe(2)
+    expect(asked()).toBe(2)
   })
 })
 
@@ -69,20 +73,13 @@ describe('D34: keys are confirmed', () => {
   })
 
   test('anew before a request is let in that comes a second later, without a timer', async () => {
-    const real = keySource(database)
-    let asked = 0
-    const refresh = refreshOf({
-      ...real,
-      version() {
-        asked++
-        return real.version()
-      },
-    })
+    const { source, asked } = countedSource()
+    const refresh = refreshOf(source)
     await refresh.refresh()
     await Bun.sleep(1_000)
     const confirmed = refresh.confirm()
     expect(confirmed).toBeInstanceOf(Promise)
-    expect([await confirmed, asked]).toEqual([true, 2])
+    expect([await confirmed, asked()]).toEqual([true, 2])
   })
 
   test('while the database is away as a whole', async () => {

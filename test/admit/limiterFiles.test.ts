@@ -28,7 +28,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const files of opened.splice(0)) files.close()
-  folder.remove()
 })
 
 /** As a start of the server does. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { type Key, Keyring } from '../../src/admit/keyring.ts'
 import type { RateLimitStatus } from '../../src/admit/limiter.ts'
 import { LimiterFiles, ownLimitsOf } from '../../src/admit/limiterFiles.ts'
@@ -8,16 +8,10 @@ import { temporaryFolder } from '../support/process.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
 const SETTINGS = { rateLimits: parseRules('9/1h'), rateLimitsAnonymous: parseRules('100000/2h'), rateLimitClients: 3 }
-const folders: ReturnType<typeof temporaryFolder>[] = []
-afterAll(() => {
-  for (const folder of folders) folder.remove()
-})
 
 /** What a worker has, and the supervisor behind it. */
 function limiterOf(...keys: TestKey[]) {
-  const folder = temporaryFolder()
-  folders.push(folder)
-  const files = new LimiterFiles(folder.path, SETTINGS)
+  const files = new LimiterFiles(temporaryFolder().path, SETTINGS)
   const memoryOf = (now: readonly TestKey[]) => files.ensure(ownLimitsOf(now.map(({ record }) => record)), () => undefined)
   const keyring = new Keyring(null)
   const memory = memoryOf(keys)

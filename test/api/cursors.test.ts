@@ -47,8 +47,6 @@ describe('D32: links', () => {
     ])
     expect(cursorOf(answer)).toMatch(/^[\w-]{20,200}$/)
     expect(cursorOf(answer)).not.toBe(cursorOf(answer, 'previous'))
-    const standard = pageLinksOf(answer, 'link').map(({ url }) => url.href)
-    expect(standard).toEqual(pageLinksOf(answer).map(({ url }) => url.href))
   })
 
   test('past the last page have none, since there is no row to begin beside', async () => {
@@ -130,40 +128,14 @@ describe('D32: a page with a cursor', () => {
 })
 
 describe('D32: 400 InvalidCursor', () => {
-  test('for a cursor that was altered, and for two, though both are good', async () => {
+  test('for a cursor that was altered, for two, though both are good, and for that of another list', async () => {
     const cursor = cursorOf(await server.get(LIST))
-    await expectAll(
-      server,
-      INVALID,
-      [
-        cursor.replace(/.$/, (own) => (own === 'A' ? 'B' : 'A')),
-        '',
-        `${cursor}A`,
-        `${cursor}=`,
-        `A${cursor}`,
-        cursor.slice(0, -1),
-        'x',
-        `${cursor}&Cursor=${cursor}`,
-      ].map((text) => [`GET ${LIST}&page=2&cursor=${text}`]),
-    )
-  })
-
-  test.each([
-    '/Companies?sort=Name&PageSize=5',
-    '/Companies?sort=-Name,Enabled&PageSize=5',
-    '/Companies?PageSize=5',
-    '/Companies?sort=-Name&PageSize=5&Enabled=false',
-    '/Employees?sort=-LastName',
-    '/Absences?sort=Id',
-  ])('for the cursor of another list: %s', async (other) => {
-    const cursor = cursorOf(await server.get(LIST))
-    await expectAll(server, INVALID, [[`GET ${other}&page=2&cursor=${cursor}`]])
-  })
-
-  test('but not for filters in another order, or names in another case', async () => {
-    const answer = await server.get('/Companies?Enabled=false&Name=!=&sort=-Name&PageSize=5')
-    const path = `/companies/?CURSOR=${cursorOf(answer)}&name=!=&pagesize=5&sort=-name&enabled=FALSE&page=2`
-    const second = await server.get(path)
-    expect([second.status, idsOf(second)]).toEqual([200, ids(18, 14)])
+    const altered = ['', `${cursor}A`, `${cursor}=`, `A${cursor}`, cursor.slice(0, -1), 'x', `${cursor}&Cursor=${cursor}`]
+    altered.push(cursor.replace(/.$/, (own) => (own === 'A' ? 'B' : 'A')))
+    const others = ['Companies?PageSize=5', `${LIST.slice(1)}&Enabled=false`, 'Employees?sort=-LastName', 'Absences?sort=Id']
+    await expectAll(server, INVALID, [
+      ...altered.map((text) => [`GET ${LIST}&page=2&cursor=${text}`] as const),
+      ...others.map((other) => [`GET /${other}&page=2&cursor=${cursor}`] as const),
+    ])
   })
 })

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
-import { createDatabase } from '../support/postgres.ts'
-import { startServer, type TestServer } from '../support/server.ts'
 
 // A constraint that a project's own migration has added is 409 Conflict, whatever the write; one that is declared has its own code.
 
-const folder = declaredCompanies()
-let server: TestServer
+const server = useServer({ entitiesDir: declaredCompanies().path, hasForeignRows: true })
 beforeAll(async () => {
-  server = await startServer({ databaseUrl: await createDatabase(), entitiesDir: folder.path, hasForeignRows: true })
   await server.sql.unsafe(`
     alter table company add constraint company_name_taken unique (name);
     alter table company add constraint own_check check (not (name = 'Checked' and enabled));
@@ -16,10 +13,6 @@ beforeAll(async () => {
     create table own_table (company_id bigint not null references company (id) on delete set null);
     insert into company (name, enabled) values ('Checked', false), ('One of all', false), ('Kept', false);
     insert into own_table values (3)`)
-})
-afterAll(async () => {
-  await server.stop()
-  folder.remove()
 })
 
 for (const key of [undefined, 'own'])

@@ -30,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop()
   await postgres?.stop()
-  folder.remove()
 })
 
 async function ask(method: string, path: string, body?: unknown): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { ask, expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
 const ENTITIES = ['Companies', 'Employees', 'Absences'] as const
@@ -171,14 +171,6 @@ for (const plural of ENTITIES)
     test.each([{}, { Id: 1 }])('PATCH %j of a row that is not there is 404, with or without the right', async (body) => {
       for (const right of [`${plural}:write`, `${plural}:read,${plural}:write`])
         await expectAll(server, '404 NotFound Api', [[`PATCH /${plural}/999999`, body, keyWith(right).headers]])
-    })
-
-    test('with the right to read the row is in the answer', async () => {
-      const { headers } = keyWith(`${plural}:read,${plural}:write`)
-      for (const line of [`POST /${plural}`, ...['PUT', 'PATCH'].map((method) => `${method} /${plural}/${rowIds[plural]}`)]) {
-        const { body } = await ask(server, [line, BODIES[plural], headers])
-        expect(body).toEqual((await server.get(`/${plural}/${body.id}`, headers)).body)
-      }
     })
   })
 

@@ -1,26 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { load, restore, rowsFor } from '../../bench/data.ts'
 import { checkAnswers } from '../../bench/reference.ts'
 import type { Operation } from '../../bench/scenarios.ts'
+import { useServer } from '../support/cases.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 
 const rows = rowsFor(1_000)
 
-let server: TestServer
+async function loaded(): Promise<string> {
+  const url = await createDatabase()
+  await load(url, rows)
+  return url
+}
+
+const server = useServer(async () => ({ databaseUrl: await loaded() }))
 /** Has the same rows as the server's, until a test plants a difference. */
 let otherUrl: string
 let other: postgres.Sql
 beforeAll(async () => {
-  const urls = [await createDatabase(), await createDatabase()] as const
-  for (const url of urls) await load(url, rows)
-  server = await startServer({ databaseUrl: urls[0] })
-  otherUrl = urls[1]
+  otherUrl = await loaded()
   other = connect(otherUrl)
-})
-afterAll(async () => {
-  await server.stop()
 })
 
 const get = (path: string, status = 200): Operation => ({ method: 'GET', path, status })
@@ -55,9 +56,7 @@ test('rows are as many as asked for, the same after each load, and set back whol
     )
     return (await Promise.all(sums)).map(([sum]) => sum)
   }
-  const url = await createDatabase()
-  await load(url, rows)
-  const first = connect(url)
+  const first = connect(await loaded())
   const before = await contents(other)
   expect(await contents(first)).toEqual(before)
   await first.end()

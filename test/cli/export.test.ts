@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { useServer } from '../support/cases.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { roster } from './roster.ts'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -10,17 +11,9 @@ const one = makeKey({ name: 'one', limits: '1/1m' })
 const other = makeKey({ name: 'other', limits: '1/1m' })
 const folder = temporaryFolder()
 
-let server: TestServer
+const server = useServer({ keys: [one.record, other.record], environment: { RATE_LIMIT_CLIENTS: '9' } })
 beforeAll(async () => {
-  server = await startServer({
-    keys: [one.record, other.record],
-    environment: { RATE_LIMIT_CLIENTS: '9' },
-  })
   await server.sql`insert into company (name, enabled) select 'Größe ' || n, n = 1 from generate_series(1, 1500) as n`
-})
-afterAll(() => {
-  folder.remove()
-  return server.stop()
 })
 
 const exported = (words: readonly string[], key: string | null = KEY) =>

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
+import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey, startServer } from '../support/server.ts'
 import { filesIn, importHere, roster as rosterWith } from './roster.ts'
 
 /** 10 requests at a time, which is one piece. */
@@ -11,15 +12,8 @@ const small = makeKey({ name: 'small', limits: '2/1h' })
 const reader = makeKey({ name: 'reader', rights: '*:read' })
 const folder = temporaryFolder()
 
-let server: TestServer
-beforeAll(async () => {
-  const keys = [slow, small, reader].map(({ record }) => record)
-  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '9' } })
-})
-afterAll(() => {
-  folder.remove()
-  return server.stop()
-})
+const keys = [slow, small, reader].map(({ record }) => record)
+const server = useServer({ keys, environment: { RATE_LIMIT_CLIENTS: '9' } })
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
 })
@@ -303,13 +297,11 @@ describe('roster import', () => {
 })
 
 test('two rows with one unique value: the fault names both by their lines', async () => {
-  const declared = declaredCompanies()
-  const own = await startServer({ entitiesDir: declared.path })
+  const own = await startServer({ entitiesDir: declaredCompanies().path })
   await own.sql`alter table company add constraint company_name_unique unique (name)`
   const path = fileOf('name,enabled\n"x\ny",true\nA,true\nB,true\nA,false\n')
   const { code, stderr } = await roster(['import', 'companies', path], { url: own.url })
   await own.stop()
-  declared.remove()
   expect([code, stderr.split('\n').slice(-3)[0]]).toEqual([
     1,
     `roster: ${path}, line 6: Name is not free: line 4 has this value.`,

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
+import { useServer } from '../support/cases.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 import { filesIn, importHere, roster as rosterWith } from './roster.ts'
 
 const folder = temporaryFolder()
-
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => {
-  folder.remove()
-  return server.stop()
-})
+const server = useServer()
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
 })

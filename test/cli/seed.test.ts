@@ -1,15 +1,14 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, runMain, temporaryFolder, until } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { until } from '../support/process.ts'
+import { endServers, serve } from '../support/serve.ts'
 import { roster } from './roster.ts'
 
 let url: string
 beforeAll(async () => {
   url = await createDatabase()
 })
-const folder = temporaryFolder()
-afterEach(endPrograms)
+afterEach(endServers)
 
 async function seed(...words: string[]) {
   const { code, stdout, stderr } = await roster(['seed', ...words], { DATABASE_URL: url })
@@ -17,16 +16,8 @@ async function seed(...words: string[]) {
 }
 
 test('fills a database under a server, which knows its rows then; a second time only with --add', async () => {
-  const server = runMain({
-    ...{ DATABASE_URL: url, DATA_DIR: folder.path, WORKERS: '1', BOOTSTRAP_API_KEY: KEY },
-    ...{ RATE_LIMITS: '100000/1s', RATE_LIMIT_CLIENTS: '1' },
-  })
-  const address = (await server.waitFor(/listens on (http:\S+?),/))[1] as string
-  const headers = { authorization: `ApiKey ${KEY}` }
-  const total = async (plural: string) => {
-    const response = await fetch(`${address}/${plural}`, { headers })
-    return Number(response.headers.get('x-total-count'))
-  }
+  const { ask } = await serve({ DATABASE_URL: url, WORKERS: '1' })
+  const total = async (plural: string) => Number((await ask('GET', `/${plural}`)).headers.get('x-total-count'))
   expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
 
   const first = await seed('--rows', '620', '--seed', '42')

@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
+import { useServer } from '../support/cases.ts'
 import { readPage } from '../support/documents.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { run, temporaryFolder } from '../support/process.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { leaveOut, run, temporaryFolder } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
 import { lease } from './lease.ts'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -57,11 +58,7 @@ async function printed(command: string[], environment: Record<string, string> = 
 const use = await Bun.file(join(import.meta.dir, 'programs/use.ts')).text()
 const compilers: [string, string[]][] = [['TypeScript of the project', [join(ROOT, 'node_modules/.bin/tsc')]]]
 if (hasConsumers()) compilers.push(['TypeScript 5.9', ['node', consumerProgram('tsc')]])
-else
-  test('TypeScript 5.9', () => {
-    console.warn(WITHOUT_CONSUMERS)
-    expect(process.env.CI_REQUIRES_CONSUMERS).toBeUndefined()
-  })
+else test('TypeScript 5.9', () => leaveOut('CI_REQUIRES_CONSUMERS', WITHOUT_CONSUMERS))
 
 describe('the generated file', () => {
   const program = writeProgram('use', { 'roster.ts': clientFile(entities), 'use.ts': use })
@@ -111,25 +108,17 @@ describe('the generated file', () => {
 })
 
 describe('the example of the documentation', () => {
-  let server: TestServer
+  const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
   const files = { 'roster.ts': clientFile(entities), 'example.ts': example }
   const types = [join(ROOT, 'node_modules/bun-types')]
-  const path = writeProgram('example', files, {
-    types,
-    lib: ['ESNext'],
-    isolatedDeclarations: false,
-    declaration: false,
-  })
-  beforeAll(async () => {
-    const databaseUrl = await createSampleDatabase()
-    server = await startServer({ databaseUrl })
+  const path = writeProgram('example', files, { types, lib: ['ESNext'], isolatedDeclarations: false, declaration: false })
+  beforeAll(() => {
     for (const [name, source] of Object.entries(files))
       writeFileSync(
         join(path, name.replace('.ts', '.mjs')),
         typescript.transformSync(source).replace('./roster.ts', './roster.mjs'),
       )
   })
-  afterAll(() => server.stop())
 
   test('is a program of 30 lines at most, and compiles', async () => {
     expect(example.trim().split('\n').length).toBeWithin(15, 31)

@@ -5,7 +5,7 @@ import { installLocked, isInstalled } from '../support/installLocked.ts'
 export const CONSUMERS = import.meta.dir
 
 /** Why tests that need those programs are left out, where they are. */
-export const WITHOUT_CONSUMERS = `left out, since test/consumers has no packages: CI_REQUIRES_CONSUMERS=1 npm test installs them`
+export const WITHOUT_CONSUMERS = 'test/consumers has no packages: CI_REQUIRES_CONSUMERS=1 npm test installs them'
 
 /** Whether the programs are there; where CI_REQUIRES_CONSUMERS is set they are installed. @throws Error when npm fails */
 export function hasConsumers(): boolean {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { exampleBody } from '../../src/describe/errorAnswers.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import type { ErrorEntry } from '../../src/errorTable/entry.ts'
@@ -111,7 +111,6 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
 }
 
 const folder = declaredCompanies()
-afterAll(() => folder.remove())
 
 /** As it stands: fetch would mend the host, the length and the target. */
 function bytesOf({ request, headers, body = '', rights }: ErrorEntry): string {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { writeToken } from '../../src/model/changesToken.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
+import { useServer } from '../support/cases.ts'
 import { conformance } from '../support/conformance.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -23,37 +24,19 @@ const TABLES = entities.map(({ table }) => table)
 /** An answer about the database is kept for a second. */
 const READINESS_MS = 1_100
 
-let server: TestServer
-/** Its database was never there. */
-let alone: TestServer
+const keys = [reader, writer, limited].map(({ record }) => record)
+// What a table is read for is provoked by what stands in its way; slow lists and summaries of all tables run at the same time.
+const environment = { MEMORY_MB: '0', DATABASE_POOL: '20', RATE_LIMIT_CLIENTS: '5' }
+const log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
+const server = useServer(async () => ({ databaseUrl: await createSampleDatabase(), keys, environment, log }))
+/** The server's database, in sessions with such a setting. */
+const withSetting = (setting: string) => `${server.databaseUrl}?options=${encodeURIComponent(`-c ${setting}`)}`
 /** Its database takes no writes. */
-let reading: TestServer
+const reading = useServer(() => ({ databaseUrl: withSetting('default_transaction_read_only=on'), log }))
 /** It keeps no changes. */
-let forgetful: TestServer
-beforeAll(async () => {
-  const databaseUrl = await createSampleDatabase()
-  const keys = [reader, writer, limited].map(({ record }) => record)
-  const quiet = {
-    // What a table is read for is provoked by what stands in its way.
-    MEMORY_MB: '0',
-    // Slow lists and summaries of all tables run at the same time.
-    DATABASE_POOL: '20',
-    RATE_LIMIT_CLIENTS: '5',
-    LOG_LEVEL: 'error',
-  }
-  const log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
-  server = await startServer({ databaseUrl, keys, environment: quiet, log })
-  const options = encodeURIComponent('-c default_transaction_read_only=on')
-  reading = await startServer({ databaseUrl: `${databaseUrl}?options=${options}`, log })
-  forgetful = await startServer({ databaseUrl, environment: { CHANGES_DAYS: '0' }, log })
-  alone = await startServer({ databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster', log })
-})
-afterAll(async () => {
-  await server.stop()
-  await alone.stop()
-  await reading.stop()
-  await forgetful.stop()
-})
+const forgetful = useServer(() => ({ databaseUrl: server.databaseUrl, environment: { CHANGES_DAYS: '0' }, log }))
+/** Its database was never there. */
+const alone = useServer({ databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster', log })
 
 interface Change {
   /** Behind the path. */
@@ -214,8 +197,7 @@ test.each([
 
 test('TooManyGroups', async () => {
   // So many groups are formed on disk otherwise.
-  const options = encodeURIComponent('-c work_mem=64MB')
-  const from = await startServer({ databaseUrl: `${server.databaseUrl}?options=${options}`, environment: { MEMORY_MB: '0' } })
+  const from = await startServer({ databaseUrl: withSetting('work_mem=64MB'), environment: { MEMORY_MB: '0' } })
   for (const { table } of entities) {
     await server.sql.unsafe(inGreatNumber(table))
     const ofTable = ({ entity }: Operation) => entity?.table === table
@@ -262,25 +244,10 @@ test('each operation succeeds', async () => {
   }
 })
 
-test('rows are checked, and several are created', async () => {
-  for (const operation of operations.filter(({ success }) => success === 'created')) {
-    const body = `[${bodyOf([writtenKey(operation), 'One'])},${bodyOf([writtenKey(operation), 'Two'])}]`
-    const [checkedOnly, created] = [await send(operation, { query: '?dryRun=1', body }), await send(operation, { body })]
-    expect([checkedOnly.status, JSON.parse(checkedOnly.text)]).toEqual([200, { rows: 2 }])
-    expect([created.status, JSON.parse(created.text).length]).toEqual([201, 2])
-  }
-})
-
 test('what has not changed is not sent again', async () => {
   const stored = operations.filter(({ operationId }) => checked.described.includes(`${operationId} 304`))
   expect(stored.map(({ path }) => path)).toContain('/openapi.json')
   for (const operation of stored) expect((await send(operation, { headers: { 'If-None-Match': '*' } })).status).toBe(304)
-})
-
-test('D34: a key that may not read gets the id alone', async () => {
-  const headers = { Authorization: writer.headers.authorization }
-  for (const operation of operations.filter(isWrite))
-    expect(JSON.parse((await send(operation, { headers })).text)).toEqual({ id: expect.any(Number) })
 })
 
 test('all of it is described, and all that is described was met', () => {

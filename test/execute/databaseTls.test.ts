@@ -4,16 +4,14 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { withConnection } from '../../src/execute/connect.ts'
 import { Database } from '../../src/execute/database.ts'
-import { memoryFolderOf } from '../../src/os/folder.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
-import { endPrograms, freePort, runMain, temporaryFolder } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { leaveOut, temporaryFolder } from '../support/process.ts'
+import { endServers, serve } from '../support/serve.ts'
 
 // A PostgreSQL that takes encrypted connections alone, with a certificate by an authority that no system knows.
 
 const folder = temporaryFolder()
-const port = freePort()
 let postgres: PlainPostgres
 let own: { certificate: string; key: string }
 
@@ -25,12 +23,8 @@ function urlWith(parameters: string, host = 'localhost'): string {
 const isEncrypted = (url: string) =>
   withConnection(url, async (sql) => (await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`)[0]?.ssl)
 
-afterEach(endPrograms)
-afterAll(async () => {
-  await postgres?.stop()
-  rmSync(memoryFolderOf(join(folder.path, 'data'), port), { recursive: true, force: true })
-  folder.remove()
-})
+afterEach(endServers)
+afterAll(() => postgres?.stop())
 
 if (hasOpenssl) {
   beforeAll(async () => {
@@ -86,21 +80,9 @@ if (hasOpenssl) {
 
   test('a server has every connection encrypted, also those by which tables come into memory', async () => {
     const url = urlWith(`sslmode=verify-full&sslrootcert=${own.certificate}`)
-    const server = runMain({
-      ...{
-        DATABASE_URL: url,
-        DATA_DIR: join(folder.path, 'data'),
-        PORT: String(port),
-        WORKERS: '1',
-        DATABASE_POOL: '3',
-      },
-      ...{ RATE_LIMITS: '100000/1s', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY },
-    })
-    const [, address] = await server.waitFor(/listens on (http:\S+?),/)
-    const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-    const total = async () => (await fetch(`${address}/Companies`, { headers })).headers.get('x-total-count')
-    const made = await fetch(`${address}/Companies`, { method: 'POST', headers, body: '{"Name":"Acme"}' })
-    expect([made.status, await total()]).toEqual([201, '1'])
+    const { server, ask } = await serve({ DATABASE_URL: url, WORKERS: '1', DATABASE_POOL: '3' })
+    const total = async () => (await ask('GET', '/Companies')).headers.get('x-total-count')
+    expect([(await ask('POST', '/Companies', { Name: 'Acme' })).status, await total()]).toEqual([201, '1'])
     await withConnection(url, async (sql) => {
       await sql`insert into company (name) values ('Elsewhere')`
       expect(await total()).toBe('2')
@@ -109,10 +91,6 @@ if (hasOpenssl) {
         where application_name like 'roster%' group by 1 order by 1`
       expect(found).toEqual([{ backend_type: 'client backend', encrypted: true }] as never)
     })
-    server.kill('SIGTERM')
-    expect(await server.ended).toBe(0)
+    expect(await server.stop()).toBe(0)
   })
-} else
-  test('without openssl there is no certificate to connect by', () => {
-    if (process.env.CI_REQUIRES_NGINX) throw new Error('openssl is not installed')
-  })
+} else test('without openssl there is no certificate to connect by', () => leaveOut('CI_REQUIRES_NGINX', 'there is no openssl'))

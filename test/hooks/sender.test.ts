@@ -10,15 +10,16 @@ import { createLog, type Log } from '../../src/log.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { parseTargets } from '../../src/model/targets.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Json } from '../support/server.ts'
 
 const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, againMs: 20 }
 const QUICK = { firstMs: 1, mostMs: 5, parkMs: 3 * 24 * 3_600_000 }
 
-let server: TestServer
+const server = useServer()
 let sql: postgres.Sql
 let entities: readonly Entity[]
 let store: HookStore
@@ -33,7 +34,6 @@ const log: Log = {
 }
 
 beforeAll(async () => {
-  server = await startServer()
   sql = connect(server.databaseUrl)
   // What a session has that says nothing of its zone.
   await sql.unsafe(`alter database "${new URL(server.databaseUrl).pathname.slice(1)}" set timezone to 'Asia/Tokyo'`)
@@ -47,10 +47,7 @@ afterEach(async () => {
   lines.length = 0
   await sql`delete from hook`
 })
-afterAll(async () => {
-  await sql.end()
-  await server.stop()
-})
+afterAll(() => sql.end())
 
 function send(options: Partial<SenderOptions> = {}): HookSender {
   const allowed = parseTargets('127.0.0.0/8')

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, run, runMain, temporaryFolder, until } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { until } from '../support/process.ts'
+import { endServers, roster, serve } from '../support/serve.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -94,48 +94,35 @@ describe('tests that are named as `path`: "title" are there', () => {
 })
 
 describe('the rights that the page grants', () => {
-  afterEach(endPrograms)
+  afterEach(endServers)
 
   test('are enough to serve, to write along with all copies, to keep tables in memory, and to make keys', async () => {
     const role = `roster_app_${process.pid}`
     const url = await createDatabase()
     const sql = connect(url)
-    const folder = temporaryFolder()
     const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(PAGE) ?? []
     await sql.unsafe(`create role ${role} login password 'p'`)
     await sql.unsafe(grants.replaceAll('roster_app', role))
-    const own = new URL(url)
-    own.username = role
-    own.password = 'p'
+    const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'p' }).href
     try {
-      const DATABASE_URL = own.href
-      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' })
-      const [, address = ''] = await server.waitFor(/listens on (http:\S+?),/)
-      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-      const ask = async (method: string, path: string, body?: string) =>
-        fetch(address + path, { method, headers, ...(body ? { body } : {}) })
-      const company = (await (await ask('POST', '/Companies', '{"Name":"a"}')).json()) as { id: number }
-      const row = await (await ask('POST', '/Employees', `{"FirstName":"e","CompanyId":${company.id}}`)).json()
-      expect((await ask('PATCH', `/Companies/${company.id}`, '{"Name":"b"}')).status).toBe(200)
-      const employee = `/Employees/${(row as { id: number }).id}`
-      expect(await (await ask('GET', employee)).json()).toMatchObject({ company: 'b' })
+      const { server, ask } = await serve({ DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'info' })
+      const company = `/Companies/${(await ask('POST', '/Companies', { Name: 'a' })).body.id}`
+      const own = { FirstName: 'e', CompanyId: Number(company.split('/')[2]) }
+      const employee = `/Employees/${(await ask('POST', '/Employees', own)).body.id}`
+      expect((await ask('PATCH', company, { Name: 'b' })).status).toBe(200)
+      expect((await ask('GET', employee)).body).toMatchObject({ company: 'b' })
       expect((await ask('DELETE', employee)).status).toBe(204)
       expect((await ask('GET', '/Absences')).status).toBe(200)
-      const history = (await (await ask('GET', `${employee}/Changes`)).json()) as { changes: unknown[] }
-      expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([3, 200])
+      const { changes } = (await ask('GET', `${employee}/Changes`)).body
+      expect([changes.length, (await ask('GET', '/Changes')).status]).toEqual([3, 200])
       await until(() => server.output().includes('a table is in memory'))
-      for (const words of [['create', '--rights', '*:read'], ['rotate'], ['revoke']]) {
-        const [command = '', ...more] = words
-        const keys = ['--no-env-file', 'src/main.ts', 'keys', command, '--name', 'a', ...more]
-        expect(await run([process.execPath, ...keys], { DATABASE_URL }).ended).toBe(0)
-      }
-      server.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
+      for (const [command, ...more] of [['create', '--rights', '*:read'] as const, ['rotate'] as const, ['revoke'] as const])
+        await roster({ DATABASE_URL }, 'keys', command, '--name', 'a', ...more)
+      expect(await server.stop()).toBe(0)
       expect(server.output()).not.toMatch(/permission denied/)
     } finally {
       await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
       await sql.end()
-      folder.remove()
     }
   })
 })

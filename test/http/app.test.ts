@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Log, LogFields } from '../../src/log.ts'
 import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
+import { errorOf, KEY, startServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
 const server = useServer()
@@ -26,21 +26,14 @@ describe('the line of a request in the log', () => {
     ...{ debug() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => true },
     info: (message, fields = {}) => void lines.push({ message, fields }),
   }
-  let logged: TestServer
+  const environment = { TRUSTED_PROXIES: '127.0.0.1', MEMORY_MB: '0' }
+  const logged = useServer(() => ({ databaseUrl: server.databaseUrl, log, environment }))
   const lineOf = async (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) => {
     lines.length = 0
     const answer = await logged.send(method, path, body, headers)
     expect(lines).toHaveLength(1)
     return { ...(lines[0] as (typeof lines)[number]), answer }
   }
-  beforeAll(async () => {
-    logged = await startServer({
-      databaseUrl: server.databaseUrl,
-      log,
-      environment: { TRUSTED_PROXIES: '127.0.0.1', MEMORY_MB: '0' },
-    })
-  })
-  afterAll(() => logged.stop())
 
   test('has the pattern of its path, and the path', async () => {
     for (const [method, path, route] of [

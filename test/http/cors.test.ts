@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../../src/log.ts'
-import { errorOf, startServer, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/cases.ts'
+import { errorOf, type TestServer } from '../support/server.ts'
 
 const PAGE = 'https://app.example.com'
 const SECOND = 'http://localhost:5173'
@@ -30,22 +31,15 @@ async function overLimit() {
   }
 }
 
-let closed: TestServer
-let listed: TestServer
-let open: TestServer
 const failures: string[] = []
-beforeAll(async () => {
-  const log: Log = {
-    ...{ debug() {}, info() {}, warn() {}, async flush() {}, isEnabled: () => false },
-    error: (message) => void failures.push(message),
-  }
-  closed = await startServer()
-  const { databaseUrl } = closed
-  const environment = { CORS_ORIGINS: `${PAGE},${SECOND}` }
-  listed = await startServer({ databaseUrl, log, environment: { ...environment, RATE_LIMITS_ANONYMOUS: '20/1h' } })
-  open = await startServer({ databaseUrl, environment: { CORS_ORIGINS: '*' } })
-})
-afterAll(() => Promise.all([closed.stop(), listed.stop(), open.stop()]))
+const log: Log = {
+  ...{ debug() {}, info() {}, warn() {}, async flush() {}, isEnabled: () => false },
+  error: (message) => void failures.push(message),
+}
+const environment = { CORS_ORIGINS: `${PAGE},${SECOND}`, RATE_LIMITS_ANONYMOUS: '20/1h' }
+const closed = useServer()
+const listed = useServer(() => ({ databaseUrl: closed.databaseUrl, log, environment }))
+const open = useServer(() => ({ databaseUrl: closed.databaseUrl, environment: { CORS_ORIGINS: '*' } }))
 
 describe('without CORS_ORIGINS', () => {
   test('no answer has a header for other origins', async () => {

@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { createDatabase } from '../support/postgres.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 
 // D70: every read includes every write that had committed when the request arrived.
 
 const PATH = '/Employees?sort=-Company,Id&PageSize=50'
 
-let one: TestServer
-let other: TestServer
-let plain: TestServer
-beforeAll(async () => {
-  const PUBLIC_URL = 'http://roster.test'
-  const databaseUrl = await createDatabase()
-  one = await startServer({ environment: { PUBLIC_URL }, databaseUrl })
-  other = await startServer({ environment: { PUBLIC_URL }, databaseUrl })
-  plain = await startServer({ environment: { PUBLIC_URL, MEMORY_MB: '0' }, databaseUrl })
-})
-afterAll(() => Promise.all([one.stop(), other.stop(), plain.stop()]))
+const environment = { PUBLIC_URL: 'http://roster.test' }
+const one = useServer({ environment })
+const other = useServer(() => ({ environment, databaseUrl: one.databaseUrl }))
+const plain = useServer(() => ({ environment: { ...environment, MEMORY_MB: '0' }, databaseUrl: one.databaseUrl }))
 
 beforeEach(async () => {
   await one.sql`truncate company, employee, absence restart identity`

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { Random } from '../support/random.ts'
-import { type Answer, startServer, type TestServer } from '../support/server.ts'
+import type { Answer, TestServer } from '../support/server.ts'
 
 // D42: the tag of a page is the same while its rows, its total and its links are, in every process, and not longer.
 
 /** Two that keep tables in memory, and one that keeps none. All say the same address in links. */
-let one: TestServer
-let other: TestServer
-let plain: TestServer
-beforeAll(async () => {
-  const PUBLIC_URL = 'http://roster.test'
-  one = await startServer({ environment: { PUBLIC_URL } })
-  other = await startServer({ environment: { PUBLIC_URL }, databaseUrl: one.databaseUrl })
-  plain = await startServer({ environment: { PUBLIC_URL, MEMORY_MB: '0' }, databaseUrl: one.databaseUrl })
-})
-afterAll(() => Promise.all([one.stop(), other.stop(), plain.stop()]))
+const environment = { PUBLIC_URL: 'http://roster.test' }
+const one = useServer({ environment })
+const other = useServer(() => ({ environment, databaseUrl: one.databaseUrl }))
+const plain = useServer(() => ({ environment: { ...environment, MEMORY_MB: '0' }, databaseUrl: one.databaseUrl }))
 
 const PATHS = [
   '/Companies',

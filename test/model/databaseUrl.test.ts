@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { connectTo } from '../../src/execute/connect.ts'
 import { readDatabaseUrl } from '../../src/model/databaseUrl.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { runMain, until } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { until } from '../support/process.ts'
+import { endServers, serve } from '../support/serve.ts'
 
 const ADDRESS = 'postgres://u:p@db:5433/hr'
 
@@ -81,19 +81,14 @@ test('with tables in a schema of their own, which search_path names, all is serv
   const url = await createDatabase('empty')
   const other = connect(url)
   await other`create schema app`
-  const environment = { WORKERS: '1', BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'info', LOG_FORMAT: 'json' }
-  const program = runMain({ ...environment, DATABASE_URL: `${url}?search_path=app` })
-  const [, address] = await program.waitFor(/"url":"([^"]+)"/)
-  const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-  const total = async () => (await fetch(`${address}/Companies`, { headers })).headers.get('x-total-count')
-  const created = await fetch(`${address}/Companies`, { method: 'POST', headers, body: '{"Name":"Acme"}' })
-  expect(created.status).toBe(201)
+  const { server, ask } = await serve({ DATABASE_URL: `${url}?search_path=app`, WORKERS: '1', LOG_LEVEL: 'info' })
+  const total = async () => (await ask('GET', '/Companies')).headers.get('x-total-count')
+  expect((await ask('POST', '/Companies', { Name: 'Acme' })).status).toBe(201)
   expect([await total(), await total()]).toEqual(['1', '1'])
   await other`insert into app.company (name) values ('Elsewhere')`
   expect(await total()).toBe('2')
-  await until(() => program.output().includes('a table is in memory'))
+  await until(() => server.output().includes('a table is in memory'))
   expect(await other`select from pg_tables where schemaname = 'public'`).toHaveLength(0)
-  program.kill('SIGTERM')
-  await program.ended
+  await endServers()
   await other.end()
 }, 30_000)

@@ -33,7 +33,6 @@ afterEach(async () => {
     release()
     rmSync(path, { recursive: true, force: true })
   }
-  root.remove()
 })
 
 function take(dir = dataDir, port = 1) {

@@ -26,7 +26,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const file of opened.splice(0)) file.close()
-  folder.remove()
 })
 
 /** As a start of the server does. */

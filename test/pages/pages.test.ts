@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { SCALAR_FILE } from '../../src/pages/docsPage.ts'
 import { exploreFiles } from '../../src/pages/explorePage.ts'
 import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
-import { errorOf, startServer, type TestServer } from '../support/server.ts'
+import { errorOf } from '../support/server.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 const EITHER = ['/', '/errors', '/errors/NotFound']
@@ -134,14 +134,8 @@ test.each([
 
 describe('the landing page of an address with odd characters', () => {
   const PUBLIC_URL = "https://a&b.example/it's/$(touch x)`y`;"
-  let odd: TestServer
-  beforeAll(async () => {
-    odd = await startServer({
-      databaseUrl: server.databaseUrl,
-      environment: { PUBLIC_URL: PUBLIC_URL.replace(' ', '%20') },
-    })
-  })
-  afterAll(() => odd.stop())
+  const environment = { PUBLIC_URL: PUBLIC_URL.replace(' ', '%20') }
+  const odd = useServer(() => ({ databaseUrl: server.databaseUrl, environment }))
 
   test('escapes it for HTML', async () => {
     const { text } = await odd.get('/', { accept: BROWSER })

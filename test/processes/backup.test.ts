@@ -5,7 +5,7 @@ import { memoryFolderOf } from '../../src/os/folder.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
-import { endPrograms, freePort, type RunningProgram, temporaryFolder } from '../support/process.ts'
+import { endPrograms, freePort, leaveOut, type RunningProgram, temporaryFolder } from '../support/process.ts'
 import { askAt, headersOf, keyIn, roster, serve } from '../support/serve.ts'
 import type { Json } from '../support/server.ts'
 
@@ -48,7 +48,6 @@ afterAll(async () => {
   await endPrograms()
   for (const data of [folder.path, join(folder.path, 'data')])
     rmSync(memoryFolderOf(data, port), { recursive: true, force: true })
-  folder.remove()
 })
 
 const roleUrl = (database: string) =>
@@ -202,6 +201,5 @@ if (withTools)
     })
   })
 else
-  test('without the tools of a PostgreSQL no dump is taken', () => {
-    if (process.env.CI_REQUIRES_POSTGRES_TOOLS) throw new Error('no PostgreSQL with pg_dump is installed')
-  })
+  test('without the tools of a PostgreSQL no dump is taken', () =>
+    leaveOut('CI_REQUIRES_POSTGRES_TOOLS', 'there is no PostgreSQL with pg_dump'))

@@ -10,10 +10,7 @@ import { KEY } from '../support/server.ts'
 const ROOT = join(import.meta.dir, '../..')
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
 const folder = temporaryFolder()
-afterEach(async () => {
-  await endPrograms()
-  folder.remove()
-})
+afterEach(endPrograms)
 
 /** A list of words, as `ENTRYPOINT` and `CMD` have it. */
 function commandOf(instruction: string): string[] {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { KeyStore } from '../../src/keys/store.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { type RunningProgram, until } from '../support/process.ts'
+import { type RunningProgram, readOrEmpty, until } from '../support/process.ts'
 import { dataFolder, endServers, keyIn, roster, serve, statusesOf } from '../support/serve.ts'
 import { makeKey } from '../support/server.ts'
 
@@ -130,14 +130,6 @@ test('no key is in the log, in the database, in a command line or in an environm
   expect(rows).toContain('hidden')
   expect(server.output()).toContain('GET /Companies 401')
   const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid))
-  const shown = processes.map((pid) => ['cmdline', 'environ'].map((file) => read(`/proc/${pid}/${file}`)).join())
+  const shown = processes.map((pid) => ['cmdline', 'environ'].map((file) => readOrEmpty(`/proc/${pid}/${file}`)).join())
   for (const text of [rows, server.output(), ...shown]) expect(text.includes(secret)).toBe(false)
 })
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return '' // it has ended
-  }
-}

@@ -136,7 +136,6 @@ describe('refusals', () => {
       expect(await server.ended).toBe(1)
       expect(server.output()).toBe('roster: .env sets DATABSE_URL, which is no setting. Did you mean DATABASE_URL?\n')
     }
-    place.remove()
   })
 
   for (const [what, change] of [

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { startClients } from '../support/clients.ts'
 import { PATH, usePlace } from '../support/place.ts'
-import { freePort, temporaryFolder, until, untilListening } from '../support/process.ts'
+import { freePort, leaveOut, temporaryFolder, until, untilListening } from '../support/process.ts'
 import { dataFolder, endServers } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 
@@ -190,8 +190,4 @@ function behindNginx() {
 }
 
 if (hasNginx) describe('behind nginx, as docs/operations.md configures it', behindNginx)
-else
-  test('behind nginx', () => {
-    if (process.env.CI_REQUIRES_NGINX) throw new Error('nginx or openssl is not installed')
-    console.warn('left out, since there is no nginx: apt-get install nginx-light')
-  })
+else test('behind nginx', () => leaveOut('CI_REQUIRES_NGINX', 'there is no nginx or openssl: apt-get install nginx-light'))

@@ -41,10 +41,7 @@ beforeAll(async () => {
         symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   symlinkSync('../roster/src/launch.mjs', ROSTER)
 })
-afterAll(async () => {
-  await endPrograms()
-  folder.remove()
-})
+afterAll(endPrograms)
 
 describe('a project of one’s own', () => {
   test('has in its package what runs and what is read, and no more', () => {

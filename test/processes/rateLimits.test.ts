@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask, watch } from '../prove/http.ts'
 import { createDatabase } from '../support/postgres.ts'
+import { leaveOut } from '../support/process.ts'
 import { dataFolder, endServers, headersOf, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 
@@ -49,12 +50,7 @@ describe('the wall clock', () => {
     .find(existsSync)
 
   test('set days forward and back has no effect on decisions, only on the moment in X-RateLimit-Reset', async () => {
-    if (!library) {
-      // Debian's package faketime. CI has it, and says so, so that it never leaves this out.
-      if (process.env.CI_REQUIRES_FAKETIME) throw new Error('libfaketime is not installed')
-      console.warn('left out, since there is no libfaketime to set the clock with: apt-get install faketime')
-      return
-    }
+    if (!library) return leaveOut('CI_REQUIRES_FAKETIME', 'there is no libfaketime: apt-get install faketime')
     const file = join(dataFolder(), 'offset')
     const setClock = async (offset: string) => {
       writeFileSync(file, `${offset}\n`)

@@ -73,10 +73,7 @@ beforeAll(async () => {
   url = (await program.waitFor(/listens on (http:\/\/[\w.:]+)/))[1] as string
 }, 20_000)
 
-afterAll(async () => {
-  await endPrograms()
-  folder.remove()
-})
+afterAll(endPrograms)
 
 async function send(method: string, path: string, body?: string, more: Record<string, string> = {}) {
   const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json', ...more }

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
 import { AGGREGATES } from '../../src/model/names.ts'
 import { groupName, PERIODS } from '../../src/model/summary.ts'
 import { takesAggregate, takesPeriods } from '../../src/parse/summary.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
-import { startServer, type TestServer } from '../support/server.ts'
 
 const TIMEOUT_MS = 600_000
 const ROWS = 3_000
@@ -26,17 +26,11 @@ const TEXTS = ['Holiday', 'holiday', 'Sickness', 'Überstunden', 'Z', 'ä', '', 
 
 let random: Random
 /** Answers from memory, and from the database. */
-let kept: TestServer
-let read: TestServer
+const read = useServer({ environment: { MEMORY_MB: '0' }, hasForeignRows: true })
+const kept = useServer(() => ({ databaseUrl: read.databaseUrl, hasForeignRows: true }))
 beforeAll(async () => {
   random = new Random(firstSeed)
-  read = await startServer({ environment: { MEMORY_MB: '0' }, hasForeignRows: true })
-  kept = await startServer({ databaseUrl: read.databaseUrl, hasForeignRows: true })
   await read.sql`insert into employee (first_name) select 'e' || n from generate_series(1, 40) as n`
-}, TIMEOUT_MS)
-afterAll(async () => {
-  await kept?.stop()
-  await read?.stop()
 })
 
 const orNone = <T>(value: T) => (random.chance(12) ? null : value)

@@ -5,7 +5,7 @@ import { HookStore } from '../../src/hooks/store.ts'
 import { createLog } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/targets.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { endPrograms, freePort, run, until } from '../support/process.ts'
+import { endPrograms, freePort, leaveOut, run, until } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
 const FILE = 'docs/recipes/receiver.py'
@@ -13,10 +13,11 @@ const FILE = 'docs/recipes/receiver.py'
 const IN_FLIGHT = 4
 const ROUNDS = 50
 
+const hasPython = Bun.which('python3') !== null
 afterEach(endPrograms)
 
 test('the receiver in Python takes what is signed, once, and refuses what is not', async () => {
-  if (isWithoutPython()) return
+  if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const server = await startServer()
   const entities = await loadEntities()
   const secret = makeSecret()
@@ -39,7 +40,7 @@ test('the receiver in Python takes what is signed, once, and refuses what is not
 })
 
 test('what the receiver prints of deliveries that come at the same time stands in whole lines', async () => {
-  if (isWithoutPython()) return
+  if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const secret = makeSecret()
   const { url, receiver } = startReceiver(secret)
   await until(() =>
@@ -57,12 +58,6 @@ test('what the receiver prints of deliveries that come at the same time stands i
   const lines = receiver.output().match(/^create Companies \d+ \[\]$/gm) as string[]
   expect(lines.sort()).toEqual(ids.map((id) => `create Companies ${id} []`).sort())
 })
-
-function isWithoutPython(): boolean {
-  if (Bun.which('python3') !== null) return false
-  expect(process.env.CI_REQUIRES_PYTHON).toBeUndefined()
-  return true
-}
 
 function startReceiver(secret: string) {
   const port = freePort()

@@ -1,5 +1,6 @@
 import { describe, test } from 'bun:test'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { leaveOut } from './process.ts'
 
 /** A page that is open, and all that it has asked for and complained of since. */
 export interface OpenPage {
@@ -19,17 +20,10 @@ export interface TestBrowser {
 /** The one without windows costs a third of the other one's CPU time. */
 const executablePath = Bun.which('chromium-headless-shell') ?? Bun.which('chromium')
 
-/**
- * `describe`, where the machine has a Chromium; else one test that says so. CI_REQUIRES_BROWSER is set where the tests of a
- * release run, so that these cannot go missing there unnoticed.
- */
+/** `describe`, where the machine has a Chromium; else one test that says so. */
 export function describeInBrowser(name: string, tests: () => void): void {
   if (executablePath !== null) describe(name, tests)
-  else
-    test(name, () => {
-      if (process.env.CI_REQUIRES_BROWSER) throw new Error('chromium is not installed')
-      console.warn('left out, since there is no chromium: apt-get install chromium-headless-shell')
-    })
+  else test(name, () => leaveOut('CI_REQUIRES_BROWSER', 'there is no chromium: apt-get install chromium-headless-shell'))
 }
 
 /** Debian's Chromium without a window. It reaches this machine alone: other hosts have no address. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { exclusively } from '../../src/os/libc.ts'
+import { readOrEmpty } from './process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 
@@ -41,12 +42,4 @@ function checksumOf(folder: string): string {
   return createHash('sha256')
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex')
-}
-
-function readOrEmpty(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }
