@@ -116,7 +116,7 @@ export const metrics = {
   ),
   memoryTables: gauge('roster_memory_tables', 'Copies of tables in memory, of all workers.'),
   memoryBytes: gauge('roster_memory_bytes', 'Memory of these copies.'),
-  memoryBytesMax: gauge('roster_memory_bytes_max', 'Memory that they may take: MEMORY_MB of each worker.'),
+  memoryBytesMax: gauge('roster_memory_bytes_max', 'MEMORY_MB of each worker, of which copies may take seven eighths.'),
 
   // Webhooks
   hooks: ownGauge(
