@@ -1,5 +1,6 @@
 import type { Connection } from './connection.ts'
 import { unexpected } from './error.ts'
+import { pause } from './exchange.ts'
 import { queryString, type RosterCall } from './query.ts'
 
 /** A row that was created, changed or deleted. */
@@ -59,6 +60,7 @@ export interface RosterChanges<Entity extends string> {
 }
 
 export const CHANGES_PAGE_MAX = 500
+const PAUSE_MS = 1_000
 
 /** The changes of the server. */
 export function changesOf<Entity extends string>(connection: Connection): RosterChanges<Entity> {
@@ -69,10 +71,13 @@ export function changesOf<Entity extends string>(connection: Connection): Roster
     async *all(query = {}) {
       let { after } = query
       for (;;) {
+        const askedMs = Date.now()
         const page = await list({ ...query, after, pageSize: query.pageSize ?? CHANGES_PAGE_MAX })
         yield* page.changes
         if (!page.more && query.wait === undefined) return
         after = page.next
+        // A server that stops, or of which too many ask, does not wait.
+        if (!page.more && page.changes.length === 0 && Date.now() - askedMs < PAUSE_MS) await pause(PAUSE_MS, query.signal)
       }
     },
   }

@@ -53,17 +53,16 @@ const WITH_BODY = [
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 
-/** The operations on an entity. Spec 4.1. `entities`: all there are, some of which may refer to it. */
-function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] {
+/** The operations on an entity. Spec 4.1 */
+function operationsOn(entity: Entity): Operation[] {
   const { name, plural, properties } = entity
   const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
   const [list, row] = [`/${plural}`, `/${plural}/{id}`]
   const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
   if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
-  const isReferredTo = entities.some((other) => other.properties.some(({ reference }) => reference?.entity === name))
-  const removed: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound']
-  if (isReferredTo) removed.push('StillReferenced')
+  // Triggers and tables of the operator's own may refuse, too.
+  const removed: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced']
   const on = (
     method: Operation['method'],
     path: string,
@@ -136,7 +135,7 @@ function page(
 }
 
 export function operationsOf(entities: readonly Entity[]): Operation[] {
-  return [...entities.flatMap((entity) => operationsOn(entity, entities)), changesOperation, ...pageOperations]
+  return [...entities.flatMap(operationsOn), changesOperation, ...pageOperations]
 }
 
 /** `AbsenceType` → `absence type`. */

@@ -101,7 +101,7 @@ async function respond(
     reply = await answer(parts, router, call)
   } catch (error) {
     reply = failure(parts, call, error)
-    if (error instanceof ApiError) reply = faultPage(request, target.path, error) ?? reply
+    if (error instanceof ApiError) reply = faultPage(request, path, error) ?? reply
   }
   const isArriving = hasUnreadBody(request) && !(await readRest(request))
   return finish(parts, call, reply, isArriving)

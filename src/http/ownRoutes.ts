@@ -59,9 +59,11 @@ export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
 /** The request with its body in memory, which may be as long as that of one row. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
-  if (method === 'GET' || method === 'HEAD') return new Request(request.url, { method: 'GET', headers })
+  // Relative in a request of HTTP/1.0 without a Host.
+  const { href } = new URL(request.url, 'http://localhost')
+  if (method === 'GET' || method === 'HEAD') return new Request(href, { method: 'GET', headers })
   const body = await readBytes(request)
-  return new Request(request.url, { method, headers, body: body.length === 0 ? null : body })
+  return new Request(href, { method, headers, body: body.length === 0 ? null : body })
 }
 
 /** Headers of each answer, in the spelling by which `finish` sets them, if a route passes on an answer of the API with them. */
@@ -106,7 +108,7 @@ function passOn(request: Request, method: string, headers: Headers) {
 
 /**
  * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status:
- * 'Approved' })`. It counts against no limit, since the client's request has. Under an `Idempotency-Key` each write is done
+ * 'Approved' })`. It counts against no limit but for the rows of a body of several. Under an `Idempotency-Key` each write is done
  * once, if the route asks the same in the same order. @throws Error for a request that no route of APP_FILE was called with
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {

@@ -81,7 +81,7 @@ function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ''}`
 }
 
-/** Maximum path of a page: its links repeat the way up from the path. */
+/** A page has a shorter path: its links repeat the way up from it, and a longer one may be cut. */
 const PATH_LENGTH_MAX = 200
 
 /** The error of a request for a browser, as a page that leads on; null: JSON. */
@@ -89,7 +89,7 @@ export function faultPage({ method, headers: asked }: Request, path: string, err
   const { code, message, details, headers } = error
   const { status, title, remedy } = findError(code) as ErrorKind
   // A page costs many times a body: refused requests must be cheap.
-  const isPage = status !== 429 && (method === 'GET' || method === 'HEAD') && path.length <= PATH_LENGTH_MAX
+  const isPage = status !== 429 && (method === 'GET' || method === 'HEAD') && path.length < PATH_LENGTH_MAX
   if (!isPage || !prefersHtml(asked.get('accept'))) return null
   const root = rootOf(path)
   const faults = details?.map(({ target, message }) => html`<li>${target}: ${message}</li>\n`) ?? []

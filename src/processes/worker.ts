@@ -197,8 +197,10 @@ async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
   if (typeof app?.handle !== 'function' || !Array.isArray(app.routes))
     throw new Error(`${file} has no default export that is an Elysia app`)
   return (app as AnyElysia).routes.map(({ method, path, hooks }): OwnRoute => {
-    if (method === 'WS' || /\*/.test(path))
-      throw new Error(`${file} cannot have the route ${method} ${path}: WebSockets and wildcards are not supported`)
+    if (method === 'WS' || method === 'ALL' || /[*?]/.test(path))
+      throw new Error(
+        `${file} cannot have the route ${method} ${path}: neither WebSockets, all() nor * and ? in a path are supported`,
+      )
     const { security } = (hooks?.detail ?? {}) as { security?: unknown }
     return {
       method,

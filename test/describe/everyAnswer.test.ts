@@ -125,7 +125,6 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   }),
   RequestTimeout: () => ({ headers: { 'Content-Length': '1000' } }),
   ReferenceNotFound: (operation) => ({ body: bodyOf([referenceKey(operation), 999_999]) }),
-  StillReferenced: () => ({}),
   PayloadTooLarge: () => ({ headers: { 'Content-Length': '2097153' } }),
   UriTooLong: () => ({ query: `?${'x'.repeat(3_072)}` }),
   UnsupportedMediaType: () => ({ headers: { 'Content-Type': 'text/plain' } }),
@@ -186,8 +185,17 @@ test.each([
   ['TooCostly', slowly, quickly],
   [
     'Conflict',
-    (table: string) => `alter table ${table} add constraint never check (false) not valid`,
-    (table: string) => `alter table ${table} drop constraint never`,
+    (table: string) => `alter table ${table} add constraint never check (false) not valid;
+      create or replace function refuse() returns trigger language plpgsql
+        as 'begin raise check_violation using constraint = ''never''; end';
+      create trigger refused before delete on ${table} execute function refuse()`,
+    (table: string) => `drop trigger refused on ${table}; alter table ${table} drop constraint never`,
+  ],
+  [
+    'StillReferenced',
+    (table: string) => `create table kept_${table} as select id from ${table};
+      alter table kept_${table} add foreign key (id) references ${table}`,
+    (table: string) => `drop table kept_${table}`,
   ],
 ] as const)('%s', async (code, before, after) => {
   for (const table of TABLES) await server.sql.unsafe(before(table))

@@ -1,7 +1,7 @@
 // Charts of groups as SVG: bars that stand or lie, grouped or stacked, and lines.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatCount, formatShort } from './format.ts'
-import { formatMeasured } from './groups.ts'
+import { formatMeasured, isAdditive } from './groups.ts'
 import type { Chart } from './pivot.ts'
 
 export const STYLES = ['stacked', 'grouped', 'line'] as const
@@ -51,7 +51,7 @@ export function ChartView(whole: Props) {
           </svg>
         </div>
       </div>
-      {count < total && (and || by.unit) && (
+      {count < total && (and || by.unit || !isAdditive(measure)) && (
         <p class="count">
           The chart has {formatCount(count)} of {formatCount(total)} groups. A filter leads to fewer.
         </p>

@@ -47,7 +47,11 @@ export function Pager({ page, view, isSummary }: Props) {
           class="page"
           inputMode="numeric"
           value={number}
-          onChange={({ currentTarget: { value } }) => go(at({ page: value.trim(), cursor: '' }))}
+          onChange={({ currentTarget }) => {
+            const wanted = currentTarget.value.trim()
+            if (/^0*[1-9]\d*$/.test(wanted)) go(at({ page: wanted, cursor: '' }))
+            else currentTarget.value = String(number)
+          }}
         />{' '}
         of {formatCount(pages)}
       </label>

@@ -70,7 +70,11 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   const choice = (label: string, name: 'show' | 'by' | 'and' | 'as', value: string, options: readonly Named[]) => (
     <label for={name}>
       {label}{' '}
-      <Select id={name} {...{ label, value, options }} take={(chosen) => change(view, { groupSort: '', [name]: chosen })} />
+      <Select
+        id={name}
+        {...{ label, value, options }}
+        take={(chosen) => change(view, name === 'as' ? { as: chosen } : { groupSort: '', [name]: chosen })}
+      />
     </label>
   )
   return (
@@ -112,7 +116,8 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             // One filter finds both the empty text and no value, so neither group has a link where there are both.
             const isFound = dimensions.every(({ property }) => {
               const value = valueIn(group, property)
-              return value !== '' && (value !== null || page.rows.every((row) => valueIn(row, property) !== ''))
+              const hasEmpty = page.rows.length < page.total || page.rows.some((row) => valueIn(row, property) === '')
+              return value !== '' && (value !== null || property.kind !== 'text' || !hasEmpty)
             })
             return (
               <tr key={place}>
