@@ -43,7 +43,8 @@ export class Directory {
 
   /** Null: all entries in reach are taken. */
   enter(low: number, high: number): number | null {
-    const slots = this.slotsFrom(low, high)
+    const home = this.homeOf(low, high)
+    const slots = Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
     // Without the lock first: when all slots are taken, a flood of new clients must not queue for it.
     const second = this.second()
     const hasVacancy = slots.some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
@@ -69,11 +70,6 @@ export class Directory {
     return (second - seen - 1) * 1_000 >= this.silentMs
   }
 
-  private slotsFrom(low: number, high: number): number[] {
-    const home = this.homeOf(low, high)
-    return Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
-  }
-
   private isLeftBy(slot: number, low: number, high: number): boolean {
     const entry = this.table.entryOf(slot)
     const { words } = this
@@ -84,8 +80,7 @@ export class Directory {
   /** `second`: now, where the entry of a silent client will do; null, where only a free one will do. */
   private isVacant(slot: number, second: number | null): boolean {
     const entry = this.table.entryOf(slot)
-    const isFree = load(this.words, entry + LOW) === 0
-    if (isFree && load(this.words, entry + OWNER) === 0) return true
+    if (load(this.words, entry + LOW) === 0 && load(this.words, entry + OWNER) === 0) return true
     // Also one that was only half taken away: its client may have had an admission in hand.
     return second !== null && this.isSilent(load(this.words, entry + SEEN), second)
   }

@@ -51,15 +51,11 @@ async function exportRows(entity: string, options: Options, url: string, key: st
   const response = await ask(addressOf(entity, url, options), MEDIA[format], key)
   if (path === undefined) return copy(response, format, 1)
   // A device or a pipe is written to, and not replaced by a file.
-  if (there && !there.isFile())
-    return copy(
-      response,
-      format,
-      output(() => openSync(path, 'w')),
-    )
+  const open = (name: string, flags: 'w' | 'wx') => output(() => openSync(name, flags, 0o600))
+  if (there && !there.isFile()) return copy(response, format, open(path, 'w'))
   // Opened exclusively, so that a link or a file of another user under this name is never written to.
   const unfinished = `${path}.${crypto.randomUUID()}.part`
-  const file = output(() => openSync(unfinished, 'wx', 0o600))
+  const file = open(unfinished, 'wx')
   const abort = () => {
     rmSync(unfinished, { force: true })
     process.exit(1)

@@ -97,10 +97,8 @@ async function rowsWith(entity: Entity, matched: Property, values: readonly stri
   const rows = text.split('\n').filter(Boolean)
   const fault = rows.find((line) => line.startsWith('{"Error":'))
   if (fault) throw new CommandError(messageOf(fault, 200))
-  return Map.groupBy(
-    rows.map((line) => storedTexts(entity, line)),
-    (row) => row.get(matched) as string,
-  )
+  const stored = rows.map((line) => storedTexts(entity, line))
+  return Map.groupBy(stored, (row) => row.get(matched) as string)
 }
 
 function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {

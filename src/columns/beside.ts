@@ -1,7 +1,7 @@
 // Pages by cursor in columns: conditions of the rows before a position of an order. columnTable.ts counts them.
 import type { Seek } from '../model/query.ts'
 import { nextAbove, nextBelow } from './codes.ts'
-import type { Condition } from './conditions.ts'
+import { type Condition, withCode } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import type { PageKey } from './pageKeys.ts'
 import type { RowCodes } from './rowCodes.ts'
@@ -14,10 +14,9 @@ export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, positio
     const code = rowCodes.find(key.column, position[index] as string | null)
     // A text that no row has any more, or a number that has no code.
     if (code === null) return null
-    const isText = rowCodes.dictionaries[key.column] !== null
-    const isNone = isText ? code === NO_TEXT : Number.isNaN(code)
+    const isNone = rowCodes.dictionaries[key.column] === null ? Number.isNaN(code) : code === NO_TEXT
     for (const condition of beforeOf(key, code, isNone)) sets.push([...equal, condition])
-    equal.push(equalTo(key, code, isNone, isText))
+    equal.push(withCode(key.column, code))
   }
   sets.push(equal)
   return sets
@@ -37,9 +36,4 @@ function beforeOf({ column, isDescending, ranks }: PageKey, code: number, isNone
   const without =
     ranks === null ? { ...valued, isComplement: true } : { ...valued, byRank: null, least: NO_TEXT, greatest: NO_TEXT }
   return isFirst ? [without] : [{ ...valued, least: ranks === null ? nextAbove(own) : own + 1 }, without]
-}
-
-function equalTo({ column }: PageKey, code: number, isNone: boolean, isText: boolean): Condition {
-  if (isNone && !isText) return { column, ...ALL, isComplement: true, byRank: null }
-  return { column, least: code, greatest: code, isComplement: false, byRank: null }
 }

@@ -7,15 +7,10 @@ type Code = (text: string) => number | null
 /** Codes by kind; texts have those of a dictionary. Equal values have one code, others codes in their order; none is -0. */
 export const numbers: Readonly<Record<PlainName, Code>> = {
   boolean: (text) => Number(text === 't'),
-  integer: integerCode,
+  integer: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
   date: momentCode,
   instant: momentCode,
   decimal: decimalCode,
-}
-
-function integerCode(text: string): number | null {
-  const number = Number(text)
-  return Number.isSafeInteger(number) ? number : null
 }
 
 /** Digits that a float keeps: decimals of no more have different floats, and in their order. */

@@ -26,12 +26,6 @@ interface Asked {
   readonly keys: readonly PageKey[]
 }
 
-/** Values of a row that have no code. */
-interface Uncoded {
-  readonly row: Row
-  readonly columns: readonly number[]
-}
-
 /** An estimate: a map's entry, an array and its texts. */
 const UNCODED_ROW_BYTES = 1_024
 
@@ -46,8 +40,8 @@ export class ColumnTable {
   private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
   private readonly rowCodes: RowCodes
   private readonly store: RowStore
-  /** By id, rows of which a value has no code. */
-  private readonly uncodedRows = new Map<number, Uncoded>()
+  /** By id, rows of which a value has no code, and the columns of such values. */
+  private readonly uncodedRows = new Map<number, { readonly row: Row; readonly columns: readonly number[] }>()
   private readonly kept = new KeptCounts()
 
   /** `kernel`: has the rows in its memory, and those of no other table. */

@@ -109,7 +109,7 @@ function amongCodes({ rowCodes }: Coded, column: number, codes: readonly number[
   const hasNone = Number.isNaN(greatest)
   const range = { column, least: hasNone ? -Infinity : least, greatest: hasNone ? Infinity : greatest, byRank: null }
   const size = rowCodes.dictionaries[column]?.size
-  const anyOf = codes.length <= ONE_BY_ONE_MAX ? codes.map((code) => allBut(column, code)) : testOf(codes, size)
+  const anyOf = codes.length <= ONE_BY_ONE_MAX ? codes.map((code) => withCode(column, code, true)) : testOf(codes, size)
   return { ...range, isComplement: false, anyOf }
 }
 
@@ -125,9 +125,10 @@ function testOf(codes: readonly number[], size: number | undefined): (code: numb
   return (code) => marks[code] === 1
 }
 
-function allBut(column: number, code: number): Condition {
-  if (Number.isNaN(code)) return { column, least: -Infinity, greatest: Infinity, isComplement: false, byRank: null }
-  return { column, least: code, greatest: code, isComplement: true, byRank: null }
+/** Condition that a row has this code, or `isComplement`: any other. NaN: that of rows without a number. */
+export function withCode(column: number, code: number, isComplement = false): Condition {
+  const [least, greatest] = Number.isNaN(code) ? [-Infinity, Infinity] : [code, code]
+  return { column, least, greatest, isComplement: Number.isNaN(code) !== isComplement, byRank: null }
 }
 
 const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })

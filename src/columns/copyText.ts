@@ -10,14 +10,10 @@ const ZERO = 48
 
 /** Meaning of a character behind a backslash; any other stands for itself. */
 const escapes = new Uint8Array(256).map((_, code) => code)
-for (const [letter, character] of ['b\b', 'f\f', 'n\n', 'r\r', 't\t', 'v\v']) escapes[code(letter)] = code(character)
-
-function code(character = ''): number {
-  return character.charCodeAt(0)
-}
+for (const pair of ['b\b', 'f\f', 'n\n', 'r\r', 't\t', 'v\v']) escapes[pair.charCodeAt(0)] = pair.charCodeAt(1)
 
 // A text may begin with a byte order mark, which is part of it.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+export const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function isNull(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from === 2 && bytes[from] === BACKSLASH && bytes[from + 1] === CAPITAL_N

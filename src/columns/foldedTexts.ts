@@ -51,9 +51,7 @@ export class FoldedTexts {
   }
 
   private extend(): Promise<void> {
-    this.adding ??= this.add().finally(() => {
-      this.adding = null
-    })
+    this.adding ??= this.add().finally(() => (this.adding = null))
     return this.adding
   }
 
@@ -120,9 +118,7 @@ export class FoldedTexts {
   private async ask(folded: string[], indexes: readonly number[]) {
     const values = [arrayText(indexes.map((index) => this.texts.text(this.size + index)))]
     const rows = await this.reader.read({ text: FOLD, values })
-    indexes.forEach((index, row) => {
-      folded[index] = rows[row]?.[0] as string
-    })
+    for (const [row, index] of indexes.entries()) folded[index] = rows[row]?.[0] as string
   }
 
   private append(text: string) {

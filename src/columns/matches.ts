@@ -193,10 +193,6 @@ export class KeptCounts {
 }
 
 function keyOf(filters: readonly Filter[]): string {
-  return (
-    filters
-      // No value is another operand than the text "null".
-      .map(({ property, operator, value }) => `${property.column}${operator.sign}${value === null ? '\0' : value}`)
-      .join('\0')
-  )
+  // No value is another operand than the text "null".
+  return filters.map(({ property, operator, value }) => `${property.column}${operator.sign}${value ?? '\0'}`).join('\0')
 }

@@ -1,7 +1,7 @@
 // Orders of texts for lists and summaries: asks PostgreSQL for those that a query needs, and hands them to the table.
 import type { Entity, Property } from '../model/entity.ts'
 import type { Asker } from '../model/key.ts'
-import { isText as isTextName } from '../model/kinds.ts'
+import { isText } from '../model/kinds.ts'
 import type { Filter, FiltersAndSorts, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
@@ -33,7 +33,7 @@ export class OrderedTexts {
     const waits: Promise<unknown>[] = []
     const searches: Promise<void>[] = []
     const run = (steps: Generator<void, void>) => this.slices.run(asker, steps)
-    for (const { property } of sorts) if (isText(property)) this.extend(property, waits)
+    for (const { property } of sorts) if (isText(property.kind.name)) this.extend(property, waits)
     for (const filter of filters) {
       if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
       const search = filter.operator.folded && this.foldedOf(filter.property).prepare(filter, run)
@@ -69,14 +69,12 @@ export class OrderedTexts {
   }
 
   private foldedOf(property: Property): FoldedTexts {
-    let folded = this.folded.get(property)
-    if (!folded) this.folded.set(property, (folded = new FoldedTexts(this.table.textsOf(property), this.reader)))
-    return folded
+    return this.folded.getOrInsertComputed(property, () => new FoldedTexts(this.table.textsOf(property), this.reader))
   }
 
   /** Makes the table sort by the orders that there are. */
   useFor(sorts: readonly Sort[]): void {
-    for (const { property } of sorts) if (isText(property)) this.use(property)
+    for (const { property } of sorts) if (isText(property.kind.name)) this.use(property)
   }
 
   private use(property: Property): TextRanks | null {
@@ -94,8 +92,7 @@ export class OrderedTexts {
 
   private extend(property: Property, waits: Promise<unknown>[]): TextRanks {
     const texts = this.table.textsOf(property)
-    let ranks = this.ranks.get(property)
-    if (ranks === undefined) this.ranks.set(property, (ranks = new TextRanks(this.entity, property, texts, this.reader)))
+    const ranks = this.ranks.getOrInsertComputed(property, () => new TextRanks(this.entity, property, texts, this.reader))
     const missing = texts.size - ranks.ranks.length
     if (missing > 0) {
       const extending = ranks.extend()
@@ -116,12 +113,8 @@ export class OrderedTexts {
 
 function ignore() {}
 
-function isText({ kind }: Property): boolean {
-  return isTextName(kind.name)
-}
-
 /** Returns whether it asks which texts are less than its operand. */
 function isOrdered({ property, operator, value }: Filter): boolean {
   const { sides } = operator
-  return isText(property) && value !== null && sides !== null && sides.less !== sides.greater
+  return isText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater
 }

@@ -29,11 +29,8 @@ export function pageKeysOf(coded: Coded, sorts: readonly Sort[]): PageKey[] | nu
 
 /** Slots of rows in the order of some keys, the last of which is the id. */
 export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: RowStore): Int32Array {
-  return sortBy(
-    slots,
-    keys,
-    keys.map((key) => valuesOf(slots, key, rows)),
-  )
+  const values = keys.map((key) => valuesOf(slots, key, rows))
+  return sortBy(slots, keys, values)
 }
 
 /** Numbers, at most 65,536, in the order of the values that each has by each key. */

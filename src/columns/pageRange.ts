@@ -4,13 +4,6 @@ import type { PageKey } from './pageKeys.ts'
 import type { RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
 
-/** The segments in which some rows of a list are. */
-export interface PageRange {
-  readonly segments: readonly number[]
-  /** Rows of the list that come before all rows of these segments. */
-  readonly before: number
-}
-
 /** Segments whose codes overlap. */
 interface Group {
   readonly least: number
@@ -19,8 +12,8 @@ interface Group {
   rows: number
 }
 
-/** The segments that have the rows [from, end) of a list; if the rows lie by the first key, these are a few. */
-export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: number, end: number): PageRange {
+/** The segments that have the rows [from, end) of a list, few if they lie by the first key; and the rows `before` these. */
+export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: number, end: number) {
   if (key.ranks || list.segments.length < 2) return { segments: list.segments, before: 0 }
   const groups = groupsOf(rows, list, key.column)
   if (key.isDescending) groups.reverse()

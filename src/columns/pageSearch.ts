@@ -184,9 +184,7 @@ export class PageSearch {
 /** Returns whether the row of a slot is among the matches. */
 function wantedIn({ words }: Kernel, { segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
   const addresses = new Int32Array(segments.length)
-  matches.segments.forEach((number, index) => {
-    addresses[number] = (matches.bits[index] as number) >> 2
-  })
+  for (const [index, number] of matches.segments.entries()) addresses[number] = (matches.bits[index] as number) >> 2
   return (slot) => {
     const address = addresses[(slot / segmentRows) | 0] as number
     const row = slot % segmentRows

@@ -88,7 +88,7 @@ type Plain = (code: number) => string
 const plains: Readonly<Record<PlainName, (kind: Kind) => Plain>> = {
   boolean: () => (code) => (code === 1 ? 't' : 'f'),
   integer: () => String,
-  date: () => printDate,
+  date: () => (code) => printDate(code),
   instant: () => printInstant,
   decimal: plainDecimals,
 }
@@ -120,26 +120,19 @@ function plainDecimals(kind: Kind): Plain {
 
 const pairs = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
 
-function printDate(days: number): string {
+function printDate(days: number, time = ''): string {
   if (!Number.isFinite(days)) return days > 0 ? 'infinity' : '-infinity'
   const { year, month, day } = dateOf(days)
-  return `${yearText(year)}-${pairs[month]}-${pairs[day]}${year > 0 ? '' : ' BC'}`
+  const shown = String(year > 0 ? year : 1 - year).padStart(4, '0')
+  return `${shown}-${pairs[month]}-${pairs[day]}${time}${year > 0 ? '' : ' BC'}`
 }
 
 function printInstant(seconds: number): string {
-  if (!Number.isFinite(seconds)) return seconds > 0 ? 'infinity' : '-infinity'
   const days = Math.floor(seconds / DAY)
-  const { year, month, day } = dateOf(days)
   const inDay = seconds - days * DAY
   const hour = (inDay / HOUR) | 0
   const minute = ((inDay / MINUTE) | 0) % 60
-  const date = `${yearText(year)}-${pairs[month]}-${pairs[day]}`
-  return `${date} ${pairs[hour]}:${pairs[minute]}:${pairs[inDay % 60]}+00${year > 0 ? '' : ' BC'}`
-}
-
-function yearText(year: number): string {
-  const shown = year > 0 ? year : 1 - year
-  return shown > 999 ? String(shown) : String(shown).padStart(4, '0')
+  return printDate(days, ` ${pairs[hour]}:${pairs[minute]}:${pairs[inDay % 60]}+00`)
 }
 
 /** Instants of the years that have four digits. */

@@ -3,12 +3,11 @@ import type { Entity } from '../model/entity.ts'
 import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
-import { BACKSLASH, dateAt, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
+import { BACKSLASH, dateAt, decimalAt, decoder, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
 import { Printer } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The code of a field of COPY; NaN: it is not as usual. */
 type ReadField = (bytes: Uint8Array, from: number, to: number) => number

@@ -146,9 +146,8 @@ export class Segment {
   release(): void {
     this.isReleased = true
     this.kernel.free(this.liveBits, (3 * this.capacity) / 8)
-    this.addresses.forEach((address, column) => {
+    for (const [column, address] of this.addresses.entries())
       this.kernel.free(address, (this.isWide[column] ? WIDE : NARROW) * this.capacity)
-    })
   }
 
   private wordOf(row: number): number {

@@ -52,7 +52,7 @@ export async function insertAt(
     parts.push(codes.subarray(from, rank), await sortTexts(between, texts, collation))
     from = rank
   }
-  return orderOf(concat([...parts, codes.subarray(from)]))
+  return orderOf(new Int32Array(Bun.concatArrayBuffers([...parts, codes.subarray(from)])))
 }
 
 /** Sorts codes by their texts: divides them by a sample until each part is one statement. @throws ApiError 500, 503 */
@@ -73,7 +73,7 @@ export async function sortTexts(codes: Int32Array, texts: Texts, collation: Coll
     const isAll = part.length === codes.length
     sorted.push(await sortTexts(Int32Array.from(part), texts, collation, isAll ? attempt + 1 : 0))
   }
-  return concat(sorted)
+  return new Int32Array(Bun.concatArrayBuffers(sorted))
 }
 
 /** Texts that divide all into equal parts, each half of a statement if so many parts suffice. */
@@ -107,14 +107,4 @@ function takePiece(codes: Int32Array, from: number, texts: Texts): string[] {
 
 function pick(codes: Int32Array, indexes: ArrayLike<number>): Int32Array {
   return Int32Array.from(indexes, (index) => codes[index] as number)
-}
-
-function concat(parts: readonly Int32Array[]): Int32Array {
-  const whole = new Int32Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }

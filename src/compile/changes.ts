@@ -14,10 +14,10 @@ const LINE = sql`position::text, number::text, entity, id::text, action::text, d
 const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`
 
 /** No transaction below it runs, so no line below it is still to come. */
-const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
+export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
 /** Lines behind a place; null: behind all that were deleted, of which some may still be there for a moment. */
-function behind(after: ChangesPlace | null): Sql {
+export function behind(after: ChangesPlace | null): Sql {
   const place = after
     ? sql`(${param(after.position)}::bigint, ${param(after.number)}::bigint)`
     : sql`(l.deleted_position, l.deleted_number)`

@@ -33,7 +33,11 @@ const integer = (minimum: number, maximum: number) => ({
 
 const DATABASE = {
   ...text('an address like postgres://user:password@host:5432/database', '^postgres(ql)?://.+'),
-  check: checkDatabaseUrl,
+  /** Reads the file that the address names, too. @throws Error that repeats no value */
+  check(address: string): void {
+    const { authoritiesFile } = readDatabaseUrl(address)
+    if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
+  },
 }
 const FOLDER = text('a folder')
 // Not the text of a key.
@@ -187,12 +191,6 @@ export function isSecret(name: string, text: string | null = ''): boolean {
 
 function parseUrl(text: string): void {
   if (!URL.canParse(text)) throw new RangeError('it cannot be read')
-}
-
-/** Checks that an address can be used, with the file that it names. @throws Error that repeats no value */
-function checkDatabaseUrl(text: string): void {
-  const { authoritiesFile } = readDatabaseUrl(text)
-  if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
 }
 
 /** Returns the settings as `--help` shows them. */

@@ -1,6 +1,7 @@
 // Errors in the OpenAPI document: the body, examples, and the responses of operations, shared where they are equal.
 import { type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
+import { bodyOfError } from '../respond/error.ts'
 import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
 import type { Operation } from './operations.ts'
 
@@ -39,14 +40,9 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
   const codes = new Set(operations.flatMap(({ codes }) => codes))
   const values = [...codes].map((code) => {
     const { title, answer } = entryOf(code)
-    return [code, { summary: title, value: exampleBody(code, answer, baseUrl) }]
+    return [code, { summary: title, value: bodyOfError(code, answer, baseUrl) }]
   })
   return Object.fromEntries(values)
-}
-
-/** The body of the answer to a code's example. `baseUrl` without a slash at the end. */
-export function exampleBody(code: string, answer: ErrorEntry['answer'], baseUrl: string) {
-  return { Error: { Code: code, Reference: `${baseUrl}/errors/${code}`, ...answer } }
 }
 
 /** Headers that all answers of a status have, or some of its codes. */

@@ -2,15 +2,14 @@
 import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
 
 /** Header that not each such answer has. */
-const sometimes = (description: string, schema: Schema, example?: unknown): Schema => ({
-  ...{ description, schema, ...(example === undefined ? {} : { example }) },
-})
+const sometimes = (description: string, value: Schema): Schema => ({ description, ...value })
 /** Header that each such answer has. */
-const always = (...parts: Parameters<typeof sometimes>): Schema => ({ required: true, ...sometimes(...parts) })
-const text = (pattern: string): Schema => ({ type: 'string', pattern })
-const from = (minimum: number): Schema => ({ type: 'integer', minimum })
-const VERSION = [text('^"[^"]+"$'), '"1kzp-4711"'] as const
-const LIST_VERSION = [text('^W/"[^"]+"$'), 'W/"2x8ho4dv6x1kz"'] as const
+const always = (description: string, value: Schema): Schema => ({ required: true, description, ...value })
+const text = (pattern: string, example?: string) => ({ schema: { type: 'string', pattern }, example })
+const from = (minimum: number, example: number) => ({ schema: { type: 'integer', minimum }, example })
+const constant = (value: string) => ({ schema: { const: value } })
+const VERSION = text('^"[^"]+"$', '"1kzp-4711"')
+const LIST_VERSION = text('^W/"[^"]+"$', 'W/"2x8ho4dv6x1kz"')
 const LIST_VERSION_MEANING = 'For `If-None-Match`: the same while the rows of the page, the total and the links are'
 const PERIOD = '"[1-9][0-9]*[smhd]"'
 const WAIT = 'Seconds to wait before a retry'
@@ -22,77 +21,71 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
   return {
     'X-Request-Id': always(
       'The id of the request: its own, or a new one. The log has it too.',
-      text('^[0-9A-Za-z_.:/+=~-]{1,128}$'),
-      '4bf92f35-77b3',
+      text('^[0-9A-Za-z_.:/+=~-]{1,128}$', '4bf92f35-77b3'),
     ),
-    'X-Content-Type-Options': always('The type is the one declared.', { const: 'nosniff' }),
+    'X-Content-Type-Options': always('The type is the one declared.', constant('nosniff')),
     'X-RateLimit-Limit': always(
       `The longest period of the key’s limits (${formatRules(limits)} unless it has its own), or the one that was hit.`,
-      text('^[1-9][0-9]*[smhd]$'),
-      longest,
+      text('^[1-9][0-9]*[smhd]$', longest),
     ),
-    'X-RateLimit-Remaining': always('Requests left in that period, after this one.', from(0), 24_999),
-    'X-RateLimit-Reset': always(
-      'When the oldest request leaves that period; on a 429, when a retry is admitted.',
-      { type: 'string', format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' },
-      '2026-11-22T18:00:30Z',
-    ),
+    'X-RateLimit-Remaining': always('Requests left in that period, after this one.', from(0, 24_999)),
+    'X-RateLimit-Reset': always('When the oldest request leaves that period; on a 429, when a retry is admitted.', {
+      schema: { type: 'string', format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' },
+      example: '2026-11-22T18:00:30Z',
+    }),
     RateLimit: always(
       'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
-      text(`^${PERIOD};r=[0-9]+;t=[0-9]+$`),
-      `"${longest}";r=24999;t=43201`,
+      text(`^${PERIOD};r=[0-9]+;t=[0-9]+$`, `"${longest}";r=24999;t=43201`),
     ),
     'RateLimit-Policy': always(
       'All limits: each by its period, the requests that it admits, and its seconds.',
-      text(`^${PERIOD};q=[0-9]+;w=[0-9]+(?:, ${PERIOD};q=[0-9]+;w=[0-9]+)*$`),
-      policyText(limits),
+      text(`^${PERIOD};q=[0-9]+;w=[0-9]+(?:, ${PERIOD};q=[0-9]+;w=[0-9]+)*$`, policyText(limits)),
     ),
-    'Cache-Control': sometimes(
-      'Data is not to be kept; a page may be kept, or asked for again by its ETag.',
-      { type: 'string' },
-      'no-store',
-    ),
-    Vary: sometimes('The headers of a request by which answers differ.', { type: 'string' }),
+    'Cache-Control': sometimes('Data is not to be kept; a page may be kept, or asked for again by its ETag.', {
+      schema: { type: 'string' },
+      example: 'no-store',
+    }),
+    Vary: sometimes('The headers of a request by which answers differ.', { schema: { type: 'string' } }),
     ETag: always('For `If-None-Match`.', text('^(?:W/)?"[^"]+"$')),
     RowVersion: always(
       'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
-      ...VERSION,
+      VERSION,
     ),
-    VersionNow: sometimes('The version that the row has now.', ...VERSION),
-    ListVersion: always(`${LIST_VERSION_MEANING}.`, ...LIST_VERSION),
-    PageTotal: sometimes('Rows that match the filters, on all pages; of a page.', from(0), 6),
-    PageVersion: sometimes(`${LIST_VERSION_MEANING}; of a page.`, ...LIST_VERSION),
+    VersionNow: sometimes('The version that the row has now.', VERSION),
+    ListVersion: always(`${LIST_VERSION_MEANING}.`, LIST_VERSION),
+    PageTotal: sometimes('Rows that match the filters, on all pages; of a page.', from(0, 6)),
+    PageVersion: sometimes(`${LIST_VERSION_MEANING}; of a page.`, LIST_VERSION),
     'Content-Disposition': sometimes(
       'The name of the file that a CSV is.',
-      text('^attachment; filename="[A-Za-z0-9]+[.]csv"$'),
-      'attachment; filename="Employees.csv"',
+      text('^attachment; filename="[A-Za-z0-9]+[.]csv"$', 'attachment; filename="Employees.csv"'),
     ),
-    'Content-Security-Policy': sometimes('What a page may load: nothing of other hosts.', { type: 'string' }),
-    'Content-Encoding': sometimes('Where the client accepts it.', { const: 'gzip' }),
-    'X-Total-Count': always('Rows that match the filters, on all pages.', from(0), 6),
+    'Content-Security-Policy': sometimes('What a page may load: nothing of other hosts.', { schema: { type: 'string' } }),
+    'Content-Encoding': sometimes('Where the client accepts it.', constant('gzip')),
+    'X-Total-Count': always('Rows that match the filters, on all pages.', from(0, 6)),
     'X-Changes-After': sometimes(
       'For `after` of `GET /Changes`: what has changed since before the first row was read; of NDJSON.',
-      text('^[A-Za-z0-9_-]+$'),
-      'YmU4MWI3NjZkZTE5LjgxMS4w',
+      text('^[A-Za-z0-9_-]+$', 'YmU4MWI3NjZkZTE5LjgxMS4w'),
     ),
     PageLinks: sometimes(
       'Links to the `first`, `previous`, `next` and `last` page, each only where it applies; none: no header. `Link` has the same with `prev`, and is left out of long heads.',
-      text('^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$'),
-      `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
+      text(
+        '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
+        `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
+      ),
     ),
-    CreatedLocation: sometimes(
-      `The address of the new row; ${OF_ONE}.`,
-      { type: 'string', format: 'uri' },
-      `${baseUrl}/Companies/7`,
-    ),
-    CreatedVersion: sometimes(`The version of the new row, for \`If-Match\` and \`If-None-Match\`; ${OF_ONE}.`, ...VERSION),
-    Allow: always('The methods that are answered here.', text('^[A-Z]+(?:, [A-Z]+)*$'), 'GET, HEAD, OPTIONS'),
-    'WWW-Authenticate': always('The scheme of keys.', { const: 'ApiKey' }),
-    RetryAfter: always(`${WAIT}.`, from(1), 60),
-    'Idempotency-Replayed': sometimes('The answer is that of an earlier request with the same `Idempotency-Key`.', {
-      const: 'true',
+    CreatedLocation: sometimes(`The address of the new row; ${OF_ONE}.`, {
+      schema: { type: 'string', format: 'uri' },
+      example: `${baseUrl}/Companies/7`,
     }),
-    RetryAfterIfAny: sometimes(`${WAIT}; not there where a retry would fare no better, or may do harm.`, from(1), 1),
+    CreatedVersion: sometimes(`The version of the new row, for \`If-Match\` and \`If-None-Match\`; ${OF_ONE}.`, VERSION),
+    Allow: always('The methods that are answered here.', text('^[A-Z]+(?:, [A-Z]+)*$', 'GET, HEAD, OPTIONS')),
+    'WWW-Authenticate': always('The scheme of keys.', constant('ApiKey')),
+    RetryAfter: always(`${WAIT}.`, from(1, 60)),
+    'Idempotency-Replayed': sometimes(
+      'The answer is that of an earlier request with the same `Idempotency-Key`.',
+      constant('true'),
+    ),
+    RetryAfterIfAny: sometimes(`${WAIT}; not there where a retry would fare no better, or may do harm.`, from(1, 1)),
   }
 }
 

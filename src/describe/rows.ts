@@ -1,4 +1,5 @@
 // Rows in the OpenAPI document: schemas of answers and of bodies, from the declaration of an entity.
+import { DECIMAL_DIGITS } from '../model/decimal.ts'
 import { choose, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
@@ -107,12 +108,6 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
-  if (kind.name === 'decimal') return { ...schema, ...decimalBounds(kind.columnType), description: kind.allowed }
+  if (kind.name === 'decimal') return { ...schema, exclusiveMaximum: 10 ** DECIMAL_DIGITS, description: kind.allowed }
   return { ...schema, ...example }
-}
-
-/** Bounds of `numeric(18,8)`: 10 digits before the point and 8 behind it. */
-function decimalBounds(columnType: string): Schema {
-  const [precision = 0, scale = 0] = (columnType.match(/\d+/g) ?? []).map(Number)
-  return { exclusiveMaximum: 10 ** (precision - scale) }
 }

@@ -58,8 +58,7 @@ export class Batcher {
   /** `sending` is of a write, and not there for what changes nothing. */
   ask(statement: Batchable, sending: Sending | null = null): Promise<Row[]> {
     const key = keyOf(statement)
-    let queue = this.queues.get(key)
-    if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0 }))
+    const queue = this.queues.getOrInsertComputed(key, () => ({ key, waiting: [], running: 0 }))
     return new Promise((resolve, reject) => {
       const untilMs = performance.now() + this.waitMsMax
       queue.waiting.push({ statement, sending, untilMs, resolve, reject })
@@ -185,7 +184,5 @@ function distribute({ rows: kind, matches = [] }: Batch, rows: readonly Row[], r
       next++
     })
   }
-  runs.forEach(({ resolve }, index) => {
-    resolve(answers[index] as Row[])
-  })
+  for (const [index, { resolve }] of runs.entries()) resolve(answers[index] as Row[])
 }

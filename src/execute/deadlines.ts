@@ -20,16 +20,9 @@ export class Deadlines {
       const entry = { dueMs: performance.now() + this.afterMs, miss: () => reject(onMiss()) }
       this.waiting.add(entry)
       this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
-      promise.then(
-        (value) => {
-          this.waiting.delete(entry)
-          resolve(value)
-        },
-        (error) => {
-          this.waiting.delete(entry)
-          reject(error)
-        },
-      )
+      const end = () => this.waiting.delete(entry)
+      promise.then(end, end)
+      promise.then(resolve, reject)
     })
   }
 

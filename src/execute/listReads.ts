@@ -98,8 +98,7 @@ export class ListReads {
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
     if (this.turns.waitingOf(asker.key) >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
-    const list = this.queue.get(key) ?? queuedListOf(statement)
-    this.queue.set(key, list)
+    const list = this.queue.getOrInsertComputed(key, () => queuedListOf(statement))
     list.untilMs = performance.now() + QUERY_MS_MAX
     list.askers++
     this.turns.take(asker.key).then((release) => {

@@ -60,16 +60,14 @@ export function errorFor(error: unknown, verdict: Verdict, { sending, statement 
 /** A write that the table's constraints refused; nothing was written. */
 export class ConstraintViolation extends Error {
   readonly constraint: string
-  readonly kind: 'check' | 'foreignKey' | 'other'
+  readonly isForeignKey: boolean
 
   constructor(error: postgres.PostgresError) {
     super(`constraint ${error.constraint_name}`, { cause: error })
     this.constraint = error.constraint_name ?? ''
-    this.kind = KINDS[error.code] ?? 'other'
+    this.isForeignKey = error.code === '23503' || error.code === '23001'
   }
 }
-
-const KINDS: Record<string, 'check' | 'foreignKey'> = { '23514': 'check', '23503': 'foreignKey', '23001': 'foreignKey' }
 
 /**
  * Meaning of a driver's error for the statement: it never left (`notSent`), nor did it because PostgreSQL has no connection
@@ -97,7 +95,6 @@ const BY_CODE: Record<string, Verdict> = {
   '40P01': 'rolledBack', // deadlock
   '53300': 'crowded', // of PostgreSQL, of the database or of the role; comes when a connection is opened
   '55P03': 'locked', // lock timeout
-  '57014': 'refused', // statement timeout
   '57P01': 'lost', // shutdown; can also be the previous connection's, so the outcome is unknown
   '57P02': 'lost',
   '57P03': 'notSent', // still starting
@@ -129,9 +126,7 @@ const AWAY: readonly Verdict[] = ['notSent', 'crowded', 'lost', 'refused']
 export function isAway(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (code === undefined) return cause !== undefined && isAway(cause)
-  return (
-    code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)) && !UNTRUSTED.test(String(code)))
-  )
+  return AWAY.includes(classify(error)) && !WRONG.test(String(code)) && !UNTRUSTED.test(String(code))
 }
 
 /** Returns the meaning of an error of the driver. */

@@ -21,13 +21,8 @@ export interface PoolOptions {
 
 /** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-const TYPES = {
-  boolean: { to: 16, from: [16], ...AS_TEXT },
-  date: { to: 1082, from: [1082], ...AS_TEXT },
-  instant: { to: 1184, from: [1184], ...AS_TEXT },
-  integer: { to: 20, from: [20], ...AS_TEXT },
-  numeric: { to: 1700, from: [1700], ...AS_TEXT },
-}
+const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 1700 }
+const TYPES = Object.fromEntries(Object.entries(NUMBERS).map(([name, to]) => [name, { to, from: [to], ...AS_TEXT }]))
 
 /** For statements that may wait for a lock: nothing is sent behind them over their connection. `onexecute` is the driver's. */
 export const HOLDING = { simple: false, onexecute: () => false }

@@ -28,8 +28,7 @@ export class Turns {
 
   /** Resolves when the asker's turn has come, with what ends the turn. */
   take(asker: string): Promise<() => void> {
-    let party = this.parties.get(asker)
-    if (!party) this.parties.set(asker, (party = { waiters: [], running: 0 }))
+    const party = this.parties.getOrInsertComputed(asker, () => ({ waiters: [], running: 0 }))
     const { promise, resolve } = Promise.withResolvers<() => void>()
     party.waiters.push(resolve)
     this.waiting++

@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { list } from '../compile/batch.ts'
-import { KeyStore } from '../keys/store.ts'
+import { behind, SETTLED } from '../compile/changes.ts'
+import { KeyStore, secondsOf } from '../keys/store.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
-import { integer, join, param, type Statement, sql, toStatement, word } from '../model/sql.ts'
+import { integer, join, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { ACTIONS, wantsEvent } from './events.ts'
 
 /** A change that the existing hooks do not allow; the message is for an operator. */
@@ -101,9 +102,9 @@ export class HookStore {
     const rows = await this.sql<(Omit<ListedHook, 'waiting'> & ChangesPlace)[]>`
       select id, url, to_json(events) as events, position::text, number::text, reason, last_status as "lastStatus",
         case when state = 'active' and failing_since is not null then 'failing' else state end as state,
-        ${this.second("case when state = 'active' then coalesce(failing_since, since) else since end")} as since,
-        ${this.second('last_attempt')} as "lastAttempt",
-        ${this.second("case state when 'active' then next_attempt end")} as "nextAttempt"
+        ${secondsOf(this.sql, "case when state = 'active' then coalesce(failing_since, since) else since end")} as since,
+        ${secondsOf(this.sql, 'last_attempt')} as "lastAttempt",
+        ${secondsOf(this.sql, "case state when 'active' then next_attempt end")} as "nextAttempt"
       from hook order by hook.created, id`
     const listed: ListedHook[] = []
     for (const { position, number, ...hook } of rows) {
@@ -119,11 +120,6 @@ export class HookStore {
     return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, statement.values as string[], { prepare: false })
   }
 
-  /** To the second; `column` is text of this file. */
-  private second(column: string) {
-    return this.sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
-  }
-
   /** Runs a statement that must find the hook. */
   private async require(sql: postgres.TransactionSql, id: string, statement: postgres.PendingQuery<postgres.Row[]>) {
     if ((await statement).count > 0) return
@@ -136,18 +132,16 @@ export class HookStore {
 export function compileWaiting(
   events: readonly string[],
   entities: readonly Entity[],
-  { position, number }: ChangesPlace,
+  place: ChangesPlace,
   most: number,
 ): Statement | null {
-  const behind = sql`(position, number) > (${param(position)}::bigint, ${param(number)}::bigint)`
-  const settled = sql`position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
-  const limit = sql`order by position, number limit ${integer(most)}`
+  const [isBehind, limit] = [behind(place), sql`order by position, number limit ${integer(most)}`]
   const pieces = entities.flatMap(({ plural, table }) => {
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []
     const letters = list(actions.map((action) => word(action[0] as string)))
     return [
-      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${behind} and ${settled} ${limit})`,
+      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isBehind} and position < ${SETTLED} ${limit})`,
     ]
   })
   if (pieces.length === 0) return null

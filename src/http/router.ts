@@ -2,14 +2,12 @@
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
-/** Answers a request with what the server has found out about it before. */
-type Handler = (call: ResourceRequest) => Promise<Reply> | Reply
-
 /** The methods of one path. */
 export interface Endpoint {
   /** The pattern of its path, for the log: `/Absences/{id}`. */
   readonly route: string
-  readonly methods: Readonly<Record<string, Handler>>
+  /** Each answers a request with what the server has found out about it before. */
+  readonly methods: Readonly<Record<string, (call: ResourceRequest) => Promise<Reply> | Reply>>
   /** For `Allow`: the methods, and HEAD and OPTIONS, which every path has. */
   readonly allow: string
   /** Answers without a key. */

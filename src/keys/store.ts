@@ -85,7 +85,7 @@ export class KeyStore {
           expires = case when ${overlapMs}::bigint > 0 then now() + ${overlapMs}::bigint * interval '1 millisecond' end,
           revoked = case when ${overlapMs}::bigint = 0 then now() end
         where name = ${name} and revoked is null and expires is null
-        returning id, rights, limits, ${seconds(sql, 'expires')}`
+        returning id, rights, limits, ${secondsOf(sql, 'expires')} as expires`
       if (!old) throw await unknownName(sql, name)
       await insertKey(sql, { ...fresh, name, rights: old.rights, limits: old.limits })
       return old
@@ -95,8 +95,9 @@ export class KeyStore {
   list(): Promise<ListedKey[]> {
     return inTime(
       this.sql<ListedKey[]>`
-        select id, name, rights, limits, ${seconds(this.sql, 'created')}, ${seconds(this.sql, 'last_used', 'lastUsed')},
-          ${seconds(this.sql, 'expires')}, ${seconds(this.sql, 'revoked')},
+        select id, name, rights, limits, ${secondsOf(this.sql, 'created')} as created,
+          ${secondsOf(this.sql, 'last_used')} as "lastUsed", ${secondsOf(this.sql, 'expires')} as expires,
+          ${secondsOf(this.sql, 'revoked')} as revoked,
           case when revoked is not null then 'revoked' when expires is null then 'active'
             when expires > now() then 'expiring' else 'expired' end as state
         from api_key order by name, api_key.created desc, id`,
@@ -123,19 +124,15 @@ function insertKey(sql: postgres.TransactionSql, { id, name, hash, rights, limit
     on conflict (name) where revoked is null and expires is null do nothing`
 }
 
-/** A time in UTC, to the second. */
-function seconds(sql: postgres.ISql, column: string, name = column) {
-  return sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${sql(name)}`
-}
-
-/** Has a code, as the driver's errors have. */
-class DeadlineMissed extends Error {
-  readonly code = 'DEADLINE_MISSED'
+/** A time in UTC, to the second; `column` is SQL of ours. */
+export function secondsOf(sql: postgres.ISql, column: string) {
+  return sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
 }
 
 function inTime<T>(work: Promise<T>): Promise<T> {
   return withDeadline(work, QUERY_MS_MAX, () => {
-    throw new DeadlineMissed(`no answer within ${QUERY_MS_MAX} ms`)
+    // With a code, as the driver's errors have.
+    throw Object.assign(new Error(`no answer within ${QUERY_MS_MAX} ms`), { code: 'DEADLINE_MISSED' })
   })
 }
 

@@ -64,17 +64,14 @@ export function compileMoment(entity: Entity): Statement {
 
 /** Compiles the question whether rows have changed that a snapshot has not seen; its answer has a newer snapshot. */
 export function compileQuestion(entity: Entity, relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
-  const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
+  const params = [param(relation), param(snapshot.next), param(snapshot.running)] as const
+  const [own, next, running] = params
   const table = sql`${own}::oid`
   // By the end of the index whatever the planner believes of the table: a range would be a third of it.
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
-  return toStatement(sql`select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`, [
-    own,
-    next,
-    running,
-  ])
+  return toStatement(sql`select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`, params)
 }
 
 /**

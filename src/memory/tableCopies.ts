@@ -93,11 +93,8 @@ export class TableCopies {
 
   /** Starts to load a table that has no copy, so that lists like this one are found soonest. */
   load(entity: Entity, query: FiltersAndSorts): void {
-    let tracked = this.tables.get(entity.table)
-    if (tracked === undefined) {
-      tracked = { entity, copy: null, isLoading: false, askedMs: 0, notBeforeMs: 0, tooFew: null, isFailureLogged: false }
-      this.tables.set(entity.table, tracked)
-    }
+    const fresh = { entity, copy: null, isLoading: false, askedMs: 0, notBeforeMs: 0, tooFew: null, isFailureLogged: false }
+    const tracked = this.tables.getOrInsert(entity.table, fresh)
     tracked.askedMs = performance.now()
     // A copy that cannot answer this one stays, with the orders of texts that others need.
     if (tracked.copy === null) this.startLoad(tracked, orderFor(entity, query))

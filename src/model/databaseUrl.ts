@@ -1,17 +1,5 @@
 // DATABASE_URL: splits it into address and query parameters, and refuses parameters with which the server would answer wrongly.
 
-/** The address of a database, and what its query parameters ask of its connections. */
-export interface DatabaseUrl {
-  /** Without query parameters: the driver would let them win over settings of ours. */
-  readonly address: string
-  /** For the driver. */
-  readonly options: Readonly<Record<string, string | number | false>>
-  /** For the database, at the start of each connection. */
-  readonly connection: Readonly<Record<string, string>>
-  /** The certificates that vouch for the database, beside none of the system's. */
-  readonly authoritiesFile?: string
-}
-
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-standby']
 const oneOf = (values: readonly string[]) => ({ allows: (value: string) => values.includes(value), allowed: values.join(', ') })
@@ -33,12 +21,16 @@ const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: stri
 }
 
 /** Takes the text of DATABASE_URL apart. @throws RangeError that names what is wrong, and repeats no value */
-export function readDatabaseUrl(text: string): DatabaseUrl {
+export function readDatabaseUrl(text: string) {
+  /** Without query parameters: the driver would let them win over settings of ours. */
   const address = text.replace(/[?#].*$/s, '')
   requireReadable(address)
+  /** For the driver. */
   const options: Record<string, string | number | false> = {}
+  /** For the database, at the start of each connection. */
   const connection: Record<string, string> = {}
   const faults: string[] = []
+  /** The certificates that vouch for the database, beside none of the system's. */
   let authoritiesFile: string | undefined
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
@@ -51,7 +43,7 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  return { address, options, connection, ...(authoritiesFile === undefined ? {} : { authoritiesFile }) }
+  return { address, options, connection, authoritiesFile }
 }
 
 function optionOf(value: string): string | number | false {

@@ -2,6 +2,8 @@
 
 /** Longer numbers are refused, wherever they come from. */
 export const DIGITS_MAX = 200
+/** Digits of a decimal before the point. */
+export const DECIMAL_DIGITS = 10
 
 /** A number's source without exponent, leading and trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
 export function plainDecimal(source: string): string | null {

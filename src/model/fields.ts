@@ -89,7 +89,7 @@ export const instant = (options: Writable = {}): Field => writable(instantKind, 
 export const decimal = (scale: number, options: Writable = {}): Field => {
   if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)
     throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
-  return writable(decimalKind(10, scale), options)
+  return writable(decimalKind(scale), options)
 }
 
 /** The id of a row of `entity`. */

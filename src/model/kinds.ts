@@ -1,5 +1,5 @@
 // Kinds of property: how values are parsed from JSON and from filters, stored in PostgreSQL, and written as JSON.
-import { DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
+import { DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
 /** Characters of what an expression makes, two names of 200 and a space; and of what fits into an index, 2,704 bytes. */
@@ -191,20 +191,20 @@ function parseIntegerFilter(text: string): string {
 
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** A number of 0 or more with `digits` before and `scale` after the point, exact and printed with all `scale`. */
-export function decimalKind(digits: number, scale: number): Kind {
-  const allowed = `a number of 0 or more with up to ${digits} digits before and ${scale} after the point`
+/** A number of 0 or more with 10 digits before and `scale` after the point, exact and printed with all `scale`. */
+export function decimalKind(scale: number): Kind {
+  const allowed = `a number of 0 or more with up to ${DECIMAL_DIGITS} digits before and ${scale} after the point`
   return {
     ...COMMON,
     name: 'decimal',
     allowed,
-    columnType: `numeric(${digits + scale},${scale})`,
+    columnType: `numeric(${DECIMAL_DIGITS + scale},${scale})`,
     schema: { type: 'number', minimum: 0 },
     parseJson(value) {
       if (!(value instanceof JsonNumber)) throw misfit(this)
       const plain = plainDecimal(value.source)
       const [whole = '', fraction = ''] = plain?.split('.') ?? []
-      if (!plain || plain.startsWith('-') || whole.length > digits || fraction.length > scale)
+      if (!plain || plain.startsWith('-') || whole.length > DECIMAL_DIGITS || fraction.length > scale)
         throw new Mismatch(`must be ${allowed}`)
       return plain
     },

@@ -15,17 +15,16 @@ export class LruCache<V> {
     const value = this.younger.get(key)
     if (value !== undefined) return value
     const old = this.older.get(key)
-    if (old === undefined) return undefined
-    this.older.delete(key)
-    this.set(key, old)
+    if (old !== undefined) this.set(key, old)
     return old
   }
 
-  /** False: it is too large to be kept. */
-  set(key: string, value: V): boolean {
+  /** Keeps a value, unless it is too large. One that the older generation has under the key is not found any more. */
+  set(key: string, value: V): void {
     const weight = this.weigh(value, key)
-    if (2 * weight > this.weightMax) return false
-    this.delete(key)
+    if (2 * weight > this.weightMax) return
+    const before = this.younger.get(key)
+    if (before !== undefined) this.youngerWeight -= this.weigh(before, key)
     if (2 * (this.youngerWeight + weight) > this.weightMax) {
       this.older = this.younger
       this.younger = new Map()
@@ -33,13 +32,5 @@ export class LruCache<V> {
     }
     this.younger.set(key, value)
     this.youngerWeight += weight
-    return true
-  }
-
-  delete(key: string): void {
-    const value = this.younger.get(key)
-    if (value !== undefined) this.youngerWeight -= this.weigh(value, key)
-    this.younger.delete(key)
-    this.older.delete(key)
   }
 }

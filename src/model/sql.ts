@@ -34,27 +34,20 @@ export function param(value: string | null): Param {
   return new Param(value)
 }
 
-const IDENTIFIER = /^[a-z][a-z0-9_]{0,62}$/
-const TYPE = /^[a-z][a-z0-9 (),]*$/
-
-/** A quoted table or column name. Names come from entity declarations; anything else is a bug of ours and throws. */
-export function name(identifier: string): Sql {
-  if (!IDENTIFIER.test(identifier)) throw new Error(`not a name of a table or column: ${identifier}`)
-  return new Sql([`"${identifier}"`])
+/** Returns a writer of texts in quotes. They come from entity declarations; one without the form is a bug of ours and throws. */
+function writerOf(what: string, form: RegExp, quote: string): (text: string) => Sql {
+  return (text) => {
+    if (!form.test(text)) throw new Error(`not ${what}: ${text}`)
+    return new Sql([quote + text + quote])
+  }
 }
 
+/** A quoted table or column name. */
+export const name = writerOf('a name of a table or column', /^[a-z][a-z0-9_]{0,62}$/, '"')
 /** The name of a type, as a kind declares it. */
-export function typeName(type: string): Sql {
-  if (!TYPE.test(type)) throw new Error(`not a name of a type: ${type}`)
-  return new Sql([type])
-}
-
-const WORD = /^[A-Za-z][A-Za-z0-9_.]*$/
-/** A text that is part of the statement's shape: the name of a table or of a property. Anything else throws. */
-export function word(text: string): Sql {
-  if (!WORD.test(text)) throw new Error(`not the name of anything: ${text}`)
-  return new Sql([`'${text}'`])
-}
+export const typeName = writerOf('a name of a type', /^[a-z][a-z0-9 (),]*$/, '')
+/** A text that is part of the statement's shape: the name of a table or of a property. */
+export const word = writerOf('the name of anything', /^[A-Za-z][A-Za-z0-9_.]*$/, "'")
 
 /** A number that is part of the statement's shape, such as a page size, so that the planner sees it. */
 export function integer(value: number | bigint): Sql {
@@ -72,13 +65,8 @@ export function toStatement(piece: Sql, first: readonly Param[] = []): Statement
   const numbers = new Map<Param, number>(first.map((value, index) => [value, index + 1]))
   let text = ''
   for (const chunk of piece.chunks) {
-    if (typeof chunk === 'string') {
-      text += chunk
-      continue
-    }
-    let number = numbers.get(chunk)
-    if (number === undefined) numbers.set(chunk, (number = numbers.size + 1))
-    text += `$${number}`
+    if (typeof chunk === 'string') text += chunk
+    else text += `$${numbers.getOrInsert(chunk, numbers.size + 1)}`
   }
   return { text, values: [...numbers.keys()].map((value) => value.value) }
 }

@@ -81,7 +81,7 @@ export class RowWrites {
         if (!found) throw this.reads.notFound(id)
         if (!once || found[0] === 't') throw stillReferenced()
       },
-      explain: async (violation) => (violation.kind === 'foreignKey' ? stillReferenced() : conflict(violation)),
+      explain: async (violation) => (violation.isForeignKey ? stillReferenced() : conflict(violation)),
     })
     return row as Row
   }

@@ -1,9 +1,9 @@
 // The pages of errors, as HTML and JSON: all codes, one code with an example, and the error of a request by a browser.
 import { STATUS_CODES } from 'node:http'
-import { exampleBody } from '../describe/errorAnswers.ts'
 import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
 import { prefersHtml } from '../model/preferences.ts'
+import { bodyOfError } from '../respond/error.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
 import type { StoredBody } from '../respond/storedBody.ts'
 import { html, jsonPage, layOut, type Markup, rootOf } from './layout.ts'
@@ -66,7 +66,7 @@ function example(kind: ErrorKind, baseUrl: string): Markup {
 <p>is answered</p>
 <pre>HTTP/1.1 ${statusText(status)}
 
-${JSON.stringify(exampleBody(code, answer, baseUrl), null, 2)}</pre>`
+${JSON.stringify(bodyOfError(code, answer, baseUrl), null, 2)}</pre>`
 }
 
 function requestHeaders({ headers, body, rights }: ErrorKind): Record<string, string> {
@@ -118,7 +118,7 @@ export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
   const { code, body = null, when = null, answer } = kind
   const [method, target] = kind.request.split(' ')
   const request = { method, target, headers: requestHeaders(kind), body }
-  return jsonPage({ ...textsOf(kind, baseUrl), example: { when, request, answer: exampleBody(code, answer, baseUrl) } })
+  return jsonPage({ ...textsOf(kind, baseUrl), example: { when, request, answer: bodyOfError(code, answer, baseUrl) } })
 }
 
 function textsOf({ code, status, title, explanation, remedy }: ErrorKind, baseUrl: string) {

@@ -30,11 +30,7 @@ const DAY = 'max-age=86400'
 /** The pages for people by their paths; a part in braces is any segment. Each is made when it is first asked for, and kept. */
 export function createPages(entities: readonly Entity[], baseUrl: () => string): Record<string, Page> {
   const kept = new Map<string, StoredBody>()
-  const keep = (name: string, make: () => StoredBody) => {
-    const found = kept.get(name) ?? make()
-    kept.set(name, found)
-    return found
-  }
+  const keep = (name: string, make: () => StoredBody) => kept.getOrInsertComputed(name, make)
   /** Serves HTML to browsers, with links relative to the path, and JSON to programs. */
   const either =
     (name: string, page: (root: string) => StoredBody, json: () => StoredBody) =>
@@ -47,22 +43,15 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
     const stored = new StoredBody(body, { 'Content-Type': type, 'Cache-Control': DAY })
     return ({ headers }) => stored.reply(headers)
   }
+  const landing = (root: string) => landingPage(entities, baseUrl(), root)
   return {
-    '': either(
-      '',
-      (root) => landingPage(entities, baseUrl(), root),
-      () => rootJson(entities, baseUrl()),
-    ),
+    '': either('', landing, () => rootJson(entities, baseUrl())),
     errors: either('errors', errorsPage, () => errorsJson(baseUrl())),
     'errors/{code}': (request) => {
       const kind = findError(request.id)
       if (kind === null) throw new ApiError('NotFound', `There is no such error code.${suggest(request.id, errorCodes)}`)
-      const name = `errors/${kind.code}`
-      return either(
-        name,
-        (root) => errorPage(kind, baseUrl(), root),
-        () => errorJson(kind, baseUrl()),
-      )(request)
+      const page = (root: string) => errorPage(kind, baseUrl(), root)
+      return either(`errors/${kind.code}`, page, () => errorJson(kind, baseUrl()))(request)
     },
     explore: ({ headers, path }) => keep(`explore ${rootOf(path)}`, () => explorePage(rootOf(path))).reply(headers),
     'explore/{file}': fileOf(exploreFiles),

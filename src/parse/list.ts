@@ -79,9 +79,7 @@ export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
 function findProperty(entity: Entity, name: string, before: readonly Sort[]): Property {
   if (name === '') throw invalid('A sort definition is + or - and the name of a property; one of them is empty.')
   const member = findMember(entity, name)
-  if (!member) {
-    throw invalid(`${entity.plural} cannot be sorted by "${shown(name)}".${hintFor(entity, name, before)}`)
-  }
+  if (!member) throw invalid(`${entity.plural} cannot be sorted by "${shown(name)}".${hintFor(entity, name, before)}`)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
   throw invalid(`${member.name} is an object: sort by one of ${parts}.`)

@@ -32,10 +32,8 @@ const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page'
 const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
 /** Words of other APIs for parameters of summaries. */
 const MEANT = Object.entries({ avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' })
-const HINTS = new Map(MEANT.map(([word, name]) => [word, ` Did you mean ${name}?`])).set(
-  'count',
-  ' Its groups always have a count.',
-)
+const HINTS = new Map(MEANT.map(([word, name]) => [word, ` Did you mean ${name}?`]))
+HINTS.set('count', ' Its groups always have a count.')
 /** Members of a group's JSON, which cannot be keys as well. */
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
 const EXPRESSION = /^(\w+)\((.*)\)$/

@@ -107,16 +107,11 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
 
 /** The files of `folder` that `migrate` would apply. @throws Error as it does, and writes nothing */
 export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
-  return withConnection(url, (sql) =>
-    inTransaction(
-      sql,
-      async (transaction) => {
-        await requireUtf8(transaction)
-        return pendingOf(readMigrations(folder), (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
-      },
-      'read only',
-    ),
-  )
+  const look = async (transaction: postgres.ISql) => {
+    await requireUtf8(transaction)
+    return pendingOf(readMigrations(folder), (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
+  }
+  return withConnection(url, (sql) => inTransaction(sql, look, 'read only'))
 }
 
 const SAMPLE = 'sample.sql'

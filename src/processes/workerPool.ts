@@ -142,7 +142,7 @@ export class WorkerPool {
     }
   }
 
-  /** At once the first time; a worker that dies of its start, or has `failed` to start, is tried again after ever longer pauses. */
+  /** At once the first time; one that dies of its start, or has `failed` to start, is tried again after ever longer pauses. */
   private async replace(worker: WorkerProcess, failed: Error | null = null) {
     const { log } = this.options
     // One that could not start has never run, however long that took.

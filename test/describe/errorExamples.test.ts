@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { exampleBody } from '../../src/describe/errorAnswers.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import type { ErrorEntry } from '../../src/errorTable/entry.ts'
+import { bodyOfError } from '../../src/respond/error.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
 import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
@@ -130,7 +130,7 @@ describe('the example of', () => {
     expect(answer).toStartWith(`HTTP/1.1 ${errorTable[code].status} `)
     const body = answer.slice(answer.indexOf('\r\n\r\n') + 4)
     const masked = body.replace(/retry after \d+ s/, 'retry after 60 s').replace(/"\w{4}-\d+\\"/, '"1kzp-4711\\"')
-    expect(JSON.parse(masked)).toEqual(exampleBody(code, example.answer, server.url))
+    expect(JSON.parse(masked)).toEqual(bodyOfError(code, example.answer, server.url))
   })
 })
 

@@ -61,20 +61,20 @@ describe('errors that a test cannot cause', () => {
   })
 })
 
-test('a ConstraintViolation knows the constraint and its kind; a foreign key is one on either side', async () => {
+test('a ConstraintViolation knows the constraint, and whether it is a foreign key; that is one on either side', async () => {
   const violation = async (text: string) => {
-    const { constraint, kind } = new ConstraintViolation(await fault(sql.unsafe(text)))
-    return [constraint, kind]
+    const { constraint, isForeignKey } = new ConstraintViolation(await fault(sql.unsafe(text)))
+    return [constraint, isForeignKey]
   }
   await sql`with c as (insert into company (name) values ('kept') returning id, name_key)
     insert into employee (company_id, company_key) select id, name_key from c`
-  for (const [text, constraint, kind] of [
-    ["insert into absence (start, \"end\") values ('2024-01-02', '2024-01-01')", 'absence_end_not_before_start', 'check'],
-    ["insert into employee (company_id, company_key) values (9, 'x')", 'employee_company_id_current', 'foreignKey'],
-    ["delete from company where name = 'kept'", 'employee_company_id_current', 'foreignKey'],
-    ['insert into company (enabled) values (null)', '', 'other'],
+  for (const [text, constraint, isForeignKey] of [
+    ["insert into absence (start, \"end\") values ('2024-01-02', '2024-01-01')", 'absence_end_not_before_start', false],
+    ["insert into employee (company_id, company_key) values (9, 'x')", 'employee_company_id_current', true],
+    ["delete from company where name = 'kept'", 'employee_company_id_current', true],
+    ['insert into company (enabled) values (null)', '', false],
   ] as const)
-    expect(await violation(text)).toEqual([constraint, kind])
+    expect(await violation(text)).toEqual([constraint, isForeignKey])
 })
 
 describe('a database is away', () => {

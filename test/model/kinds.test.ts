@@ -16,7 +16,7 @@ import {
 } from '../../src/model/kinds.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-const decimal = decimalKind(10, 8)
+const decimal = decimalKind(8)
 const stateKind = oneOfKind(['Asked', 'Given (late)'])
 const number = (source: string) => new JsonNumber(source)
 
