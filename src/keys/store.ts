@@ -130,9 +130,10 @@ export function secondsOf(sql: postgres.ISql, column: string) {
 }
 
 function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = `no answer within ${QUERY_MS_MAX} ms`
   return withDeadline(work, QUERY_MS_MAX, () => {
     // With a code, as the driver's errors have.
-    throw Object.assign(new Error(`no answer within ${QUERY_MS_MAX} ms`), { code: 'DEADLINE_MISSED' })
+    throw Object.assign(new Error(late), { code: 'DEADLINE_MISSED' })
   })
 }
 
