@@ -39,6 +39,8 @@ const WRITES_OF_ONE_MAX = 400
 const WAITING_MAX = 600
 /** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
 const PAUSE_MS = 40
+/** A read that waits for a lock ends so long before its deadline: over one more wait, and the pause before it. */
+const LOCKED_READ_END_MS = 250
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
@@ -161,6 +163,9 @@ export class Database {
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
         const isLocked = verdict === 'locked' && (sending === null ? this.options.kind !== 'list' : execution.mayWait)
+        // With its cause: a deadline that is missed would count as one of a pool that is stuck.
+        if (isLocked && sending === null && performance.now() > untilMs - LOCKED_READ_END_MS)
+          throw errorFor(error, verdict, execution, this.hasWritten)
         if (isLocked || verdict === 'crowded') {
           const { spare } = this.options
           if (!isLocked && spare && pool.running === 0) return spare.run(execution)

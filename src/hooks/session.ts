@@ -59,7 +59,8 @@ export class Session {
             and current_setting('transaction_read_only') = 'off' as yes
         )
         select yes as "isAny", case when yes then pg_try_advisory_lock(
-          ${LOCK}::bigint + case to_regclass('public.hook') when 'hook'::regclass then 0 else 'hook'::regclass::oid::bigint end
+          ${LOCK}::bigint + case (select relnamespace::regnamespace::text from pg_class where oid = 'hook'::regclass)
+            when 'public' then 0 else 'hook'::regclass::oid::bigint end
         ) else false end as "isSender" from any_hook`,
     )
     if (!row?.isAny) return 'none'

@@ -26,8 +26,9 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
-  // Of the first piece by what its texts may have, then by those of the piece before.
-  let rowsMax = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
+  // Of the first piece by what its texts may have, then up to eight times as many by those of the piece before.
+  const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
+  let rowsMax = safeRows
   const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
 
   async function readBehind(last: Row | null, size: number): Promise<Piece> {
@@ -36,7 +37,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
     const statement = compilePiece(entity, query, columns, position, size)
     const advice = () => narrowing({ ...query, page: 1, seek: null })
     const rows = await listReads.read({ ...statement, batch: null }, call).catch(advise(advice))
-    if (length * PAID_ROWS > PIECE_LENGTH_MAX) rowsMax = Math.max(1, Math.floor(PIECE_LENGTH_MAX / longestOf(rows)))
+    if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(PIECE_LENGTH_MAX / longestOf(rows))))
     return { rows, size, ms: performance.now() - startMs }
   }
 

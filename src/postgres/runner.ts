@@ -162,7 +162,7 @@ function copyOnce(from: string, base: string): string {
   const name = `native-${Bun.hash(from + readFileSync(join(from, '../package.json'), 'utf8')).toString(36)}`
   const to = join(base, name)
   if (existsSync(to)) return to
-  const isCopy = (other: string) => /^native-[0-9a-z]+(\.part)?$/.test(other) && existsSync(join(base, other, 'bin/postgres'))
+  const isCopy = (other: string) => /^native-[0-9a-z]+(\.part)?$/.test(other) && existsSync(join(base, other, 'bin'))
   for (const other of readdirSync(base).filter(isCopy)) rmSync(join(base, other), { recursive: true, force: true })
   cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
   // Whatever may read the programs' own folder, everyone may read the copy.

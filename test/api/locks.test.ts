@@ -100,6 +100,17 @@ describe('D69: a key that writes what is locked', () => {
     for (const answer of await own) expect(known).toContain(answer as string)
   })
 
+  test('a read by id waits for a lock that ends in time', async () => {
+    const { id } = await createRow(busy, '/Companies', { Name: 'Read' })
+    const asked = await blocker.begin(async (transaction) => {
+      await transaction`lock table company in access exclusive mode`
+      const answers = [busy.get(`/Companies/${id}`), busy.get('/Companies?PageSize=5')]
+      await Bun.sleep(400)
+      return { answers }
+    })
+    expect((await Promise.all(asked.answers)).map(({ status }) => status)).toEqual([200, 200])
+  })
+
   test('of employees who are each other’s managers is done, without a deadlock', async () => {
     const ids = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => (await createRow(busy, '/Employees', { LastName: `L${index}` })).id),

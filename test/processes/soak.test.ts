@@ -3,7 +3,7 @@ import { proveSoak } from '../prove/soak.ts'
 
 setDefaultTimeout(240_000)
 
-const SECONDS = 10
+const SECONDS = 8
 
 test('every answer is right or explained by a fault, and the server holds at the end what it held when it was warm', async () => {
   const faults = ['a worker is killed', 'all connections to PostgreSQL are cut', 'PostgreSQL stands still']
