@@ -26,8 +26,7 @@ export interface DatabaseOptions extends PoolOptions {
 const RENEWALS = cellOf('renewals')
 const QUERIES_MAX = 1_000
 /** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
-const READING_MS_MAX = 500
-const WRITING_MS_MAX = 100
+const [READING_MS_MAX, WRITING_MS_MAX] = [500, 100]
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
 /** Share of a write's time in which it may be sent: later its outcome could be unknown at the deadline. */
@@ -35,8 +34,7 @@ const SENT_SHARE = 0.6
 /** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
 const READS_MIN = 2
 /** Writes of one key under way, and statements of all that wait for a turn; further ones are refused at once. */
-const WRITES_OF_ONE_MAX = 400
-const WAITING_MAX = 600
+const [WRITES_OF_ONE_MAX, WAITING_MAX] = [400, 600]
 /** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
 const PAUSE_MS = 40
 /** A read that waits for a lock ends so long before its deadline: over one more wait, and the pause before it. */

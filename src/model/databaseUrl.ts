@@ -32,17 +32,21 @@ export function readDatabaseUrl(text: string) {
   const faults: string[] = []
   /** The certificates that vouch for the database, beside none of the system's. */
   let authoritiesFile: string | undefined
+  let isSystem = false
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
     if (!parameter) faults.push(`${nameOf(name)} is not among ${Object.keys(PARAMETERS).join(', ')}`)
     else if (!parameter.allows(value)) faults.push(`${name} has a value that cannot be used: allowed is ${parameter.allowed}`)
     else if (name === 'sslrootcert') {
       options.ssl ??= 'verify-full'
-      if (value !== 'system') authoritiesFile = value
+      if (value === 'system') isSystem = true
+      else authoritiesFile = value
     } else if (parameter.option) options[parameter.option] = optionOf(value)
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
+  // As with a file: `sslmode=require` alone would check nothing.
+  if (isSystem && options.ssl !== false) options.ssl = 'verify-full'
   return { address, options, connection, authoritiesFile }
 }
 

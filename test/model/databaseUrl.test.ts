@@ -15,6 +15,7 @@ describe('readDatabaseUrl', () => {
     ['?sslmode=disable', { ssl: false }, {}],
     ['?ssl=false', { ssl: false }, {}],
     ['?sslrootcert=system', { ssl: 'verify-full' }, {}],
+    ['?sslmode=require&sslrootcert=system', { ssl: 'verify-full' }, {}],
     ['?sslmode=verify-full&sslrootcert=system&sslnegotiation=direct', { ssl: 'verify-full', sslnegotiation: 'direct' }, {}],
     ['?connect_timeout=10', { connect_timeout: 10 }, {}],
     ['?target_session_attrs=read-write', { target_session_attrs: 'read-write' }, {}],
