@@ -35,12 +35,7 @@ export function compileGet(entity: Entity, id: string): Batchable {
   return { text, values: [id], batch }
 }
 
-/** No row, and every column: fails where the table is not as declared. */
-export function compileProbe(entity: Entity): Statement {
-  return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
-}
-
-/** Compiles the names and types of the table's columns, as PostgreSQL prints them. */
+/** Compiles the names and types of the table's columns, as PostgreSQL prints them; fails where there is no table. */
 export function compileColumnTypes({ table }: Entity): Statement {
   const types = sql`select attname::text, format_type(atttypid, atttypmod) from pg_attribute`
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)

@@ -29,12 +29,21 @@ export function connectTo(url: string, { connection, ...own }: ConnectOptions): 
   const [, host, port = '5432'] = /:\/\/(?:[^/]*@)?\[([^\]]+)\](?::(\d+))?(?:\/|$)/.exec(address) ?? []
   const place = host === undefined ? {} : { host: [host], port: [Number(port)] }
   const all = { ...CONNECTING, ...own, ...options, ...place, ...trusting, connection: { ...asked, ...connection } }
-  return postgres(address, all as object)
+  return postgres(options.target_session_attrs === undefined ? address : turned(address), all as object)
 }
 
-const CONNECT_S_MAX = 5
-/** Ends a connection that the driver has opened after it was given up. */
-const IDLE_S_MAX = 10
+let turns = 0
+/** Begins each time at another host: the first one may be silent, which a new client of the driver does not know. */
+function turned(address: string): string {
+  return address.replace(/(:\/\/(?:[^/]*@)?)([^/]*)/, (_, head, list) => {
+    const hosts = list.split(',')
+    const first = turns++ % hosts.length
+    return head + [...hosts.slice(first), ...hosts.slice(0, first)].join()
+  })
+}
+
+/** The second one ends a connection that the driver has opened after it was given up. */
+const [CONNECT_S_MAX, IDLE_S_MAX] = [5, 10]
 
 /**
  * Does `work` over a connection of its own, which waits for the database a little longer, has no limit of time of the role, and

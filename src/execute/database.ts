@@ -24,7 +24,6 @@ export interface DatabaseOptions extends PoolOptions {
 }
 
 const RENEWALS = cellOf('renewals')
-const QUERIES_MAX = 1_000
 /** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const [READING_MS_MAX, WRITING_MS_MAX] = [500, 100]
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
@@ -33,12 +32,10 @@ const PAUSES_MS = [50, 150, 450]
 const SENT_SHARE = 0.6
 /** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
 const READS_MIN = 2
-/** Writes of one key under way, and statements of all that wait for a turn; further ones are refused at once. */
-const [WRITES_OF_ONE_MAX, WAITING_MAX] = [400, 600]
+/** Queries under way, the writes among them, and those of one key; further ones are refused at once. */
+const [QUERIES_MAX, WRITES_MAX, WRITES_OF_ONE_MAX] = [1_000, 600, 400]
 /** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
 const PAUSE_MS = 40
-/** A read that waits for a lock ends so long before its deadline: over one more wait, and the pause before it. */
-const LOCKED_READ_END_MS = 250
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
@@ -53,6 +50,7 @@ export class Database {
   private readonly turns: Turns
   /** Writes under way by their keys, also those that wait for a batch. */
   private readonly writesOf = new Map<string, number>()
+  private writing = 0
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -86,7 +84,8 @@ export class Database {
   async write(statement: Batchable): Promise<Row[]> {
     const { asker = '' } = statement
     const others = this.writesOf.get(asker) ?? 0
-    if (others >= WRITES_OF_ONE_MAX || this.turns.waiting >= WAITING_MAX) throw busyWithWrites()
+    if (others >= WRITES_OF_ONE_MAX || this.writing >= WRITES_MAX) throw busyWithWrites()
+    this.writing++
     this.writesOf.set(asker, others + 1)
     const sending = new Sending()
     const ask = statement.batch
@@ -95,6 +94,7 @@ export class Database {
     try {
       return await this.admit(ask, sending, Boolean(statement.once))
     } finally {
+      this.writing--
       const left = (this.writesOf.get(asker) ?? 1) - 1
       if (left === 0) this.writesOf.delete(asker)
       else this.writesOf.set(asker, left)
@@ -162,7 +162,7 @@ export class Database {
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
         const isLocked = verdict === 'locked' && (sending === null ? this.options.kind !== 'list' : execution.mayWait)
         // With its cause: a deadline that is missed would count as one of a pool that is stuck.
-        if (isLocked && sending === null && performance.now() > untilMs - LOCKED_READ_END_MS)
+        if (isLocked && sending === null && performance.now() > untilMs - 6 * PAUSE_MS)
           throw errorFor(error, verdict, execution, this.hasWritten)
         if (isLocked || verdict === 'crowded') {
           const { spare } = this.options

@@ -1,7 +1,7 @@
 // One server as a worker runs it: connections to the database, app, listener, and their end.
 import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
-import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
+import { compileColumnTypes } from '../compile/entity.ts'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
@@ -215,11 +215,12 @@ async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
 async function requireTables(entities: readonly Entity[], database: Database): Promise<void> {
   for (const entity of entities)
     try {
-      await database.read(compileProbe(entity))
       const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
       for (const { column, kind } of entity.properties)
         if (types.get(column) !== kind.columnType)
-          throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column)}, not ${kind.columnType}`)
+          throw new Error(
+            `column ${column} of ${entity.table} has the type ${types.get(column) ?? 'none'}, not ${kind.columnType}`,
+          )
     } catch (error) {
       if (error instanceof ApiError) continue // unreachable for the moment; requests are answered 503
       await database.end(0)

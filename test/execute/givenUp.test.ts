@@ -154,6 +154,16 @@ describe('a connection of its own', () => {
     closing.close()
   })
 
+  test('begins at another host each time, where one of several is silent', async () => {
+    const silent = await startGate(new URL(url))
+    const { hostname, port } = new URL(url)
+    const hosts = url.replace(`${hostname}:${port}`, `127.0.0.1:${new URL(silent.url).port},${hostname}:${port}`)
+    const ask = () => withConnection(`${hosts}?target_session_attrs=primary`, async (sql) => (await sql`select 1`).count)
+    const answers = (await Promise.allSettled([ask(), ask()])).map(({ status }) => status)
+    expect(answers.toSorted()).toEqual(['fulfilled', 'rejected'])
+    silent.end()
+  })
+
   test('is opened to an address of IPv6; one that closes amid a transaction fails that alone', async () => {
     const gate = await startGate(new URL(url), '::1')
     gate.open()
