@@ -62,8 +62,11 @@ export class Admission {
   }
 
   /** Reads keys that have changed. False: the database does not answer. */
-  private async asks(): Promise<boolean> {
-    return (await this.refresh.refresh().catch(() => false)) !== false
+  private asks(): Promise<boolean> {
+    return this.refresh.refresh().then(
+      () => true,
+      () => false,
+    )
   }
 
   private charged(key: Key | null, isConfirmed: boolean, address: string): Admitted | Promise<Admitted> {

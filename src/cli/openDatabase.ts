@@ -54,7 +54,7 @@ export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: 
     })
     if (own) return own
     const url = runningPostgres(dataDir)
-    const isThere = url && (await withConnection(url, (sql) => sql`select 1`).catch(() => null))
+    const isThere = url && (await withConnection(url, async () => true).catch(() => false))
     if (isThere) return { url, [Symbol.asyncDispose]: leaveOpen }
     if (performance.now() > giveUpMs) throw new Error(`the PostgreSQL in ${dataDir} is in use, and does not answer`)
   }
@@ -78,8 +78,8 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
 }
 
 /**
- * Makes the tables where there are none and `mayMigrate`, since keys can be made before a server's first start. Otherwise nothing
- * is migrated: a command about keys or hooks must not change other tables.
+ * Checks that the database has the table. `mayMigrate`: applies all migrations where it has none, since keys can be made before
+ * a server's first start; else a command about keys or hooks changes no other table.
  */
 export async function requireTable(url: string, table: string, config: Config, mayMigrate: boolean) {
   const [found] = await withConnection(

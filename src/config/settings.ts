@@ -40,7 +40,7 @@ const DATABASE = {
   },
 }
 const FOLDER = text('a folder')
-// Not the text of a key.
+// A PEM text in place of the path of its file is refused.
 const FILE = text('a file', '^(?!-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
@@ -184,8 +184,8 @@ export const settings = {
 export type SettingName = keyof typeof settings
 
 /** Returns whether the value must not stand in a message; the checks of these settings do not repeat it either. */
-export function isSecret(name: string, text: string | null = ''): boolean {
-  const isKey = /-----BEGIN .*PRIVATE/.test(text ?? '')
+export function isSecret(name: string, text: string | null = null): boolean {
+  const isKey = text?.startsWith('-----BEGIN') === true
   return isKey || /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
 

@@ -119,8 +119,8 @@ export class Batcher {
     const { once, asker } = statement
     const execution = { statement: { text, values, once, asker }, untilMs, mayWait: false, sending: whole }
     const rows = await this.run(execution).catch((error) => {
-      // Nothing of it was done, and each run is tried alone; not reads that have waited for a lock, as each would.
-      if (isUndone(error) && !(sending === null && (error as { cause?: { code?: unknown } }).cause?.code === '55P03')) return null
+      // Then each run is tried alone.
+      if (isUndone(error, sending === null)) return null
       throw error
     })
     for (const run of runs) run.sending?.separate()

@@ -19,39 +19,36 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
   connection?: Readonly<Record<string, string | number>>
 }
 
+/** The number of clients that have been opened. */
+let clients = 0
+
 /** Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. */
 export function connectTo(url: string, { connection, ...own }: ConnectOptions): postgres.Sql {
-  const { address, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
+  const { address, hosts, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
   // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.
   const isTrusting = authoritiesFile !== undefined && options.ssl !== false
   const trusting = isTrusting ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
-  // The driver takes the first colon of an address of IPv6 for that of the port.
-  const [, host, port = '5432'] = /:\/\/(?:[^/]*@)?\[([^\]]+)\](?::(\d+))?(?:\/|$)/.exec(address) ?? []
-  const place = host === undefined ? {} : { host: [host], port: [Number(port)] }
-  const all = { ...CONNECTING, ...own, ...options, ...place, ...trusting, connection: { ...asked, ...connection } }
-  return postgres(options.target_session_attrs === undefined ? address : turned(address), all as object)
+  // A new client tries the first host first, and gives up where that is silent: each client has another first host, if the role
+  // of a host decides. The driver reads the port of an IPv6 address from within it.
+  const first = options.target_session_attrs === undefined ? 0 : clients++ % hosts.length
+  const inTurn = [...hosts.slice(first), ...hosts.slice(0, first)]
+  const isPlain = hosts.length === 1 && !hosts[0]?.host.includes(':')
+  const places = isPlain ? {} : { host: inTurn.map(({ host }) => host), port: inTurn.map(({ port }) => port) }
+  const all = { ...CONNECTING, ...own, ...options, ...places, ...trusting, connection: { ...asked, ...connection } }
+  return postgres(address, all as object)
 }
 
-let turns = 0
-/** Begins each time at another host: the first one may be silent, which a new client of the driver does not know. */
-function turned(address: string): string {
-  return address.replace(/(:\/\/(?:[^/]*@)?)([^/]*)/, (_, head, list) => {
-    const hosts = list.split(',')
-    const first = turns++ % hosts.length
-    return head + [...hosts.slice(first), ...hosts.slice(0, first)].join()
-  })
-}
-
-/** The second one ends a connection that the driver has opened after it was given up. */
-const [CONNECT_S_MAX, IDLE_S_MAX] = [5, 10]
+const CONNECT_S_MAX = 5
+/** Closes a connection that the driver opens after `withConnection` has given up. */
+const IDLE_S_MAX = 10
 
 /**
- * Does `work` over a connection of its own, which waits for the database a little longer, has no limit of time of the role, and
- * closes at the end. @throws Error with the code CONNECT_TIMEOUT where nothing answers: the driver begins again without an end
- * where a proxy closes each connection, or all of several hosts refuse it
+ * Does `work` over a connection of its own, without a `statement_timeout`, and closes it. @throws Error with the code
+ * CONNECT_TIMEOUT where the database does not answer in time. The driver alone would reconnect for ever to a proxy that closes
+ * each connection, and to several hosts that all refuse it
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  // The driver drops the number 0.
+  // As a text, since the driver leaves out the number 0.
   const connection = { statement_timeout: '0' }
   const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, idle_timeout: IDLE_S_MAX, connection })
   const { connect_timeout: askedS = CONNECT_S_MAX } = readDatabaseUrl(url).options
@@ -66,8 +63,8 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
 }
 
 /**
- * Does `work` in a transaction, whose `mode` is PostgreSQL's. After an error the client is closed before the driver's rollback,
- * which would take the error's place, and whose write to a connection that is lost would be an uncaught fault of the process.
+ * Does `work` in a transaction. `mode`: as behind PostgreSQL's `begin`. An error of `work` closes the client, so that the driver
+ * sends no rollback: on a lost connection that would be an uncaught exception, and elsewhere could hide the error.
  */
 export async function inTransaction<T>(
   sql: postgres.Sql,
@@ -96,16 +93,13 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 /** Returns whether the address asks for TLS and the server has none, so that waiting for the database would not help. */
 export function refusesTls(url: string): Promise<boolean> {
-  const { address, options, authoritiesFile } = readDatabaseUrl(url)
+  const { hosts, options, authoritiesFile } = readDatabaseUrl(url)
   const isAsked = authoritiesFile !== undefined || /^(?:true|require|verify-)/.test(String(options.ssl))
   if (!isAsked || options.ssl === false || options.sslnegotiation === 'direct') return Promise.resolve(false)
-  // Not of several hosts.
-  if (!URL.canParse(address)) return Promise.resolve(false)
-  const { hostname, port } = new URL(address)
+  const [place] = hosts
+  if (place === undefined || hosts.length > 1) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const socket = createConnection({ host: hostname.replace(/[[\]]/g, ''), port: Number(port || 5_432) }, () =>
-      socket.write(SSL_REQUEST),
-    )
+    const socket = createConnection(place, () => socket.write(SSL_REQUEST))
     const end = (refuses: boolean) => {
       socket.destroy()
       resolve(refuses)

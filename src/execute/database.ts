@@ -32,7 +32,7 @@ const PAUSES_MS = [50, 150, 450]
 const SENT_SHARE = 0.6
 /** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
 const READS_MIN = 2
-/** Queries under way, the writes among them, and those of one key; further ones are refused at once. */
+/** Maximum queries in flight, maximum writes among them, and maximum writes of one key; more are refused at once. */
 const [QUERIES_MAX, WRITES_MAX, WRITES_OF_ONE_MAX] = [1_000, 600, 400]
 /** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
 const PAUSE_MS = 40
@@ -48,7 +48,7 @@ export class Database {
   private readonly writes: Batcher
   /** Turns of writes at the connections: a key that writes what is locked holds up its own writes alone. */
   private readonly turns: Turns
-  /** Writes under way by their keys, also those that wait for a batch. */
+  /** Writes in flight by API key, including those that wait for a batch. */
   private readonly writesOf = new Map<string, number>()
   private writing = 0
   private inFlight = 0
@@ -95,7 +95,7 @@ export class Database {
       return await this.admit(ask, sending, Boolean(statement.once))
     } finally {
       this.writing--
-      const left = (this.writesOf.get(asker) ?? 1) - 1
+      const left = (this.writesOf.get(asker) as number) - 1
       if (left === 0) this.writesOf.delete(asker)
       else this.writesOf.set(asker, left)
     }
@@ -161,7 +161,7 @@ export class Database {
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
         const isLocked = verdict === 'locked' && (sending === null ? this.options.kind !== 'list' : execution.mayWait)
-        // With its cause: a deadline that is missed would count as one of a pool that is stuck.
+        // Shortly before its deadline: a missed deadline would count as a sign of dead connections.
         if (isLocked && sending === null && performance.now() > untilMs - 6 * PAUSE_MS)
           throw errorFor(error, verdict, execution, this.hasWritten)
         if (isLocked || verdict === 'crowded') {

@@ -20,9 +20,13 @@ export class Deadlines {
       const entry = { dueMs: performance.now() + this.afterMs, miss: () => reject(onMiss()) }
       this.waiting.add(entry)
       this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
-      const end = () => this.waiting.delete(entry)
-      promise.then(end, end)
-      promise.then(resolve, reject)
+      const ending =
+        <Result>(settle: (result: Result) => void) =>
+        (result: Result) => {
+          this.waiting.delete(entry)
+          settle(result)
+        }
+      promise.then(ending(resolve), ending(reject))
     })
   }
 

@@ -91,7 +91,7 @@ export class ListReads {
       const endMs = performance.now()
       if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
     }
-    // It, or another one of its batch, took too long.
+    // The statement, or another one in its batch, took too long: it is sent alone.
     return this.inTurn(statement, asker)
   }
 
@@ -161,7 +161,7 @@ export class ListReads {
   }
 }
 
-/** Says that PostgreSQL has ended a statement for its time, or its files. */
+/** Returns whether PostgreSQL has cancelled the statement, by `statement_timeout` or `temp_file_limit`. */
 function isCostly(error: unknown): error is { cause: { code: string } } {
   const { code } = ((error as ApiError).cause ?? {}) as { code?: unknown }
   return code === ENDED || code === TOO_MANY_FILES

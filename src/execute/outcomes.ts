@@ -3,12 +3,12 @@ import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
 import type { Execution } from './execution.ts'
 
-/** Returns whether a statement certainly did nothing, and its parts may do better. */
-export function isUndone(error: unknown): boolean {
+/** Returns whether a batch certainly did nothing, and its statements may succeed one by one. Reads wait for a lock either way. */
+export function isUndone(error: unknown, isRead: boolean): boolean {
   if (!(error instanceof ApiError)) return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
   if (error.code === 'OutcomeUnknown') return false
   const verdict = classify(error.cause)
-  return verdict === 'rolledBack' || verdict === 'refused' || verdict === 'locked'
+  return verdict === 'rolledBack' || verdict === 'refused' || (verdict === 'locked' && !isRead)
 }
 
 /** Returns whether a statement that was sent may have been done all the same. */
@@ -118,7 +118,7 @@ const BY_CLASS: Record<string, Verdict> = {
 
 /** Codes of `refused` that an operator has to mend, so that waiting would only hide them. */
 const WRONG = /^(28...|3D000|42...|57014|55P03)$/
-/** Codes of a certificate, or of a proof of the password, with which the database is not the one that the address means. */
+/** Codes of errors of a TLS certificate, or of the server's SCRAM signature: the server may be another than the one meant. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
 const AWAY: readonly Verdict[] = ['notSent', 'crowded', 'lost', 'refused']
 

@@ -21,8 +21,6 @@ export class Turns {
   /** Use of each asker, halved each `HALF_LIFE_MS`. */
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
-  /** Turns that all askers wait for. */
-  waiting = 0
 
   constructor(private readonly places: number) {}
 
@@ -31,7 +29,6 @@ export class Turns {
     const party = this.parties.getOrInsertComputed(asker, () => ({ waiters: [], running: 0 }))
     const { promise, resolve } = Promise.withResolvers<() => void>()
     party.waiters.push(resolve)
-    this.waiting++
     this.grant()
     return promise
   }
@@ -50,7 +47,6 @@ export class Turns {
     let isHeld = true
     party.running++
     this.running++
-    this.waiting--
     begin(() => {
       if (!isHeld) return
       isHeld = false

@@ -43,23 +43,22 @@ export function ownEndpoint(
   return defineEndpoint({ [method]: respond }, { isOpen, route })
 }
 
-/** Endpoints for OPTIONS, and for methods that a path has no route for. The framework leads all others to their routes. */
+/** Endpoints of the project's own paths for OPTIONS, and for methods without a route; Elysia calls the other routes itself. */
 export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
   const absent = () => {
     throw new ApiError('NotFound', 'There is nothing at this path.')
   }
   return [...Map.groupBy(routes, ({ path }) => path)].map(([path, same]) => {
     const methods = Object.fromEntries(same.map(({ method }) => [method, absent]))
-    const segments = path.split('/').map((part) => part.replace(/[.+^$()|[\]\\{}]/g, '\\$&'))
-    const pattern = segments.map((part) => part.replace(/^:\w+\??$/, '[^/]+').replace(/^\*$/, '.*')).join('/')
-    return [new RegExp(`^${pattern}$`), defineEndpoint(methods, { isOpen: same.some(({ isOpen }) => isOpen) })]
+    const segments = path.split('/').map((part) => (/^:\w+$/.test(part) ? '[^/]+' : RegExp.escape(part)))
+    return [new RegExp(`^${segments.join('/')}$`), defineEndpoint(methods, { isOpen: same.some(({ isOpen }) => isOpen) })]
   })
 }
 
 /** The request with its body in memory, which may be as long as that of one row. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
-  // Relative in a request of HTTP/1.0 without a Host.
+  // The URL of a request of HTTP/1.0 without a Host header is relative.
   const { href } = new URL(request.url, 'http://localhost')
   if (method === 'GET' || method === 'HEAD') return new Request(href, { method: 'GET', headers })
   const body = await readBytes(request)
@@ -108,7 +107,7 @@ function passOn(request: Request, method: string, headers: Headers) {
 
 /**
  * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status:
- * 'Approved' })`. It counts against no limit but for the rows of a body of several. Under an `Idempotency-Key` each write is done
+ * 'Approved' })`. Only the rows of an array are charged to the key's limits. Under an `Idempotency-Key` each write is done
  * once, if the route asks the same in the same order. @throws Error for a request that no route of APP_FILE was called with
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {

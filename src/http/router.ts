@@ -42,7 +42,7 @@ export class Router {
   /** Every path in the spelling with which it was added. */
   readonly added: [path: string, endpoint: Endpoint][] = []
 
-  /** Paths of the project's own. */
+  /** Paths of APP_FILE's routes. */
   others: readonly (readonly [RegExp, Endpoint])[] = []
 
   /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
@@ -74,7 +74,7 @@ export class Router {
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
-  /** Finds a path of the project's own for methods that it has no route for; null: there is none. */
+  /** Finds the path of a route of APP_FILE, for methods that the route does not have. */
   other(path: string): Location | null {
     const endpoint = this.others.find(([pattern]) => pattern.test(path))?.[1]
     return endpoint ? { endpoint, id: '' } : null

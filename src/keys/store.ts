@@ -124,7 +124,7 @@ function insertKey(sql: postgres.TransactionSql, { id, name, hash, rights, limit
     on conflict (name) where revoked is null and expires is null do nothing`
 }
 
-/** A time in UTC, to the second; `column` is SQL of ours. */
+/** SQL of a time in UTC, to the second. `column`: SQL, which is not escaped. */
 export function secondsOf(sql: postgres.ISql, column: string) {
   return sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
 }
@@ -132,7 +132,7 @@ export function secondsOf(sql: postgres.ISql, column: string) {
 function inTime<T>(work: Promise<T>): Promise<T> {
   const late = `no answer within ${QUERY_MS_MAX} ms`
   return withDeadline(work, QUERY_MS_MAX, () => {
-    // With a code, as the driver's errors have.
+    // The command line prints errors that have a code without a stack.
     throw Object.assign(new Error(late), { code: 'DEADLINE_MISSED' })
   })
 }

@@ -24,7 +24,7 @@ const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: stri
 export function readDatabaseUrl(text: string) {
   /** Without query parameters: the driver would let them win over settings of ours. */
   const address = text.replace(/[?#].*$/s, '')
-  requireReadable(address)
+  const hosts = hostsOf(address)
   /** For the driver. */
   const options: Record<string, string | number | false> = {}
   /** For the database, at the start of each connection. */
@@ -32,6 +32,7 @@ export function readDatabaseUrl(text: string) {
   const faults: string[] = []
   /** The certificates that vouch for the database, beside none of the system's. */
   let authoritiesFile: string | undefined
+  /** The certificates of the system vouch for it. */
   let isSystem = false
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
@@ -45,19 +46,24 @@ export function readDatabaseUrl(text: string) {
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  // As with a file: `sslmode=require` alone would check nothing.
+  // `sslmode=require` would encrypt without a check of the certificate; with a file, connections are checked in any mode.
   if (isSystem && options.ssl !== false) options.ssl = 'verify-full'
-  return { address, options, connection, authoritiesFile }
+  return { address, hosts, options, connection, authoritiesFile }
 }
 
 function optionOf(value: string): string | number | false {
   return value === 'disable' || value === 'false' ? false : /^\d+$/.test(value) ? Number(value) : value
 }
 
-/** Checks the address as the driver does: of several hosts, the first stands for all. */
-function requireReadable(address: string) {
-  const [, hosts = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
-  if (!URL.canParse(address.replace(hosts, hosts.split(',')[0] ?? ''))) throw new RangeError('it cannot be read')
+/** The hosts of an address, without the brackets of IPv6. @throws RangeError where the first one makes no address */
+function hostsOf(address: string): { host: string; port: number }[] {
+  const [, list = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
+  const hosts = list.split(',')
+  if (!URL.canParse(address.replace(list, hosts[0] ?? ''))) throw new RangeError('it cannot be read')
+  return hosts.map((text) => {
+    const [, host = '', port] = /^(.*?)(?::(\d*))?$/.exec(text) ?? []
+    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port || 5_432) }
+  })
 }
 
 /** A password with a question mark in it would look like the name of a parameter. */

@@ -43,14 +43,10 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
-  // Rows are told apart by their first value.
+  // Rows that are read have the id in their first column.
   if ('id' in fields && Object.keys(fields)[0] !== 'id') fail('needs id: identity() as its first field')
-  for (const [key, field] of Object.entries(fields)) {
-    if (!('group' in field)) continue
-    if (Object.keys(field.group).length === 0) fail(`cannot have ${key} without any part`)
-    const other = Object.keys(fields).find((one) => one !== key && one.toLowerCase() === key.toLowerCase())
-    if (other !== undefined) fail(`cannot have both ${other} and ${key}: their names are the same for clients`)
-  }
+  for (const [key, field] of Object.entries(fields))
+    if ('group' in field && Object.keys(field.group).length === 0) fail(`cannot have ${key} without any part`)
   checkColumns(name, named, fail)
   for (const one of named) checkProperty(one, named, fail)
   for (const { path, field } of named)
@@ -69,6 +65,8 @@ function checkColumns(name: string, named: readonly Named[], fail: Fail) {
       fail(`cannot have both ${other} and ${property}: their names are the same for clients or in the table`)
     seen.set(column, property)
   }
+  const groups = named.flatMap(({ path: [key = '', part] }) => (part === undefined ? [] : key))
+  for (const group of new Set(groups)) take(group.toLowerCase(), group)
   for (const { path, field } of named) {
     const [property, column] = [path.join('.'), path.map(snakeCase).join('_')]
     if (SYSTEM_COLUMNS.includes(column)) fail(`cannot have a property called ${property}: every table has a column of that name`)
@@ -129,7 +127,7 @@ function checkComputed(property: string, field: Field, named: readonly Named[], 
   }
 }
 
-/** How many characters a value may have. `ofCopy`: those that a copy counts as. */
+/** Maximum length of a value in characters. `ofCopy`: the length that is assumed of a copy. */
 export function lengthOf({ kind, copied, computedFrom, computedBy }: Field, named: readonly Named[], ofCopy: number): number {
   if (copied) return ofCopy
   if (!computedFrom || computedBy !== undefined) return kind.lengthMax ?? VALUE_LENGTH_MAX

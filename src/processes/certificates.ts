@@ -16,19 +16,15 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   if (tlsCert === null || tlsKey === null) return null
   const endOf = (certificate: Certificate) => new Date(checkCertificate(certificate).validTo).toISOString()
   let current = readForStart(() => readCertificate(tlsCert, tlsKey))
-  readForStart(() => checkCertificate(current))
+  let until = readForStart(() => endOf(current))
+  let isEndLogged = false
   /** Fault that was found last; it is logged at the second look, because one of the two files is written first. */
   let [fault, looks] = ['', 0]
 
-  let endMs = 0
-  /** Once for each certificate, at the start or when it ends. */
-  function warnOfEnd() {
-    if (Date.now() < endMs) return
-    const until = endOf(current)
-    endMs = Date.parse(until)
-    if (Date.now() < endMs) return
+  function logEnd() {
+    if (isEndLogged || Date.parse(until) > Date.now()) return
+    isEndLogged = true
     log.warn('the certificate has ended: clients refuse it', { until })
-    endMs = Number.POSITIVE_INFINITY
   }
 
   function look() {
@@ -37,10 +33,10 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
       const next = readCertificate(tlsCert as string, tlsKey as string)
       found = JSON.stringify(next)
       if (found !== JSON.stringify(current)) {
-        checkCertificate(next)
+        until = endOf(next)
         current = next
-        endMs = 0
-        log.info('another certificate: workers are replaced by ones that have it', { until: endOf(current) })
+        isEndLogged = false
+        log.info('another certificate: workers are replaced by ones that have it', { until })
         onChange()
       }
       fault = ''
@@ -49,12 +45,12 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
       found ||= reason
       looks = found === fault ? looks + 1 : 1
       fault = found
-      if (looks === 2) log.warn('the new certificate cannot be used: the old one is kept', { reason, until: endOf(current) })
+      if (looks === 2) log.warn('the new certificate cannot be used: the old one is kept', { reason, until })
     }
-    warnOfEnd()
+    logEnd()
   }
 
-  warnOfEnd()
+  logEnd()
   const timer = setInterval(look, LOOK_MS)
   return { current: () => current, stop: () => clearInterval(timer) }
 }

@@ -50,7 +50,9 @@ export function respondJson(status: number, body: string, headers?: Record<strin
 
 /** Responds with a row. `tag`: its version, without quotes; `location`: the address of a new one. RFC 9110, 8.8.3 */
 export function respondRow(status: number, body: string, tag: string, location?: string): TextReply {
-  return respondJson(status, body, { ETag: `"${tag}"`, ...(location !== undefined && { Location: location }) })
+  const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, ETag: `"${tag}"` }
+  if (location !== undefined) headers.Location = location
+  return { status, headers, body }
 }
 
 /** Responds 304 for a row that the client has already. RFC 9110, 15.4.5 */

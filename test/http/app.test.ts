@@ -88,7 +88,7 @@ test.each([
   ['GET', 'ServiceUnavailable'],
   ['PATCH', 'OutcomeUnknown'],
 ])('a %s that does not end in time is answered 503 %s when the server stops', async (method, code) => {
-  // Nothing but the request waits for the lock.
+  // Without memory no load of the table waits for the lock.
   const stopping = await startServer({ environment: { MEMORY_MB: '0' } })
   const { body: company } = await stopping.post('/Companies', { Name: 'Acme' })
   const held = Promise.withResolvers<void>()

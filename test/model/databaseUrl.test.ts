@@ -22,13 +22,14 @@ describe('readDatabaseUrl', () => {
     ['?search_path=app', {}, { search_path: 'app' }],
     ['?options=-c%20work_mem%3D64MB#x', {}, { options: '-c work_mem=64MB' }],
   ])('%j is kept', (parameters, options, connection) =>
-    expect(readDatabaseUrl(ADDRESS + parameters)).toEqual({ address: ADDRESS, options, connection } as never),
+    expect(readDatabaseUrl(ADDRESS + parameters)).toMatchObject({ address: ADDRESS, options, connection }),
   )
 
-  test('a file of authorities is kept by its path, and several hosts as they are', () => {
-    const address = 'postgres://u:p@one:5433,two:5434/hr'
-    const { options, authoritiesFile, ...kept } = readDatabaseUrl(`${address}?sslrootcert=/etc/roster/ca.crt`)
+  test('a file of authorities is kept by its path, and several hosts in their order', () => {
+    const address = 'postgres://u:p@one:5433,[::1],two:5434/hr'
+    const { options, authoritiesFile, hosts, ...kept } = readDatabaseUrl(`${address}?sslrootcert=/etc/roster/ca.crt`)
     expect([kept.address, options, authoritiesFile]).toEqual([address, { ssl: 'verify-full' }, '/etc/roster/ca.crt'])
+    expect(hosts.map(({ host, port }) => `${host} ${port}`)).toEqual(['one 5433', '::1 5432', 'two 5434'])
   })
 
   test.each([

@@ -69,7 +69,7 @@ describe('a declaration is refused (D65)', () => {
   test('with two properties of one name, for clients or in the table', () => {
     expect(declare({ periodDays: text(), period: group({ days: text() }) })).toThrow('both periodDays and period.days')
     expect(declare({ nameA: text(), namea: text() })).toThrow('both nameA and namea')
-    expect(declare({ area: group({ net: text() }), areA: text() })).toThrow('both areA and area')
+    expect(declare({ area: group({ net: text() }), areA: text() })).toThrow('both area and areA')
     expect(declare({ roomId: reference('Room'), room: copied('roomId', 'name'), roomKey: text() })).toThrow('both')
   })
 
