@@ -1,8 +1,8 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering -t D9` for some files, with options of `bun test`; `npm run
 // test:all` also runs those of whole systems.
-// A file of whole systems is a process of its own; of the others ten share one, which saves each its start, so no test may depend on what
-// the process has done before. Some processes run at the same time, since many wait, each beside a PostgreSQL of its own: what one locks,
-// freezes or leaves running is not seen by the others. What fails beside others is run once more, alone.
+// Each file of whole systems has a process; ten of the other files share one, because a process costs about a second of CPU to start.
+// So no test may depend on the state that tests before it have left in the process. Several processes run at the same time, each with a
+// PostgreSQL of its own, so that locked or frozen databases do not affect each other. A file that fails runs once more, alone.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const LONGEST = [
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
 const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
-/** It declares an entity by the name of one that others have, as no process of a server does. */
+/** It declares another entity Company, and compiled statements are cached by the name of the entity. */
 const ALONE = pathOf('api/personalValues')
 /** Files that share a process. */
 const SHARED = 10
@@ -107,7 +107,7 @@ function weigh(file: string): number {
   return text.length * (text.includes('support/process.ts') ? 10 : 1)
 }
 
-/** Of files by weight those that run in one process each, the heaviest first. */
+/** Groups files into processes. `sorted`: by weight, the heaviest first; so are the groups. */
 function inProcesses(sorted: readonly string[]): string[][] {
   const together = sorted.filter((file) => !OF_SYSTEMS.test(file) && file !== ALONE)
   const count = Math.ceil(together.length / SHARED)

@@ -49,9 +49,9 @@ async function exportRows(entity: string, options: Options, url: string, key: st
   const there = path === undefined ? undefined : output(() => statSync(path, { throwIfNoEntry: false }))
   if (there?.isDirectory()) throw new CommandError(`--output ${path} is a folder: name a file in it`)
   const response = await ask(addressOf(entity, url, options), MEDIA[format], key)
-  // Of which a redirection makes a link to a file.
+  // Where stdout is redirected, this path is a link to a regular file.
   if (path === undefined || path === '/dev/stdout') return copy(response, format, 1)
-  // A device or a pipe is written to, and not replaced by a file.
+  // A device or a named pipe is opened and written to; a regular file is replaced when the new one is complete.
   const open = (name: string, flags: 'w' | 'wx') => output(() => openSync(name, flags, 0o600))
   if (there && !there.isFile()) return copy(response, format, open(path, 'w'))
   // Opened exclusively, so that a link or a file of another user under this name is never written to.

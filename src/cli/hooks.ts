@@ -79,7 +79,7 @@ function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state'
 
 /** A query may have a secret of the receiver, and a list is read over shoulders. */
 function shownUrl(text: string): string {
-  // A row that was written by hand may have any text.
+  // An operator may have inserted the row by SQL, with an invalid URL.
   if (!URL.canParse(text)) return 'no URL'
   const { origin, pathname, search } = new URL(text)
   return `${origin}${pathname}${search === '' ? '' : '?...'}`

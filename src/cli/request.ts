@@ -63,7 +63,7 @@ export interface Answer {
 const [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT] = [0, -1, -2]
 /** Temporary failures, with those of proxies whose server is gone. */
 const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
-/** Codes of errors before a connection, and of those that waiting does not mend: of certificates and addresses. */
+/** Error codes: the server could not be reached; a certificate or an address is wrong, so that a retry cannot succeed. */
 const NO_CONNECTION = /^E(CONNREFUSED|NOTFOUND)$/
 const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
 

@@ -76,7 +76,7 @@ export function changesOf<Entity extends string>(connection: Connection): Roster
         yield* page.changes
         if (!page.more && query.wait === undefined) return
         after = page.next
-        // A server that stops, or of which too many ask, does not wait.
+        // The server answers at once while it stops, or when too many requests wait.
         if (!page.more && page.changes.length === 0 && Date.now() - askedMs < PAUSE_MS) await pause(PAUSE_MS, query.signal)
       }
     },

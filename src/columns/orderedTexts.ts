@@ -60,7 +60,7 @@ export class OrderedTexts {
     return isOrdered(filter) ? (this.use(property)?.knownBound(value as string) ?? null) : null
   }
 
-  /** Bytes of orders, and of texts without case and accents. */
+  /** Bytes of the orders of texts, and of the texts without case and accents. */
   get bytes(): number {
     let bytes = 0
     for (const { ranks } of this.ranks.values()) bytes += 8 * ranks.length

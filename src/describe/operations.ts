@@ -61,7 +61,7 @@ function operationsOn(entity: Entity): Operation[] {
   const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
   if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
-  // Triggers and tables of the operator's own may refuse, too.
+  // Triggers, and foreign keys of tables that are no entities, can refuse a deletion of any entity.
   const removed: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced']
   const on = (
     method: Operation['method'],

@@ -58,7 +58,7 @@ function sharedMemory(config: Config): Finding {
   const room = roomAt(dirname(folder)) + bytesIn(folder)
   const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`
   if (bytes <= room) return ok('shared memory', text)
-  // A server uses DATA_DIR in its place.
+  // The server then has its tables in DATA_DIR.
   const say = bytes > roomAt(dataDir) ? fault : advice
   return say('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
 }

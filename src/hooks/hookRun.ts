@@ -29,6 +29,7 @@ const IN_FLIGHT_MAX = 4
 const SAVE_MS = 1_000
 /** Interval at which the position is saved without deliveries, so that it never grows older than the lines that are kept. */
 const IDLE_SAVE_MS = 3_600_000
+/** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const IDLE_LOOK_MS = 60_000
 /** An attempt that is later than this was late because no server ran: that time does not count as failing. */
@@ -74,7 +75,7 @@ export class HookRun {
       if (this.queue.length === 0) await this.readOn()
       else if (await this.pauseToAttempt()) await this.deliverSome()
     }
-    // The next sender would read again what this hook does not want.
+    // So that the next sender does not read again the events that this hook is not for.
     if (!this.isOver && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
   }
 

@@ -31,13 +31,13 @@ const OPTIONS: ConnectOptions = {
   prepare: false,
   connection: {
     application_name: 'roster hooks',
-    // Times of lines are printed as /Changes has them.
+    // PostgreSQL prints times of changes in UTC, as for GET /Changes.
     ...{ TimeZone: 'UTC', DateStyle: 'ISO', statement_timeout: 5_000 },
     ...{ tcp_keepalives_idle: 30, tcp_keepalives_interval: 10, tcp_keepalives_count: 3, tcp_user_timeout: 60_000 },
   },
 }
 
-/** One connection, which holds the lock of the one sender of a schema: with it the lock is lost. */
+/** The connection of the one sender of a schema. It holds an advisory lock, which ends with the connection. */
 export class Session {
   /** Aborts when the connection is lost, or ended. */
   readonly lost: AbortSignal
@@ -65,7 +65,7 @@ export class Session {
     )
     if (!row?.isAny) return 'none'
     if (!row.isSender) return 'waiting'
-    // Fails without the right to write down how far a hook is, so that nothing is posted again and again.
+    // Fails without the right to update hooks: a sender that cannot save its position would deliver the same events again.
     const [begun] = await this.run(
       (sql) => sql`
         with noting as (update hook set run = run where false) update hook_sender set term = term + 1 returning term::text`,

@@ -113,7 +113,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     {
       start(own) {
         controller = own
-        // Its client may have left before.
+        // The client may have left before the stream starts.
         if (isEnded) return
         open.add(breakOff)
         place.onEvict = fail

@@ -29,7 +29,7 @@ const IDLE_MS = 60_000
 const REFRESH_MS = 5_000
 /** A copy without lists for this time is evicted. */
 const UNUSED_MS = 600_000
-/** For this time a table counts as large as it was found to be. */
+/** A table that did not fit is not loaded for this time, unless more memory is free. */
 const LARGE_MS = 3_600_000
 
 /** The state of one table. */
@@ -40,7 +40,7 @@ interface Tracked {
   askedMs: number
   /** The earliest time of the next load. */
   notBeforeMs: number
-  /** Bytes that did not suffice, and until when that is believed. */
+  /** The free bytes into which the table did not fit, and until when that counts. */
   tooFew: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
@@ -167,7 +167,7 @@ export class TableCopies {
     })
   }
 
-  /** Evicts idle tables until one of about so many rows fits, where that can be. @throws KernelFull */
+  /** Evicts idle tables until one of about so many rows fits; none where it could not fit. @throws KernelFull */
   private makeRoom(tracked: Tracked, rows: number) {
     const { entity, tooFew } = tracked
     const nowMs = performance.now()
@@ -218,8 +218,8 @@ export class TableCopies {
       // A database that is away is asked again by the next list.
       else copy.refresh().catch(() => undefined)
     }
-    // Texts grow with changes, and their orders with lists; a copy that is loaded anew has those of now alone. It is not loaded
-    // at once, since lists of now may ask for as much again.
+    // Changes add texts, and lists add orders of texts; a new copy has only those in use. Lists may need as much again at once:
+    // the pause keeps them from loading the tables again and again.
     if (this.use.bytes <= this.bytesMax) return
     for (const tracked of this.tables.values()) {
       this.evict(tracked)

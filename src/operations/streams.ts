@@ -26,7 +26,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
-  // Of the first piece by what its texts may have, then up to eight times as many by those of the piece before.
+  // The first piece assumes texts of maximum length. Later ones go by the longest row before, up to eight times as many rows.
   const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   let rowsMax = safeRows
   const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
@@ -109,14 +109,14 @@ const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
 /** Pause for a millisecond of work: two thirds of the time are left to others. */
 const PAUSE_OF_WORK = 2
-/** Characters of a value that is no text. */
+/** Assumed length of values that are not texts. */
 const VALUE_LENGTH = 30
 /** Characters of the longest row. */
 function longestOf(rows: readonly Row[]): number {
   return Math.max(1, ...rows.map((row) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)))
 }
 
-/** Characters of a piece, if all texts are as long as they may be. */
+/** Maximum characters of a piece whose texts all have their maximum length. */
 const PIECE_LENGTH_MAX = 8_000_000
 /** Rows of a piece while others are served: a thousand block the event loop for some milliseconds when they arrive. */
 const PIECE_ROWS_BESIDE = 100

@@ -81,7 +81,7 @@ function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ''}`
 }
 
-/** A page has a shorter path: its links repeat the way up from it, and a longer one may be cut. */
+/** Paths of this length or longer get JSON: links of a page are relative to the path, which is cut at this length. */
 const PATH_LENGTH_MAX = 200
 
 /** The error of a request for a browser, as a page that leads on; null: JSON. */

@@ -27,7 +27,7 @@ export function parsePartial(entity: Entity, body: JsonObject): Assignments {
 function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
   const faults: Fault[] = []
   parseObject(entity.name, '', entity.members, body, { assignments, faults })
-  // What follows was not read.
+  // The rest of the body was not read, so required properties may be in it.
   if (faults.length >= FAULTS_MAX) throw faultsError(faults as [Fault, ...Fault[]])
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]

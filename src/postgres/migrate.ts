@@ -144,7 +144,7 @@ export function checkChanges(
 ): Promise<string[]> {
   return withConnection(url, (sql) =>
     inTransaction(sql, async (transaction) => {
-      // A new run removes all lines of the one before.
+      // check_changes may delete all events, which takes longer than a role may allow a statement.
       await transaction`set local statement_timeout = 0`
       await transaction`select check_changes(${isKept}, ${hasValues})`
       const unrecorded = await transaction<{ name: string }[]>`

@@ -157,7 +157,7 @@ function isReachable(folder: string, rights = 0o005): boolean {
   return folder === dirname(folder) || isReachable(dirname(folder), 0o001)
 }
 
-/** Copies the programs of a release, and removes others. Under another name first: a folder by its own name is whole. */
+/** Copies PostgreSQL's programs, and deletes copies of other releases. The copy gets its final name when it is complete. */
 function copyOnce(from: string, base: string): string {
   const name = `native-${Bun.hash(from + readFileSync(join(from, '../package.json'), 'utf8')).toString(36)}`
   const to = join(base, name)

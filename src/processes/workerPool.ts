@@ -142,10 +142,10 @@ export class WorkerPool {
     }
   }
 
-  /** At once the first time; one that dies of its start, or has `failed` to start, is tried again after ever longer pauses. */
+  /** Starts a successor: at once, but after ever longer pauses if workers die early. `failed`: the error of the last start. */
   private async replace(worker: WorkerProcess, failed: Error | null = null) {
     const { log } = this.options
-    // One that could not start has never run, however long that took.
+    // Only a worker that has run counts as steady; a start that fails can take long, too.
     if (failed === null && performance.now() - worker.startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++

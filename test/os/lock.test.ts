@@ -40,7 +40,7 @@ test('is refused while its holder lives, free after kill -9 of it, and does not 
   expect(tryLock(path)).toBeNull()
   holder.kill('SIGKILL')
   await holder.exited
-  // A machine that is busy starts the program of the other process, which closes the file, only after that end.
+  // The new process has the file open until its exec, which a busy machine may delay.
   let lock = tryLock(path)
   await until(() => (lock ??= tryLock(path)) !== null)
   expect(isAlive(grandchild)).toBe(true)

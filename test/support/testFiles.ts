@@ -70,19 +70,19 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
   const own = { files, tookMs: performance.now() - beganMs, cpuMs }
   const isPart = options.length > 0
-  // At the end all that failed is printed once more.
+  // Bun repeats the failed tests after the last file.
   const plain = Bun.stripANSI(text)
   const texts = textsOf(plain.replace(/^\d+ tests? failed:$[\s\S]*/m, ''))
   const results = files.map((file) => ({ file, process: own, ...judge(texts.get(file) ?? '', isPart) }))
   const end = child.signalCode ?? child.exitCode ?? 1
-  // Not so where the process was cut short, or fails by what lies outside of tests.
+  // A process that crashed prints no totals, and one with an error outside of tests prints the number of errors.
   const isExplained = /^Ran \d+ tests? /m.test(plain) && !/^ *\d+ errors?$/m.test(plain)
   if (end === 0 || (isExplained && results.some(({ failures }) => failures > 0))) return results
   const faults = [...(text.match(/^error: .*$/gm) ?? []), `(fail) the process ended with ${end}`]
   return results.map((result) => (result.failures > 0 ? result : { ...result, failures: 1, faults }))
 }
 
-/** By file what its tests have printed, which follows its name. */
+/** Splits the output of Bun into that of each file, which follows a line with the file's name. */
 function textsOf(text: string): Map<string, string> {
   const parts = text.split(/^(test\/\S+\.test\.ts):$/m)
   return new Map(parts.flatMap((part, index) => (index % 2 ? [[part, parts[index + 1] ?? '']] : [])))
