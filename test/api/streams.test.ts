@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { noteAnswered } from '../../src/operations/streams.ts'
+import { quickly, slowly } from '../support/brokenTables.ts'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { type Answer, type Json, KEY, makeKey } from '../support/server.ts'
 
@@ -250,6 +251,13 @@ function restOf(socket: Socket, pieces: Buffer[]): Promise<string> {
     socket.resume()
   })
 }
+
+test('D39: a stream that is too costly is refused with advice', async () => {
+  await server.sql.unsafe(slowly('absence'))
+  const answer = await server.get('/Absences?Reason=!=x', { accept: 'text/csv' })
+  await server.sql.unsafe(quickly('absence'))
+  expect([answer.status, answer.body.Error.Message]).toEqual([503, expect.stringContaining('To get it: ')])
+})
 
 describe('a client that takes its time', () => {
   test('whose key has ended meanwhile gets no rows beyond what was read', async () => {

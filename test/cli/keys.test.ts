@@ -207,8 +207,9 @@ describe('a database that is away', () => {
   })
 })
 
-test('an empty database gets its tables', async () => {
+test('an empty database gets its tables by a new key, and by no other command', async () => {
   settings = { DATABASE_URL: await createDatabase('empty') }
+  expect(await keys('list')).toMatchObject({ code: 1, stderr: expect.stringContaining('has no tables of Roster') })
   expect((await create('ci')).code).toBe(0)
   expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(1)
 })

@@ -223,6 +223,20 @@ describe('what has changed', () => {
     expect(past).toMatchObject({ more: false, next: past.changes.at(-1)?.token as string })
   })
 
+  test('pauses where the server answers at once without a change', async () => {
+    await untilSettled(server.sql)
+    let asked = 0
+    const counted = (target: string, init: RequestInit) => {
+      asked++
+      return fetch(target, init)
+    }
+    const { changes } = createRoster({ url: server.url, key: KEY, fetch: counted })
+    const signal = AbortSignal.timeout(500)
+    const all = async () => Array.fromAsync(changes.all({ after: 'now', wait: 0, signal }))
+    await expect(all()).rejects.toThrow()
+    expect(asked).toBeWithin(1, 3)
+  })
+
   test('goes on with what is to come where it waits, until the loop ends', async () => {
     await untilSettled(server.sql)
     const { next } = await roster.changes.list({ after: 'now' })

@@ -1,5 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
+import { compileGet } from '../../src/compile/entity.ts'
+import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -69,6 +71,17 @@ describe('deadlines', () => {
     await expect(read(sql`select 'too much'::text`)).rejects.toMatchObject(unavailable)
     expect(new Set((await Promise.all(waiting)).map(([row]) => row?.[0]))).toEqual(new Set(['x']))
     expect(await read(sql`select 'room'::text`)).toEqual([['room']])
+  }, 20_000)
+
+  test('many reads of a locked table all end with the lock as their cause', async () => {
+    const waiting = new Database({ url, poolSize: 2, prepare: true, lockMsMax: 100, queryMsMax: 1_500 })
+    await admin.begin(async (transaction) => {
+      await transaction`lock table company in access exclusive mode`
+      const reads = Array.from({ length: 128 }, (_, index) => waiting.read(compileGet(company, String(index + 1))))
+      const locked = { status: 'rejected', reason: { code: 'ServiceUnavailable', cause: { code: '55P03' } } }
+      expect(await Promise.allSettled(reads)).toMatchObject(reads.map(() => locked))
+    })
+    await waiting.end(100)
   }, 20_000)
 
   test('D69: over 400 writes of one key under way its next is refused at once, and those of others are not', async () => {

@@ -15,6 +15,7 @@ import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
+import { untilSettled } from '../support/settled.ts'
 
 const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, againMs: 20 }
 const QUICK = { firstMs: 1, mostMs: 5, parkMs: 3 * 24 * 3_600_000 }
@@ -35,7 +36,7 @@ const log: Log = {
 
 beforeAll(async () => {
   sql = connect(server.databaseUrl)
-  // What a session has that says nothing of its zone.
+  // The default time zone of sessions that do not set one.
   await sql.unsafe(`alter database "${new URL(server.databaseUrl).pathname.slice(1)}" set timezone to 'Asia/Tokyo'`)
   entities = await loadEntities()
   store = new HookStore(sql, entities)
@@ -165,6 +166,20 @@ test('a sender whose term is over writes nothing down', async () => {
   send()
   await until(() => receiver.deliveries.length === 3)
   expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(receiver.deliveries[1]?.headers.get('webhook-id') ?? '')
+})
+
+test('a sender that stops saves how far it has read, past events that the hook is not for', async () => {
+  const { id: hook } = await add(receive().url, 'Companies:delete')
+  const positionOf = async () => BigInt((await sql`select position from hook where id = ${hook}`)[0]?.position)
+  const before = await positionOf()
+  const id = await company('Not wanted')
+  await untilSettled(sql)
+  const sender = send()
+  await Bun.sleep(500)
+  await stop(sender)
+  const [{ position = 0 } = {}] = await sql`select max(position) as position from entity_change where id = ${id}`
+  expect(await positionOf()).toBeGreaterThanOrEqual(BigInt(position))
+  expect(BigInt(position)).toBeGreaterThan(before)
 })
 
 test('a hook that fails for three days is parked, and says so; resumed, it goes on without a gap', async () => {

@@ -17,6 +17,7 @@ describe('an error in a browser is a page with the same status, which leads on',
     ['/Absences', 401, 'The request needs a valid key', './docs'],
     ['/errors/Nope', 404, 'There is no such error code.', '../docs'],
     ['/docs/nothing', 404, 'There is no such file.', '../docs'],
+    [`/Absences/Summary?${'x'.repeat(3_072)}`, 414, 'The request target', '../docs'],
   ])('%s', async (path, status, message, docs) => {
     const answer = await page(path)
     expect([answer.status, answer.type]).toEqual([status, 'text/html; charset=utf-8'])
@@ -34,7 +35,8 @@ describe('an error in a browser is a page with the same status, which leads on',
     expect(wrong.text).toContain('&lt;b&gt;x')
   })
 
-  test('programs, and browsers that write, get JSON', async () => {
+  test('programs, browsers that write, and paths too long for links, get JSON', async () => {
+    expect((await page(`/${'a/'.repeat(2_000)}`)).type).toStartWith('application/json')
     for (const accept of ['*/*', 'application/json', 'text/html;q=0.5,application/json'])
       expect((await page('/Absences', { headers: { Accept: accept } })).type).toStartWith('application/json')
     expect((await page('/Absences', { method: 'POST' })).type).toStartWith('application/json')

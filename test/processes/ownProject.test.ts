@@ -7,6 +7,7 @@ import { endPrograms, temporaryFolder } from '../support/process.ts'
 import { scrape, valueIn } from '../support/scrape.ts'
 import { headersOf, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
 
 // A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
 
@@ -186,6 +187,7 @@ describe('a project of one’s own', () => {
     const open = await hook('/open', { body: 'ab' })
     expect([open.status, await open.text(), open.headers.get('x-own')]).toEqual([418, '2 401', 'yes'])
     expect(open.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+    expect(await exchange(url, 'POST /open HTTP/1.0\r\nContent-Length: 2\r\n\r\nab')).toContain('2 401')
     const [, admin = ''] = await server.waitFor(/Metrics: (http:\S+)\/metrics/)
     const counted = await scrape(admin)
     const own = (route: string, status: number) =>
@@ -196,6 +198,9 @@ describe('a project of one’s own', () => {
     expect((await ask('GET', '/Booking')).status).toBe(404)
     expect((await ask('GET', '/livez')).status).toBe(200)
     expect(await server.stop()).toBe(0)
+    writeFileSync(join(project, 'app.ts'), app.replace('.post(', '.all('))
+    const refused = await done([ROSTER, 'serve'], { ...settings, PORT: '0' })
+    expect([refused.code, refused.said]).toEqual([1, expect.stringContaining('cannot have the route ALL /')])
   })
 
   test('is typed by the package, its routes and the generated client of its entities too', async () => {
