@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
-import { roster } from './roster.ts'
+import { roster, rosterHere } from './roster.ts'
 
-async function config(words: readonly string[], environment: Record<string, string>) {
-  const { code, stdout, stderr } = await roster(['config', ...words], environment)
+async function config(words: readonly string[], environment: Record<string, string>, run = rosterHere) {
+  const { code, stdout, stderr } = await run(['config', ...words], environment)
   return { code, output: stdout + stderr }
 }
 
 const SECRETS = { DATABASE_URL: 'postgres://u:secret@db/hr', RATE_LIMIT_STORE: 'redis://:secret@cache' }
 
 test('shows what is in force and where it came from, and no secret', async () => {
-  const { code, output } = await config([], { ...SECRETS, PORT: '4000' })
+  const { code, output } = await config([], { ...SECRETS, PORT: '4000' }, roster)
   expect(code).toBe(0)
   const lines = output.split('\n').map((line) => line.split(/ {2,}/))
   expect(lines).toContainEqual(['SETTING', 'VALUE', 'FROM'])
@@ -31,12 +31,12 @@ test.each([
 
 test('says what npm has kept of a command, and how it is written', async () => {
   const npm = { npm_command: 'run', npm_config_json: 'true', npm_config_yes: '' }
-  const { code, output } = await config([], npm)
+  const { code, output } = await config([], npm, roster)
   expect([code, output]).toEqual([
     1,
     'roster: npm has kept --json for itself: put -- in front, as in npm run --silent roster -- config --json …\n',
   ])
-  expect((await config(['--json'], npm)).code).toBe(0)
+  expect((await config(['--json'], npm, roster)).code).toBe(0)
 })
 
 test('as JSON', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { useServer } from '../support/cases.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey } from '../support/server.ts'
-import { roster } from './roster.ts'
+import { roster, rosterHere } from './roster.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const one = makeKey({ name: 'one', limits: '1/1m' })
@@ -16,13 +16,13 @@ beforeAll(async () => {
   await server.sql`insert into company (name, enabled) select 'Größe ' || n, n = 1 from generate_series(1, 1500) as n`
 })
 
-const exported = (words: readonly string[], key: string | null = KEY) =>
-  roster(['export', ...words, '--url', server.url], key === null ? {} : { ROSTER_KEY: key })
+const exported = (words: readonly string[], key: string | null = KEY, run = rosterHere) =>
+  run(['export', ...words, '--url', server.url], key === null ? {} : { ROSTER_KEY: key })
 
 describe('roster export', () => {
   test('prints the rows that match', async () => {
     const words = ['companies', '--filter', 'Name=>=Größe 2', '--filter', 'Id=<=3', '--fields', 'Name,Id', '--sort', '-Id']
-    const { code, stdout } = await exported(words)
+    const { code, stdout } = await exported(words, KEY, roster)
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id,name\r\n3,Größe 3\r\n2,Größe 2\r\n' })
   })
 

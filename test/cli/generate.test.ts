@@ -1,7 +1,5 @@
 import { expect, test } from 'bun:test'
-import { generateCommand } from '../../src/cli/generate.ts'
 import { clientFile } from '../../src/client/clientFile.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { roster, rosterHere } from './roster.ts'
 
@@ -17,15 +15,11 @@ test.each([
   ['no name is answered with those there are', [], 'client'],
   ['more than the name is refused', ['client', 'roster.ts'], 'too many arguments'],
 ])('%s', async (_, words, said) => {
-  const { code, stdout, stderr } = await rosterHere(
-    generateCommand(() => readConfig({})),
-    words,
-  )
+  const { code, stdout, stderr } = await rosterHere(['generate', ...words])
   expect([code, stdout + stderr]).toEqual([2, expect.stringContaining(said)])
 })
 
 test('a migration of a project has a folder of the project, never that of the package', async () => {
-  const command = generateCommand(() => readConfig({ ENTITIES_DIR: 'entities' }))
-  const { code, stderr } = await rosterHere(command, ['migration'])
+  const { code, stderr } = await rosterHere(['generate', 'migration'], { ENTITIES_DIR: 'entities' })
   expect([code, stderr]).toEqual([1, expect.stringContaining('set MIGRATIONS_DIR to a folder')])
 })

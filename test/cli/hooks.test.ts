@@ -1,7 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { hooksCommand } from '../../src/cli/hooks.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { rosterHere } from './roster.ts'
 
@@ -13,11 +11,7 @@ beforeAll(async () => {
   sql = connect(settings.DATABASE_URL as string)
 })
 
-const hooks = (words: string[], more: Record<string, string> = {}) =>
-  rosterHere(
-    hooksCommand(() => readConfig({ ...settings, ...more })),
-    words,
-  )
+const hooks = (words: string[], more: Record<string, string> = {}) => rosterHere(['hooks', ...words], { ...settings, ...more })
 const add = (...words: string[]) => hooks(['add', '--url', URL_GIVEN, ...words])
 
 test('a hook is made, listed, paused, resumed and removed', async () => {

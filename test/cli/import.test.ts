@@ -4,7 +4,7 @@ import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer } from '../support/server.ts'
-import { filesIn, importHere, roster as rosterWith } from './roster.ts'
+import { filesIn, roster as rosterApart, rosterHere } from './roster.ts'
 
 /** 10 requests at a time, which is one piece. */
 const slow = makeKey({ name: 'slow', limits: '10/1s' })
@@ -20,10 +20,10 @@ beforeEach(async () => {
 
 const fileOf = filesIn(folder.path)
 /** In this process where it needs no stdin. */
-const roster = (words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) =>
-  words[0] === 'import' && stdin === ''
-    ? importHere([...words.slice(1), '--url', url], key)
-    : rosterWith([...words, '--url', url], key === null ? {} : { ROSTER_KEY: key }, stdin)
+function roster(words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) {
+  const settings = key === null ? undefined : { ROSTER_KEY: key }
+  return stdin === '' ? rosterHere([...words, '--url', url], settings) : rosterApart([...words, '--url', url], settings, stdin)
+}
 
 async function passOn(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)

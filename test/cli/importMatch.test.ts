@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { useServer } from '../support/cases.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
-import { filesIn, importHere, roster as rosterWith } from './roster.ts'
+import { filesIn, rosterHere } from './roster.ts'
 
 const folder = temporaryFolder()
 const server = useServer()
@@ -12,11 +12,9 @@ beforeEach(async () => {
 })
 
 const fileOf = filesIn(folder.path)
-/** Without `url`, the command is given the settings alone, as a process of its own. */
+/** Without `url`, the command is given the settings alone. */
 const roster = (words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) =>
-  words[0] === 'import' && url !== null
-    ? importHere([...words.slice(1), '--url', url], KEY)
-    : rosterWith([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
+  rosterHere([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
 
 const people = [
   { employeeNumber: 'E1', lastName: 'Byron', started: '2026-01-01T00:00:00Z' },

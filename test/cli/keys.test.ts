@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { hashKey, idOf } from '../../src/admit/apiKey.ts'
-import { keysCommand } from '../../src/cli/keys.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -14,11 +12,7 @@ import { roster, rosterHere } from './roster.ts'
 const KEY = /roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/
 let settings: Record<string, string>
 
-const keys = (...words: string[]) =>
-  rosterHere(
-    keysCommand(() => readConfig(settings)),
-    words,
-  )
+const keys = (...words: string[]) => rosterHere(['keys', ...words], settings)
 /** As a process of its own. */
 const keysApart = (...words: string[]) => roster(['keys', ...words], settings)
 const create = (name: string, ...more: string[]) => keys('create', '--name', name, '--rights', 'Companies:read', ...more)

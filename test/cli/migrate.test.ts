@@ -5,7 +5,7 @@ import type postgres from 'postgres'
 import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { roster } from './roster.ts'
+import { rosterHere } from './roster.ts'
 
 const FILES = readMigrations(MIGRATIONS).map(({ file }) => file)
 const name = `unmigrated_${process.pid}`
@@ -31,7 +31,7 @@ const folder = temporaryFolder()
 const migrate = (...words: string[]) => migrateWith({ DATABASE_URL: url }, ...words)
 
 async function migrateWith(environment: Record<string, string>, ...words: string[]) {
-  const { code, stdout, stderr } = await roster(['migrate', ...words], environment)
+  const { code, stdout, stderr } = await rosterHere(['migrate', ...words], environment)
   return { code, output: stdout + stderr }
 }
 

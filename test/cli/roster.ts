@@ -1,10 +1,19 @@
 import { spyOn } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { configCommand } from '../../src/cli/config.ts'
+import { exportCommand } from '../../src/cli/export.ts'
+import { generateCommand } from '../../src/cli/generate.ts'
+import { hooksCommand } from '../../src/cli/hooks.ts'
 import { importCommand } from '../../src/cli/import.ts'
+import { keysCommand } from '../../src/cli/keys.ts'
+import { migrateCommand } from '../../src/cli/migrate.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
-import { readConfig } from '../../src/config/config.ts'
+import { seedCommand } from '../../src/cli/seed.ts'
+import { type Config, readConfig } from '../../src/config/config.ts'
+import { effectiveSettings } from '../../src/config/origins.ts'
+import { temporaryFolder } from '../support/process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 
@@ -37,27 +46,40 @@ export function filesIn(folder: string): (text: string | Uint8Array, end?: strin
   }
 }
 
-/** A command in this process: what needs no process of its own is quicker so. */
-export async function rosterHere(command: Command, words: readonly string[]): Promise<Ended> {
+type Settings = Readonly<Record<string, string>>
+type Read = () => Config
+
+const COMMANDS: Record<string, (read: Read, settings: Settings) => Command> = {
+  config: (read, settings) => configCommand(() => effectiveSettings(settings, [], new Set(Object.keys(settings))), read),
+  export: (read, { ROSTER_KEY }) => exportCommand(ROSTER_KEY, read),
+  generate: (read, { ENTITIES_DIR = null }) => generateCommand(read, ENTITIES_DIR),
+  hooks: hooksCommand,
+  import: (read, { ROSTER_KEY, ENTITIES_DIR = null }) => importCommand(ROSTER_KEY, ENTITIES_DIR, read),
+  keys: keysCommand,
+  migrate: migrateCommand,
+  seed: seedCommand,
+}
+
+/** A command in this process, which is quicker, with these settings alone. What `export` prints is read from a file. */
+export async function rosterHere(words: readonly string[], settings: Settings = {}): Promise<Ended> {
+  const [name = '', ...own] = words
+  const command = COMMANDS[name]?.(() => readConfig(settings), settings) as Command
+  const path = name === 'export' && !own.includes('--output') ? join(temporaryFolder().path, 'rows') : null
+  if (path !== null) own.push('--output', path)
   const written = { stdout: '', stderr: '' }
   const spies = [
     spyOn(Bun, 'write').mockImplementation((async (_: unknown, text: string) => (written.stdout += text).length) as never),
     spyOn(process.stdout, 'write').mockImplementation((text) => (written.stdout += text) !== ''),
     spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== ''),
     spyOn(console, 'error').mockImplementation((text) => void (written.stderr += `${text}\n`)),
+    // A process ends with its command.
+    spyOn(process, 'once').mockImplementation(() => process),
   ]
   try {
-    const program = new Command('roster').addCommand(command)
-    return { code: await runCommandLine(program, [command.name(), ...words]), ...written }
+    const code = await runCommandLine(new Command('roster').addCommand(command), [name, ...own])
+    if (path !== null && existsSync(path)) written.stdout += readFileSync(path, 'utf8')
+    return { code, ...written }
   } finally {
     for (const spy of spies) spy.mockRestore()
   }
-}
-
-/** `roster import` in this process. */
-export function importHere(words: readonly string[], key: string | null): Promise<Ended> {
-  return rosterHere(
-    importCommand(key ?? undefined, null, () => readConfig({})),
-    words,
-  )
 }

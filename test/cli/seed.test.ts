@@ -2,7 +2,7 @@ import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { endServers, serve } from '../support/serve.ts'
-import { roster } from './roster.ts'
+import { roster, rosterHere } from './roster.ts'
 
 let url: string
 beforeAll(async () => {
@@ -10,8 +10,10 @@ beforeAll(async () => {
 })
 afterEach(endServers)
 
-async function seed(...words: string[]) {
-  const { code, stdout, stderr } = await roster(['seed', ...words], { DATABASE_URL: url })
+const seed = (...words: string[]) => seedBy(rosterHere, words)
+
+async function seedBy(run: typeof roster, words: readonly string[]) {
+  const { code, stdout, stderr } = await run(['seed', ...words], { DATABASE_URL: url })
   return { code, stdout, output: stdout + stderr }
 }
 
@@ -20,7 +22,7 @@ test('fills a database under a server, which knows its rows then; a second time 
   const total = async (plural: string) => Number((await ask('GET', `/${plural}`)).headers.get('x-total-count'))
   expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
 
-  const first = await seed('--rows', '620', '--seed', '42')
+  const first = await seedBy(roster, ['--rows', '620', '--seed', '42'])
   expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('Made 620 rows by seed 42: ')])
   expect(first.stdout).toContain(': 20 of Companies, 100 of Employees, 500 of Absences.\n')
   expect(first.output).toContain('620 of 620 rows\n')
