@@ -60,6 +60,13 @@ const COMMANDS: Record<string, (read: Read, settings: Settings) => Command> = {
   seed: seedCommand,
 }
 
+/** What a command prints that succeeds, in this process. @throws Error where it fails */
+export async function outputOf(settings: Settings, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await rosterHere(words, settings)
+  if (code !== 0) throw new Error(`ended with ${code}:\n${stdout}${stderr}`)
+  return stdout
+}
+
 /** A command in this process, which is quicker, with these settings alone. What `export` prints is read from a file. */
 export async function rosterHere(words: readonly string[], settings: Settings = {}): Promise<Ended> {
   const [name = '', ...own] = words

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { outputOf } from '../cli/roster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { endServers, roster, serve } from '../support/serve.ts'
+import { endServers, serve } from '../support/serve.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -117,7 +118,7 @@ describe('the rights that the page grants', () => {
       expect([changes.length, (await ask('GET', '/Changes')).status]).toEqual([3, 200])
       await until(() => server.output().includes('a table is in memory'))
       for (const [command, ...more] of [['create', '--rights', '*:read'] as const, ['rotate'] as const, ['revoke'] as const])
-        await roster({ DATABASE_URL }, 'keys', command, '--name', 'a', ...more)
+        await outputOf({ DATABASE_URL }, 'keys', command, '--name', 'a', ...more)
       expect(await server.stop()).toBe(0)
       expect(server.output()).not.toMatch(/permission denied/)
     } finally {

@@ -5,7 +5,7 @@ import { connect, createDatabase } from '../support/postgres.ts'
 import { rounds } from '../support/rounds.ts'
 import { endServers, type Served, serve } from '../support/serve.ts'
 
-// D70: two servers of two workers each, of which no connection is bound to a worker.
+// D70: two servers, of which no connection is bound to a worker.
 
 let sql: postgres.Sql
 let pooler: RunningPgBouncer | null = null
@@ -62,7 +62,7 @@ test.each([
     pooler = isPooled ? await startPgBouncer(databaseUrl, 8) : null
     const address = pooler ? { DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false' } : { DATABASE_URL: databaseUrl }
     const settings = { ...address, LOG_LEVEL: 'info' }
-    const [one, other] = [await serve(settings), await serve(settings)]
+    const [one, other] = await Promise.all([serve(settings), serve({ ...settings, WORKERS: isPooled ? '1' : '2' })])
     const stale: string[] = []
     let reads = 0
     for (let round = 0; round < ROUNDS; round++)

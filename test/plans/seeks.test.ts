@@ -23,13 +23,14 @@ async function positionOn(entity: Entity, query: ListQuery, page: number): Promi
 
 /** Every seek there is by one property, far from both ends: on either side, of a value and of none. */
 async function* seeksBy(entity: Entity, { name, kind }: Property) {
-  for (const sign of ['-', '%2B'])
+  for (const sign of ['-', '%2B']) {
+    const query = parseList(entity, `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
+    const position = await positionOn(entity, query, 250)
     for (const side of ['behind', 'before'] as const) {
-      const query = parseList(entity, `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
-      const position = await positionOn(entity, query, 250)
       yield { ...query, seek: { side, position } }
       if (kind.nullable) yield { ...query, seek: { side, position: [null, MIDDLE_ID] } }
     }
+  }
 }
 
 const isScan = ({ 'Node Type': type }: PlanNode) => type.includes('Scan') && type !== 'Subquery Scan' && type !== 'CTE Scan'
@@ -48,13 +49,13 @@ function branchesOf(plan: PlanNode) {
 }
 
 describe('D32: a page by cursor in the order of any property', () => {
-  for (const kind of ['values known', 'generic_plan'] as const)
+  for (const kind of ['analyze', 'generic_plan'] as const)
     test(`reads nothing but ranges of indexes, in their order, each up to its limit: ${kind}`, async () => {
       for (const entity of entities)
         for (const property of entity.properties)
           for await (const query of seeksBy(entity, property)) {
             const statement = compileList(entity, query)
-            const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
+            const plan = await explain(site.database, statement, kind)
             const branches = branchesOf(plan)
             expect(branches.length).toBeGreaterThan(0)
             // All else is for the total.
@@ -73,18 +74,11 @@ describe('D32: a page by cursor in the order of any property', () => {
                 range: expect.any(String),
                 filter: null,
               })
+              // However deep it lies, no more than a page of each range, and one row.
+              if (kind === 'analyze') expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
             }
           }
     })
-
-  test('reads no more than a page of each range, and one row, however deep it lies', async () => {
-    for (const entity of entities)
-      for (const property of entity.properties)
-        for await (const query of seeksBy(entity, property)) {
-          const plan = await explain(site.database, compileList(entity, query), 'analyze')
-          for (const scan of branchesOf(plan)) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
-        }
-  })
 })
 
 describe('D32: a page by cursor in the order of several properties', () => {

@@ -89,8 +89,18 @@ for (const asRoot of ways) {
   const way = asRoot ? { asRoot } : {}
 
   describe(asRoot ? `as root, by ${asRoot}` : 'as a user', () => {
-    test('the first start makes a cluster; PostgreSQL runs unprivileged; a restart keeps the data and the password', async () => {
-      const first = await startFirst(way)
+    test('the first start makes a cluster in UTF-8, for 127.0.0.1 and a password alone; a restart keeps the data', async () => {
+      const all = { ...way, settings: { ...settings, work_mem: '5MB' }, access: 'everything' } as const
+      const first = await startFirst(all)
+      expect(await query(first, 'show server_encoding')).toBe('UTF8')
+      expect(await query(first, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
+      expect(await query(first, 'show work_mem')).toBe('5MB')
+      expect(await query(first, 'show listen_addresses')).toBe('127.0.0.1')
+      expect(await query(first, 'show unix_socket_directories')).toBe('')
+      await expect(query({ ...first, url: first.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1')).rejects.toThrow(
+        'password authentication failed',
+      )
+      expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
       await query(first, "create table kept as select 'kept' as note")
       const pid = postmasterOf(dataDir) as number
       // In a namespace the files stay those of the user outside it.
@@ -98,12 +108,13 @@ for (const asRoot of ways) {
       expect([uid, isAlive(pid)]).toEqual([asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? uid), true])
       await stop(first)
       expect(isAlive(pid)).toBe(false)
-      const second = await start(way)
+      const second = await start(all)
       expect(await query(second, 'select note from kept')).toBe('kept')
       expect(new URL(second.url).password).toBe(new URL(first.url).password)
     })
 
-    test.each([null, '\0\0\0\0'])(
+    // The reader of that file does not know the way.
+    test.each(asRoot === ways[0] ? [null, '\0\0\0\0'] : [null])(
       'an orphan that a killed process left is stopped, also beside a postmaster.pid of %j, as a power loss may leave it',
       async (text) => {
         const pid = await leaveOrphan(way)
@@ -135,19 +146,6 @@ if (ways[0])
       rmSync(place, { recursive: true, force: true })
     }
   })
-
-test('a cluster is UTF-8, orders texts, takes settings, listens on 127.0.0.1 alone, and asks for a password', async () => {
-  const server = await startFirst({ settings: { ...settings, work_mem: '5MB' }, access: 'everything' })
-  expect(await query(server, 'show server_encoding')).toBe('UTF8')
-  expect(await query(server, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
-  expect(await query(server, 'show work_mem')).toBe('5MB')
-  expect(await query(server, 'show listen_addresses')).toBe('127.0.0.1')
-  expect(await query(server, 'show unix_socket_directories')).toBe('')
-  await expect(query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1')).rejects.toThrow(
-    'password authentication failed',
-  )
-  expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
-})
 
 describe('a restart', () => {
   test('after kill -9 waits for a statement that still runs, and has the address, the password and the data', async () => {
@@ -221,8 +219,8 @@ test.each(['tables', 'everything'] as const)('a password that was lost is made a
 })
 
 test('what an interrupted initdb left behind does not count', async () => {
-  await stop(await start())
-  rmSync(join(dataDir, 'postgres'), { recursive: true })
+  arrange({})
+  rmSync(join(dataDir, 'postgres'), { recursive: true, force: true })
   await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
   const server = await startFirst()
   expect(await query(server, 'select 1')).toBe(1)

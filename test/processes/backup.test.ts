@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
+import { outputOf } from '../cli/roster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { endPrograms, freePort, leaveOut, type RunningProgram, temporaryFolder } from '../support/process.ts'
-import { askAt, headersOf, keyIn, roster, serve } from '../support/serve.ts'
+import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
 import type { Json } from '../support/server.ts'
 
 // As docs/operations.md says: a dump while a server writes, and what servers and clients find in what is restored from it.
@@ -69,7 +70,7 @@ const serveEmbedded = (data: string, more: Record<string, string> = {}) =>
 const stop = async () => expect(await server.stop()).toBe(0)
 
 const commandOver = (database: string, ...words: string[]) =>
-  roster({ DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, HOOKS_ALLOW: '127.0.0.1' }, ...words)
+  outputOf({ DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, HOOKS_ALLOW: '127.0.0.1' }, ...words)
 
 const ask = (path: string, method = 'GET', body?: object) =>
   askAt(path.startsWith('http') ? path : url + path, method, body, headersOf(client))

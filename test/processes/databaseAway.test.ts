@@ -1,20 +1,21 @@
 import { afterEach, expect, test } from 'bun:test'
+import { outputOf } from '../cli/roster.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, runMain, until } from '../support/process.ts'
-import { askAt, headersOf, keyIn, roster, serve } from '../support/serve.ts'
+import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
 
 const BOOTSTRAP_API_KEY = 'a-bootstrap-key-of-a-test'
 
 const postgres = useOwnPostgres()
 afterEach(endPrograms)
 
-const startWaiting = () =>
-  serve({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY, LOG_LEVEL: 'info' })
+const startWaiting = (WORKERS = '1') =>
+  serve({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY, LOG_LEVEL: 'info', WORKERS })
 
 test('a database that is away at the start: 503 until it comes, then everything works, keys too', async () => {
   await postgres.goAway()
-  const { server, url } = await startWaiting()
+  const { server, url } = await startWaiting('2')
   const ask = (path: string, key?: string) => fetch(url + path, { headers: key ? headersOf(key) : {}, keepalive: false })
   const status = async (path: string, key?: string) => (await ask(path, key)).status
   expect(server.output()).toMatch(/database unreachable: the server waits for it reason=.*/)
@@ -39,7 +40,7 @@ test('a database that is away at the start: 503 until it comes, then everything 
   expect(created.status).toBe(201)
   expect(await (await ask('/Companies', BOOTSTRAP_API_KEY)).json()).toHaveLength(1)
 
-  const key = keyIn(await roster({ DATABASE_URL: postgres.url }, 'keys', 'create', '--name', 'a', '--rights', '*:read'))
+  const key = keyIn(await outputOf({ DATABASE_URL: postgres.url }, 'keys', 'create', '--name', 'a', '--rights', '*:read'))
   await until(() => are(200, '/Companies', key))
   expect(await are(401, '/Companies', 'a-key-that-only-the-table-could-know')).toBe(true)
 

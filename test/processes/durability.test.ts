@@ -5,7 +5,7 @@ import { connect } from '../support/postgres.ts'
 import { postmasterOf, until } from '../support/process.ts'
 import { dataFolder, endServers, serve } from '../support/serve.ts'
 
-const KILLS = 3
+const KILLS = 2
 const CLIENTS = 8
 
 afterEach(endServers)
@@ -13,7 +13,7 @@ afterEach(endServers)
 test('every write that was answered is there after PostgreSQL was killed under load, and no other but those of unknown outcome', async () => {
   const dataDir = dataFolder()
   copyCluster(dataDir)
-  const { server, ask } = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info' })
+  const { server, ask } = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' })
   const sql = connect(runningPostgres(dataDir) as string)
   const [durable] = await sql`
       select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,

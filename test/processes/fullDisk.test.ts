@@ -15,7 +15,7 @@ async function start() {
   // Without holes, which would be filled when the disk is full: PostgreSQL gives its log all its room from the start.
   const copyAndStart = `chmod 755 '${dataDir}'; cp -a --sparse=never '${from}/.' '${dataDir}'; exec "$0" --no-env-file src/main.ts`
   const command = withDisk(dataDir, DISK_MIB, ['sh', '-c', copyAndStart, process.execPath])
-  const served = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info' }, command)
+  const served = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' }, command)
   return { ...served, disk: `/proc/${served.server.pid}/root${dataDir}` }
 }
 

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
+import { outputOf } from '../cli/roster.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { endServers, roster, serve } from '../support/serve.ts'
+import { endServers, serve } from '../support/serve.ts'
 
 afterEach(endServers)
 
@@ -13,7 +14,7 @@ test('of two servers one posts; when it is killed the other one does, from where
   const settings = { DATABASE_URL, HOOKS_ALLOW, WORKERS: '1', DATABASE_POOL: '2', LOG_LEVEL: 'info' }
   const both = await Promise.all([serve(settings), serve(settings)])
   const servers = both.map(({ server }) => server)
-  const hooks = (...words: string[]) => roster(settings, 'hooks', ...words)
+  const hooks = (...words: string[]) => outputOf(settings, 'hooks', ...words)
   const receiver = startReceiver()
   const added = await hooks('add', '--url', receiver.url, '--entity', 'Companies:create', '--json')
   const { id, secret } = JSON.parse(added)

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { KeyStore } from '../../src/keys/store.ts'
+import { outputOf } from '../cli/roster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { type RunningProgram, readOrEmpty, until } from '../support/process.ts'
-import { dataFolder, endServers, keyIn, roster, serve, statusesOf } from '../support/serve.ts'
+import { dataFolder, endServers, keyIn, serve, statusesOf } from '../support/serve.ts'
 import { makeKey } from '../support/server.ts'
 
 const LIMITS = { RATE_LIMITS: '100000/1h', RATE_LIMITS_ANONYMOUS: '100000/1h' }
@@ -18,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(endServers)
 
-const keys = (...words: string[]) => roster({ DATABASE_URL, DATA_DIR: dataFolder() }, 'keys', ...words)
+const keys = (...words: string[]) => outputOf({ DATABASE_URL, DATA_DIR: dataFolder() }, 'keys', ...words)
 const createKey = async (name: string, rights: string, ...more: string[]) =>
   keyIn(await keys('create', '--name', name, '--rights', rights, ...more))
 const rotateKey = async (name: string, overlap: string) => keyIn(await keys('rotate', '--name', name, '--overlap', overlap))

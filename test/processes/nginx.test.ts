@@ -116,7 +116,7 @@ function ask(path: string, { method = 'GET', headers = {}, body, localAddress }:
 }
 
 async function start(environment: Record<string, string> = {}) {
-  await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...environment })
+  await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', WORKERS: '1', ...environment })
   nginx = await startNginx(place.port)
 }
 

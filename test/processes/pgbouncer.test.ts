@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
+import { outputOf } from '../cli/roster.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { leaveOut, until } from '../support/process.ts'
 import { heldRename } from '../support/rows.ts'
-import { dataFolder, endServers, headersOf, keyIn, roster, type Served, serve } from '../support/serve.ts'
+import { dataFolder, endServers, headersOf, keyIn, type Served, serve } from '../support/serve.ts'
 
 /** Fewer connections than the clients at once, and than those of the workers. */
 const POOL = 3
@@ -112,9 +113,9 @@ function pgBouncerTests() {
 
   test('a key is made and revoked through it', async () => {
     const settings = { DATABASE_URL: pooledUrl(), DATABASE_PREPARE: 'false', DATA_DIR: dataFolder() }
-    const key = headersOf(keyIn(await roster(settings, 'keys', 'create', '--name', 'a', '--rights', '*:read')))
+    const key = headersOf(keyIn(await outputOf(settings, 'keys', 'create', '--name', 'a', '--rights', '*:read')))
     expect((await ask('GET', '/Companies', undefined, key)).status).toBe(200)
-    await roster(settings, 'keys', 'revoke', '--name', 'a')
+    await outputOf(settings, 'keys', 'revoke', '--name', 'a')
     await until(async () => (await ask('GET', '/Companies', undefined, key)).status === 401)
   })
 

@@ -29,17 +29,17 @@ describe('two workers', () => {
   test('by a client that never pauses, and a clock that is not cut: the limit in any period, and all of it. D36', async () => {
     const { url } = await start({ RATE_LIMITS: '150/1s' })
     // One connection: the sooner it is answered, the more its clock sees.
-    const found = await watch(url, KEY, { limit: 150, periodMs: 1_000 }, 3_200, 1)
+    const found = await watch(url, KEY, { limit: 150, periodMs: 1_000 }, 2_200, 1)
     expect(found).toMatchObject({ overAdmissions: 0, falseRefusals: 0 })
     expect([found.admitted > 150, found.refused > 0]).toEqual([true, true])
   })
 
-  test('32 connections, limit + 500 requests: exactly the limit of 200, and 500 of 429. D36', async () => {
-    const { url } = await start({ RATE_LIMITS: '3000/1h' })
-    const { statuses, remaining } = await ask(url, KEY, 3_500, 32)
-    expect(statuses).toEqual({ 200: 3_000, 429: 500 })
+  test('32 connections, limit + 200 requests: exactly the limit of 200, and 200 of 429. D36', async () => {
+    const { url } = await start({ RATE_LIMITS: '600/1h' })
+    const { statuses, remaining } = await ask(url, KEY, 800, 32)
+    expect(statuses).toEqual({ 200: 600, 429: 200 })
     // Each admission got another number: no request was counted twice, or not at all.
-    expect(new Set(remaining).size).toBe(3_000)
+    expect(new Set(remaining).size).toBe(600)
     expect(Math.min(...remaining)).toBe(0)
   })
 })
@@ -58,7 +58,7 @@ describe('the wall clock', () => {
     }
     await setClock('+0')
     const clock = { FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' }
-    const { url } = await start({ RATE_LIMITS: '6/1h', LD_PRELOAD: library, ...clock })
+    const { url } = await start({ RATE_LIMITS: '6/1h', WORKERS: '1', LD_PRELOAD: library, ...clock })
     const DAY_MS = 86_400_000
     const { reset } = await once(url)
     expect((await once(url)).remaining).toBe(4)

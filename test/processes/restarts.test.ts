@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { startClients } from '../support/clients.ts'
 import { headers, PATH, renewed, usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
-import { type RunningProgram, until, workersOf } from '../support/process.ts'
+import { until, workersOf } from '../support/process.ts'
 import { rounds } from '../support/rounds.ts'
 import { heldRename } from '../support/rows.ts'
 import { KEY } from '../support/server.ts'
@@ -11,35 +11,22 @@ const RUNS = Array.from({ length: rounds(1, 3) }, (_, index) => index + 1)
 
 const place = usePlace()
 
-/** A server and clients that ask it, so far without a failure. */
-async function startLoaded(count: number, keepAlive = true) {
-  const { server, url } = await place.start()
-  const clients = startClients(url, { count, path: PATH, key: KEY, keepAlive })
-  await until(() => clients.load.good > 500)
-  return { server, clients }
-}
-
-async function replaceWorkers({ pid, kill }: RunningProgram) {
-  const before = workersOf(pid)
-  kill('SIGUSR2')
-  await renewed(pid, 2, before)
-}
-
 describe('no request fails', () => {
   for (const run of RUNS)
-    test(`while workers are replaced one after the other, with 64 clients that keep their connections, run ${run}`, async () => {
-      const { server, clients } = await startLoaded(64)
-      await replaceWorkers(server)
-      const { failures, leaves } = await clients.stop()
-      expect(failures).toEqual({})
-      expect(leaves).toBeGreaterThanOrEqual(64) // each was asked at least once
+    test(`while workers are replaced one after the other, nor when the server stops, but by new connections, run ${run}`, async () => {
+      const { server, url } = await place.start()
+      const kept = startClients(url, { count: 64, path: PATH, key: KEY })
+      const single = startClients(url, { count: 16, path: PATH, key: KEY, keepAlive: false })
+      await until(() => kept.load.good > 500 && single.load.good > 100)
+      const before = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      await renewed(server.pid, 2, before)
+      expect([(await single.stop()).failures, kept.load.failures]).toEqual([{}, {}])
+      expect(kept.load.leaves).toBeGreaterThanOrEqual(64) // each was asked at least once
+      expect(await server.stop()).toBe(0)
+      const { failures } = await kept.stop()
+      expect(Object.keys(failures).filter((what) => what !== 'not connected: ECONNREFUSED')).toEqual([])
     })
-
-  test('while workers are replaced, with clients that open a connection for each request', async () => {
-    const { server, clients } = await startLoaded(32, false)
-    await replaceWorkers(server)
-    expect((await clients.stop()).failures).toEqual({})
-  })
 
   test('while the worker of a rename that waits for seconds is replaced', async () => {
     const { server, url } = await place.start({ WORKERS: '1' })
@@ -57,12 +44,4 @@ describe('no request fails', () => {
     expect(answer.status).toBe(200)
     await sql.end()
   })
-
-  for (const run of RUNS)
-    test(`when the server stops under 64 clients, beyond that no new connection is made, run ${run}`, async () => {
-      const { server, clients } = await startLoaded(64)
-      expect(await server.stop()).toBe(0)
-      const { failures } = await clients.stop()
-      expect(Object.keys(failures).filter((what) => what !== 'not connected: ECONNREFUSED')).toEqual([])
-    })
 })

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
+import { outputOf } from '../cli/roster.ts'
 import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
 import { endPrograms, run, until, workersOf } from '../support/process.ts'
-import { headersOf, keyIn, MAIN, roster } from '../support/serve.ts'
+import { headersOf, keyIn, MAIN } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
@@ -59,7 +60,7 @@ describe('the memory of the limits', () => {
 
   test('a folder that is cleaned away is made again: keys still change, workers are still replaced', async () => {
     const { server, url } = await place.start({ ...limited, BOOTSTRAP_API_KEY: '' })
-    const keys = (...words: string[]) => roster({ DATABASE_URL: place.DATABASE_URL }, 'keys', ...words)
+    const keys = (...words: string[]) => outputOf({ DATABASE_URL: place.DATABASE_URL }, 'keys', ...words)
     const key = keyIn(await keys('create', '--name', 'a', '--rights', '*:read'))
     const status = async () => (await fetch(url + PATH, { headers: headersOf(key) })).status
     await until(async () => (await status()) === 200)

@@ -9,7 +9,7 @@ import { KEY } from '../support/server.ts'
 const place = usePlace()
 
 describe('workers', () => {
-  test('each of WORKERS is a process: both of two answer on one port, each over a pool of its own', async () => {
+  test('each of WORKERS is a process, which answers over a pool of its own; one that hangs is ended and replaced', async () => {
     const { server, url } = await place.start()
     expect(workersOf(server.pid)).toHaveLength(2)
     expect(server.output()).toContain('2 workers,')
@@ -22,6 +22,23 @@ describe('workers', () => {
         where datname = current_database() and application_name like 'roster %/0'`
     await sql.end()
     expect(names).toHaveLength(2)
+
+    const [hanging = 0] = workersOf(server.pid)
+    process.kill(hanging, 'SIGSTOP')
+    await server.waitFor(/a worker does not answer: it is killed and replaced/)
+    await renewed(server.pid, 2, [hanging])
+    expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
+  })
+
+  test('one that gets SIGTERM by itself lets its clients go, and is replaced', async () => {
+    const { server, url } = await place.start()
+    const clients = startClients(url, { count: 16, path: PATH, key: KEY })
+    await until(() => clients.load.good > 200)
+    const [first = 0, second = 0] = workersOf(server.pid)
+    process.kill(first, 'SIGTERM')
+    await until(() => !isAlive(first) && workersOf(server.pid).length === 2)
+    expect((await clients.stop()).failures).toEqual({})
+    expect(workersOf(server.pid)).toContain(second)
   })
 
   test('one that is killed under load is replaced; only what it had in hand is lost', async () => {
@@ -42,17 +59,6 @@ describe('workers', () => {
     expect(server.output()).toContain('a worker ended: it is replaced')
   })
 
-  test('one that gets SIGTERM by itself lets its clients go, and is replaced', async () => {
-    const { server, url } = await place.start()
-    const clients = startClients(url, { count: 16, path: PATH, key: KEY })
-    await until(() => clients.load.good > 200)
-    const [first = 0, second = 0] = workersOf(server.pid)
-    process.kill(first, 'SIGTERM')
-    await until(() => !isAlive(first) && workersOf(server.pid).length === 2)
-    expect((await clients.stop()).failures).toEqual({})
-    expect(workersOf(server.pid)).toContain(second)
-  })
-
   test('one that cannot start is tried again, ever later, while the others serve', async () => {
     const { server, url } = await place.start()
     const sql = connect(place.DATABASE_URL)
@@ -71,7 +77,7 @@ describe('workers', () => {
   })
 
   test('stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it', async () => {
-    const server = place.launch({ WORKERS: '3' })
+    const server = place.launch({ WORKERS: '2' })
     await until(() => workersOf(server.pid).length >= 2)
     server.kill('SIGUSR2')
     await server.waitFor(LISTENS)
@@ -82,21 +88,12 @@ describe('workers', () => {
     process.kill(first[1] as number, 'SIGKILL')
     // While one is exchanged there is one more; three seconds without a change mean that all is over.
     await until(async () => {
-      const before = await renewed(server.pid, 3, first)
+      const before = await renewed(server.pid, 2, first)
       await Bun.sleep(3_000)
       return Bun.deepEquals(workersOf(server.pid), before)
     })
     expect(await server.stop()).toBe(0)
     expect(server.output()).not.toContain('restart given up')
-  })
-
-  test('one that hangs is ended and replaced', async () => {
-    const { server, url } = await place.start()
-    const [hanging = 0] = workersOf(server.pid)
-    process.kill(hanging, 'SIGSTOP')
-    await server.waitFor(/a worker does not answer: it is killed and replaced/)
-    await renewed(server.pid, 2, [hanging])
-    expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
   })
 
   test('one that is killed while it starts is started again: the first, one of the others, one in the place of a dead one', async () => {

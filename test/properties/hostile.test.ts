@@ -4,7 +4,7 @@ import { usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
 
 // Enough for each answer of below, beside whatever else is run; `npm run prove` sends as many as you like.
-const REQUESTS = 5_000
+const REQUESTS = 3_500
 const SEEDS = [1, 2, 3, 4]
 const TIMEOUT_MS = 300_000
 /** Had the generator gone astray, all would be 404. */

@@ -9,8 +9,8 @@ import { untilSettled } from '../support/settled.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const TIMEOUT_MS = 240_000
-const ROWS = 100_000
-const IMPORTED = 5_000
+const ROWS = 40_000
+const IMPORTED = 2_000
 const key = `roster_key_${crypto.randomUUID()}`
 const folder = temporaryFolder()
 const file = join(folder.path, 'absences.db')
@@ -38,7 +38,7 @@ const sync = (entity = 'Absences', address = url) =>
 async function syncWithKills(kills: number, random: Random): Promise<string> {
   for (let left = kills; left > 0; left--) {
     const program = sync()
-    await Bun.sleep(300 + random.below(900))
+    await Bun.sleep(200 + random.below(400))
     program.kill('SIGKILL')
     await program.ended
   }
@@ -64,7 +64,7 @@ test(
     if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
     const random = new Random(7)
     await untilSettled(sql)
-    expect(await syncWithKills(4, random)).toEndWith(`${ROWS} rows`)
+    expect(await syncWithKills(3, random)).toEndWith(`${ROWS} rows`)
     await expectEqual()
     const rows = Array.from({ length: IMPORTED }, (_, index) => JSON.stringify({ Reason: `imported ${index}`, Type: 'Holiday' }))
     const imported = join(folder.path, 'absences.ndjson')
@@ -76,7 +76,7 @@ test(
     await sql`update absence set type = 'Training' where id % 50 = 0`
     await sql`delete from absence where id % 97 = 0`
     await untilSettled(sql)
-    await syncWithKills(3, random)
+    await syncWithKills(2, random)
     await expectEqual()
     // A file of another collection, and an address that is none, are errors.
     const [other, wrong] = [sync('Companies'), sync('Absences', 'localhost')]
