@@ -6,7 +6,7 @@ import type { SummaryQuery } from '../model/summary.ts'
 import { setsBefore } from './beside.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
-import { type FoundPage, FoundRows } from './foundPage.ts'
+import { type FoundPage, FoundRows, type UncodedValues } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
@@ -26,7 +26,7 @@ interface Asked {
   readonly keys: readonly PageKey[]
 }
 
-/** An estimate: a map's entry, an array and its texts. */
+/** An estimate: an entry, a map, and its texts. */
 const UNCODED_ROW_BYTES = 1_024
 
 export interface TableOptions {
@@ -40,8 +40,8 @@ export class ColumnTable {
   private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
   private readonly rowCodes: RowCodes
   private readonly store: RowStore
-  /** By id, rows of which a value has no code, and the columns of such values. */
-  private readonly uncodedRows = new Map<number, { readonly row: Row; readonly columns: readonly number[] }>()
+  /** By id and column, values without a code, as PostgreSQL prints them. */
+  private readonly uncodedRows = new Map<number, UncodedValues>()
   private readonly kept = new KeptCounts()
 
   /** `kernel`: has the rows in its memory, and those of no other table. */
@@ -93,7 +93,7 @@ export class ColumnTable {
     if (uncoded.includes(ID)) throw new Error(`the id ${row[ID]} is greater than 2^53`)
     if (this.uncodedRows.size > 0) this.forgetUncoded(id)
     if (uncoded.length > 0) {
-      this.uncodedRows.set(id, { row, columns: uncoded })
+      this.uncodedRows.set(id, new Map(uncoded.map((column) => [column, row[column] as string])))
       for (const column of uncoded) (this.coded.uncoded[column] as number)++
     }
     this.store.put(this.rowCodes.codes)
@@ -153,8 +153,7 @@ export class ColumnTable {
   }
 
   private pageOf(slots: readonly number[], total: number): FoundPage {
-    const uncodedRow = (id: number) => (this.uncodedRows.size > 0 ? this.uncodedRows.get(id)?.row : undefined)
-    return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, uncodedRow) }
+    return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, this.uncodedRows) }
   }
 
   /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */
@@ -176,7 +175,7 @@ export class ColumnTable {
     const known = this.uncodedRows.get(id)
     if (known === undefined) return
     this.uncodedRows.delete(id)
-    for (const column of known.columns) (this.coded.uncoded[column] as number)--
+    for (const column of known.keys()) (this.coded.uncoded[column] as number)--
   }
 
   useRanks(property: Property, ranks: Int32Array): void {

@@ -1,5 +1,4 @@
 // A page that was found in columns: copies the codes of its rows, and prints them for the JSON writers.
-import type { Row } from '../model/sql.ts'
 import type { JsonWriter } from '../respond/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Printer } from './printers.ts'
@@ -11,40 +10,41 @@ export interface FoundPage {
   readonly rows: CodedRows
 }
 
+/** Values of a row as PostgreSQL prints them, by column. */
+export type UncodedValues = ReadonlyMap<number, string>
+
 /** Rows of a page, which stay the same when the table changes. */
 export class FoundRows implements CodedRows {
   readonly length: number
   /** One row after the other. */
   private readonly codes: Float64Array
-  private readonly uncoded: readonly (Row | undefined)[]
+  private readonly uncoded: readonly (UncodedValues | undefined)[]
 
-  /** `slots`: of the rows, in their order. `uncodedRow`: the row of an id as PostgreSQL prints it, if a value has no code. */
+  /** `slots`: of the rows, in their order. `uncoded`: values without a code, by id. */
   constructor(
     slots: readonly number[],
     store: RowStore,
     private readonly printers: readonly Printer[],
-    uncodedRow: (id: number) => Row | undefined,
+    uncoded: ReadonlyMap<number, UncodedValues>,
   ) {
     const { length } = slots
     this.length = length
     this.codes = new Float64Array(printers.length * length)
     store.readAll(slots, this.codes)
-    this.uncoded = Array.from({ length }, (_, index) => uncodedRow(this.codeAt(index, ID)))
+    this.uncoded = uncoded.size === 0 ? [] : Array.from({ length }, (_, index) => uncoded.get(this.codeAt(index, ID)))
   }
 
   print(index: number, column: number): string | null {
-    const row = this.uncoded[index]
-    return row ? (row[column] as string | null) : this.printerOf(column).print(this.codeAt(index, column))
+    return this.uncoded[index]?.get(column) ?? this.printerOf(column).print(this.codeAt(index, column))
   }
 
   hasValue(index: number, column: number): boolean {
-    const row = this.uncoded[index]
-    return row ? row[column] !== null : this.printerOf(column).hasValue(this.codeAt(index, column))
+    return this.uncoded[index]?.has(column) || this.printerOf(column).hasValue(this.codeAt(index, column))
   }
 
   write(index: number, column: number, into: JsonWriter): void {
-    const row = this.uncoded[index]
-    if (row) this.printerOf(column).writeText(row[column] as string | null, into)
+    const text = this.uncoded[index]?.get(column)
+    if (text !== undefined) this.printerOf(column).writeText(text, into)
     else this.printerOf(column).write(this.codeAt(index, column), into)
   }
 

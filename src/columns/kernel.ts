@@ -56,10 +56,7 @@ const KERNEL = new WebAssembly.Module(read('kernel.wasm'))
 const simd = read('simd.wasm')
 const VECTORS = WebAssembly.validate(simd) ? new WebAssembly.Module(simd) : null
 
-/**
- * A memory that has its full size from the beginning: to grow it would copy it, which holds the thread for tens of milliseconds.
- * Pages that were never written take none of the machine's memory.
- */
+/** A memory of full size from the beginning, since to grow it would copy it. Pages take memory once they are written. */
 export class Kernel {
   /** Views of the whole memory. */
   readonly words: Int32Array

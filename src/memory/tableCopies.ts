@@ -139,10 +139,11 @@ export class TableCopies {
         if (own.rows % CHECKED_ROWS === 0 && own.bytes > room) throw new KernelFull('texts take too much')
       }
     }
-    const moment = await this.reader.read(entity, sampled, begin).catch((error) => {
+    const noteSize = (error: unknown): never => {
       if (table !== null && error instanceof KernelFull) tracked.tooFew = { bytes: room, untilMs: performance.now() + LARGE_MS }
       throw error
-    })
+    }
+    const moment = await this.reader.read(entity, sampled, begin).catch(noteSize)
     const onLost = (error: unknown) => {
       tracked.copy = null
       if (error instanceof CopyLost || error instanceof KernelFull) this.noteFailure(tracked, error, 0)
@@ -150,12 +151,12 @@ export class TableCopies {
     }
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
-    await copy.settle()
+    await copy.settle().catch(noteSize)
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
       this.evict(tracked)
-      throw new KernelFull('texts take too much')
+      return noteSize(new KernelFull('texts take too much'))
     }
     tracked.isFailureLogged = false
     log.info('a table is in memory', {

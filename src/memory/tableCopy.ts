@@ -73,10 +73,7 @@ export class TableCopy {
     return this.isLost ? null : this.ownSearch
   }
 
-  /**
-   * Brings the copy to a snapshot that was taken after this call, or drops it. One question serves all calls that come before
-   * it is sent. @throws ApiError as a read of the database does
-   */
+  /** Brings the copy to a snapshot taken after this call, or drops it; one question serves all who wait. @throws ApiError */
   refresh(): Promise<void> {
     if (this.waiting === null) {
       this.waiting = Promise.withResolvers()

@@ -37,6 +37,7 @@ const IDLE_S_MAX = 10
 export class TableReader {
   private connection: postgres.Sql | null = null
   private isEnded = false
+  private turn = 0
 
   constructor(private readonly url: string) {}
 
@@ -72,7 +73,7 @@ export class TableReader {
 
   private connect(): postgres.Sql {
     const connection = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
-    return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection })
+    return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection, turn: this.turn++ })
   }
 }
 

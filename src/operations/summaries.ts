@@ -9,6 +9,7 @@ import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
+import type { Asker } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
 import type { StreamForm } from '../parse/headers.ts'
@@ -34,8 +35,8 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
     countSummary('kept')
     return kept
   }
-  const reply = await grouped(call, memory, copy, query, async (grouping) => {
-    const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
+  const reply = await grouped(call, memory, copy, query, async (grouping, asker) => {
+    const rows = await memory.slices.run(asker, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     return memory.answers.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
   })
   return reply ?? pageFromDatabase(entity, parts, call, query)
@@ -62,17 +63,19 @@ async function grouped<Result>(
   memory: TableCopies,
   copy: TableCopy,
   query: SummaryQuery,
-  use: (grouping: Grouping) => Promise<Result>,
+  use: (grouping: Grouping, asker: Asker) => Promise<Result>,
 ): Promise<Result | null> {
   await copy.search?.prepareGroups(query, call)
+  // Its turns are not behind those of the key's lists, which may wait for it: no row of the copy changes until its end.
+  const asker = { request: call.request, key: `summary ${call.key}` }
   return copy.alone(call.key, async () => {
     if (call.request.signal.aborted) throw new Abandoned()
     const grouping = copy.search?.group(query)
     if (!grouping) return null
     try {
-      await memory.slices.run(call, grouping.steps())
+      await memory.slices.run(asker, grouping.steps())
       countSummary('memory')
-      return await use(grouping)
+      return await use(grouping, asker)
     } catch (error) {
       if (error instanceof KernelFull) return null
       throw error instanceof TooManyGroups ? tooManyGroups() : error

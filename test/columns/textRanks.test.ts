@@ -28,7 +28,7 @@ beforeAll(async () => {
   await sql`create table word (id bigint, name text collate "und-x-icu")`
   database = new Database({ url, poolSize: 2, prepare: true })
 })
-afterAll(() => Promise.all([database.end(0), sql.end()]))
+afterAll(() => Promise.all([database.end(), sql.end()]))
 beforeEach(() => {
   asked = []
   reader = {
@@ -214,7 +214,7 @@ test('an error of the database is passed on, changes nothing, and is forgotten',
   const texts = randomTexts(new Random(firstSeed), 300)
   await fill(['', ...texts])
   const ended = new Database({ url: await createDatabase('empty'), poolSize: 1, prepare: true })
-  await ended.end(0)
+  await ended.end()
   let of: Reader = ended
   const dictionary = new Dictionary(texts)
   const ranks = new TextRanks(word, name, dictionary, { read: (statement) => of.read(statement) })

@@ -64,7 +64,7 @@ beforeAll(async () => {
   )
   folded = new Map(textProperties.map((property) => [property, new FoldedTexts(columns.textsOf(property), database)]))
 })
-afterAll(() => database.end(0))
+afterAll(() => database.end())
 
 async function allRows(): Promise<Row[]> {
   const all: Row[] = []

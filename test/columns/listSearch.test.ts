@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
-import { OrderedTexts } from '../../src/columns/orderedTexts.ts'
+import { ListSearch } from '../../src/columns/listSearch.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
@@ -18,19 +18,19 @@ let ended: Database
 let of: Database
 let kernel: Kernel
 let table: ColumnTable
-let texts: OrderedTexts
+let search: ListSearch
 beforeAll(async () => {
   const url = await createDatabase()
   database = new Database({ url, poolSize: 2, prepare: true })
   ended = new Database({ url, poolSize: 1, prepare: true })
-  await ended.end(0)
+  await ended.end()
 })
-afterAll(() => database.end(0))
+afterAll(() => database.end())
 beforeEach(() => {
   of = database
   kernel = new Kernel(16 * 2 ** 20)
   table = new ColumnTable(company, kernel)
-  texts = new OrderedTexts(company, table, { read: (statement) => of.read(statement) }, new Slices())
+  search = new ListSearch(company, table, { database: { read: (statement) => of.read(statement) }, slices: new Slices() })
   for (const [index, name] of ['b', 'C', 'a', null].entries()) table.put(rowOf(1 + index, name))
 })
 
@@ -40,15 +40,13 @@ const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
 
 /** The total and the page of a list as the table has them; null: it has none. */
 function listed(query: string) {
-  const { filters, sorts } = parseList(company, query)
-  texts.useFor(sorts)
-  const found = table.page(filters, sorts, 0, 20, texts.boundsOf(filters))
+  const found = search.find(parseList(company, query))
   return found && { total: found.total, ids: idsOf(found) }
 }
 
 test('many new texts are not waited for, but soon known', async () => {
   for (let id = 5; id < 1_000; id++) table.put(rowOf(id, `name ${id}`))
-  expect(texts.prepare(parseList(company, 'sort=Name'), asker)).toBeNull()
+  expect(search.prepare(parseList(company, 'sort=Name'), asker)).toBeNull()
   expect(listed('sort=Name')).toBeNull()
   await until(() => listed('sort=Name') !== null)
   expect(listed('sort=Name')?.ids.slice(0, 3)).toEqual([3, 1, 2])
@@ -57,16 +55,16 @@ test('many new texts are not waited for, but soon known', async () => {
 test('without the database a list waits for an error at most, and nothing is known', async () => {
   of = ended
   for (const query of ['sort=Name', 'Name=<b']) {
-    expect(await texts.prepare(parseList(company, query), asker)).toBeUndefined()
+    expect(await search.prepare(parseList(company, query), asker)).toBeUndefined()
     expect(listed(query)).toBeNull()
   }
   of = database
-  await texts.prepare(parseList(company, 'Name=<b'), asker)
+  await search.prepare(parseList(company, 'Name=<b'), asker)
   expect(listed('Name=<b')?.ids).toEqual([3])
 })
 
 test('where the memory does not do for an order there is none', async () => {
-  await texts.prepare(parseList(company, 'Name=<b&sort=Name'), asker)
+  await search.prepare(parseList(company, 'Name=<b&sort=Name'), asker)
   expect(() => {
     for (;;) kernel.reserve(8_192)
   }).toThrow(KernelFull)
@@ -77,19 +75,19 @@ test('where the memory does not do for an order there is none', async () => {
 
 test('the texts that contain an operand are looked for in turns of the event loop', async () => {
   for (let id = 5; id < 300_000; id++) table.put(rowOf(id, `name ${id}`))
-  await texts.prepare(parseList(company, 'Name[contains]=b'), asker)
+  await search.prepare(parseList(company, 'Name[contains]=b'), asker)
   const query = parseList(company, 'Name[contains]=AM')
   let turns = 0
   const timer = setInterval(() => turns++, 0)
-  while (texts.boundsOf(query.filters) === undefined) await texts.prepare(query, asker)
+  while (search.find(query) === null) await search.prepare(query, asker)
   clearInterval(timer)
   expect(turns).toBeGreaterThan(0)
-  expect(table.page(query.filters, [], 0, 5, texts.boundsOf(query.filters))?.total).toBe(299_995)
+  expect(search.find(query)?.total).toBe(299_995)
 })
 
 test('a list whose client has left while texts are searched is given up, not handed to the database', async () => {
   const leaving = new AbortController()
   const request = new Request('http://localhost', { signal: leaving.signal })
   leaving.abort()
-  await expect(texts.prepare(parseList(company, 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
+  await expect(search.prepare(parseList(company, 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
 })
