@@ -77,10 +77,7 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
   }
 }
 
-/**
- * Checks that the database has the table. `mayMigrate`: applies all migrations where it has none, since keys can be made before
- * a server's first start; else a command about keys or hooks changes no other table.
- */
+/** Checks that the database has the table. `mayMigrate`: applies all migrations if it has none, since keys may come first. */
 export async function requireTable(url: string, table: string, config: Config, mayMigrate: boolean) {
   const [found] = await withConnection(
     url,

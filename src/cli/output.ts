@@ -4,6 +4,8 @@ import { CommandError } from './run.ts'
 
 /** Writes to stdout, and returns when all is written, also into a pipe. @throws CommandError */
 export async function print(text: string): Promise<void> {
+  // An empty text would truncate the file that stdout goes to.
+  if (text === '') return
   await Bun.write(Bun.stdout, text).catch((error) => {
     throw new CommandError(`the output could not be written: ${error.message}`)
   })

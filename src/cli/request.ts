@@ -80,7 +80,8 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
     const [given] = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '') ?? []
     const retryAfter = given === undefined ? null : Math.max(1, Number(given))
     const isLimit = status === 429
-    const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
+    const isCostly = errorOf(text)?.Code === 'TooCostly'
+    const isPassing = isLimit || (PASSING.includes(status) && !isCostly) || (status === 409 && retryAfter !== null)
     if (!isPassing) return { ...answer, mayBeDone }
     mayBeDone ||= !isLimit && status >= NO_ANSWER
     const reason = status > 0 ? messageOf(text, status) : text

@@ -38,10 +38,7 @@ export class RowsFile {
     }
   }
 
-  /**
-   * `onNote`: called with what the reader of the report has to know: columns that are left out, days that are taken for
-   * date-times. @throws CommandError where it cannot be read as what it is
-   */
+  /** `onNote` gets what people have to know: columns left out, days taken for date-times. @throws CommandError if unreadable */
   async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
       yield* this.format === 'csv' ? this.csvRows(onNote) : jsonRows(this.text())

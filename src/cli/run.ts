@@ -41,8 +41,10 @@ function refuseSwallowed(program: Command, words: readonly string[]) {
   let command = program
   for (const word of words) command = command.commands.find((below) => below.name() === word) ?? command
   const taken = command.options.flatMap(({ long }) => {
-    const kept = `npm_config_${long?.slice(2).replaceAll('-', '_')}`
-    return long && process.env[kept] && !words.some((word) => word.split('=')[0] === long) ? [long] : []
+    const keptBy = (option = '') => process.env[`npm_config_${option.replaceAll('-', '_')}`]
+    // Of --no-excel it keeps an empty excel.
+    const isKept = keptBy(long?.slice(2)) || (long?.startsWith('--no-') && keptBy(long.slice(5)) === '')
+    return long && isKept && !words.some((word) => word.split('=')[0] === long) ? [long] : []
   })
   if (taken.length === 0 || command === program) return
   throw new CommandError(

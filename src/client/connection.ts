@@ -93,17 +93,13 @@ export function connect(options: RosterOptions): Connection {
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
     }
     let leftMs = waitMsMax
-    let isUncertain = false
     for (let tries = 1; ; tries++) {
       try {
         return await attempt(request, headers, read)
       } catch (error) {
         if (!(error instanceof RosterError)) throw error
-        // An earlier try, whose answer did not say so, has deleted it.
-        if (isUncertain && request.method === 'DELETE' && error.code === 'NotFound') return GONE
         const waitMs = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
         if (tries >= triesMax || waitMs > leftMs || !mayRepeat(request, error)) throw error
-        isUncertain ||= error.status !== 429
         leftMs -= waitMs
         await pause(waitMs, request.signal)
       }
@@ -119,7 +115,6 @@ export function connect(options: RosterOptions): Connection {
 
 /** The form of streams. */
 const NDJSON = 'application/x-ndjson'
-const GONE: Answer = { named: '', status: 204, headers: new Headers(), body: null }
 
 /** Returns whether a repetition differs from one request: by a second row, or a version that the first try has changed. */
 function isOnce({ method, ifMatch }: ApiRequest): boolean {

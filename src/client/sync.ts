@@ -65,6 +65,8 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
     after ??= opened.headers.get('X-Changes-After')
     if (after === null) {
       opened.close()
+      // A server that keeps no changes says so here.
+      await changesPage(connection, '/Changes', { after: 'now', signal })
       throw unexpected(opened, 'was answered without X-Changes-After')
     }
     const stepOf = (rows: Row[], progress: Progress): RosterStep<Row> => {

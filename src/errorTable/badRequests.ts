@@ -49,7 +49,7 @@ export const badRequests = ofStatus(400, {
   },
   TooManyFilters: {
     title: 'The request has too many filters',
-    explanation: 'One request may have up to 32 filters.',
+    explanation: 'One request may have up to 32 filters, and 100 values of [] in all.',
     remedy: 'Leave filters out, or send several requests.',
     request: `GET /Companies?${FILTERS}`,
     answer: api('A request may have up to 32 filters.'),
@@ -84,7 +84,7 @@ export const badRequests = ofStatus(400, {
   },
   InvalidFields: {
     title: 'fields names no property',
-    explanation: 'fields is names with commas between, given once, an object’s parts with a dot: fields=Id,Period.Days.',
+    explanation: 'fields is names with commas between, an object’s parts with a dot: fields=Id,Period.Days.',
     remedy: 'Take the name that the message suggests, or leave fields out for every property.',
     request: 'GET /Companies?fields=Id,Nmae',
     answer: about('fields', 'Companies have no property "Nmae". Did you mean Name?'),

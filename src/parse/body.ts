@@ -12,8 +12,10 @@ const BODY_MS_MAX = 10_000
 // The rest of the body is still on its way; only a closed connection stops its sender.
 const LEAVE = { Connection: 'close' }
 
-const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
-const LINES_TYPE = /^application\/x-ndjson[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
+/** Parameters that are not known are ignored, as RFC 6838, 4.3 has it, and a charset must be UTF-8. */
+const PARAMETERS = /(?!.*;[ \t]*charset=(?!"?utf-8"?[ \t]*(?:;|$)))[ \t]*(?:;.*)?$/.source
+const MEDIA_TYPE = new RegExp(`^application/(?:json|[\\w!#$&^.+-]+\\+json)${PARAMETERS}`, 'i')
+const LINES_TYPE = new RegExp(`^application/x-ndjson${PARAMETERS}`, 'i')
 /** Begin of an array, which is no object. */
 const ARRAY = /^[ \t\r\n]*\[/
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -225,6 +225,14 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
+  test('what costs too much is not sent again', async () => {
+    const costly = JSON.stringify({ Error: { Code: 'TooCostly', Message: 'The list costs too much.' } })
+    const proxy = proxyWith(() => new Response(costly, { status: 503 }))
+    const { code, stderr } = await roster(['import', 'companies', fileOf('name\nA\n')], { url: proxy.url.href })
+    await proxy.stop(true)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The list costs too much.')])
+  })
+
   test('a server that is not there is no matter of waiting', async () => {
     const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') })
     const url = gone.url.href

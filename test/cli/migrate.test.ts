@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
@@ -42,6 +42,13 @@ test('applies what is missing, once; --dry-run says what that is, and changes no
   expect(await sql`select file from migration order by file`).toMatchObject(FILES.map((file) => ({ file })))
   const done = { code: 0, output: 'All migrations are applied.\n' }
   expect([await migrate(), await migrate('--dry-run')]).toEqual([done, done])
+})
+
+test('what stands in the file of stdout stays', async () => {
+  const path = join(folder.path, 'log')
+  const words = `echo before > '${path}' && '${process.execPath}' --no-env-file src/main.ts migrate >> '${path}'`
+  const child = Bun.spawn(['sh', '-c', words], { cwd: join(MIGRATIONS, '..'), env: { ...process.env, DATABASE_URL: url } })
+  expect([await child.exited, readFileSync(path, 'utf8')]).toEqual([0, 'before\nAll migrations are applied.\n'])
 })
 
 test('where the files of the second folder fail, says what was done before, and the fault', async () => {

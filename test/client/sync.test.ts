@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey } from '../support/server.ts'
+import { KEY, makeKey, startServer } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 import { createRoster } from './roster.ts'
 
@@ -46,6 +46,14 @@ class Copy {
     return [...this.rows].sort(([one], [other]) => one - other).map(([, row]) => row)
   }
 }
+
+test('a server that keeps no changes says so', async () => {
+  const other = await startServer({ environment: { CHANGES_DAYS: '0' } })
+  const steps = createRoster({ url: other.url, key: KEY }).absences.sync()
+  await expect(Array.fromAsync(steps)).rejects.toThrow('its setting CHANGES_DAYS is 0')
+  await other.stop()
+})
+
 const all = () => Array.fromAsync(roster.absences.stream())
 
 async function change(round: number): Promise<void> {

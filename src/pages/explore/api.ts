@@ -37,8 +37,7 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
 async function problemOf(response: Response): Promise<Problem> {
   const { status, headers } = response
   const { Code = '', Target = '', Message = '' } = (await response.json().catch(() => null))?.Error ?? {}
-  const seconds = Number(headers.get('retry-after') ?? 5)
-  const retryAfter = status === 429 || status === 503 ? Math.max(1, seconds) : null
+  const retryAfter = headers.has('retry-after') ? Math.max(1, Number(headers.get('retry-after'))) : null
   return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter)
 }
 
