@@ -17,24 +17,23 @@ const CONNECTING = {
 export interface ConnectOptions extends Omit<postgres.Options<Record<string, postgres.PostgresType>>, 'connection'> {
   /** Settings of the database for these connections; they win over those of the address. */
   connection?: Readonly<Record<string, string | number>>
+  /** Chooses one of several hosts: 0 is the first one, and each next number the next host. */
+  turn?: number
 }
 
-/** The number of clients that have been opened. */
-let clients = 0
-
-/** Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. */
-export function connectTo(url: string, { connection, ...own }: ConnectOptions): postgres.Sql {
+/**
+ * Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. It has one host: with several
+ * the driver hides why each fails, and dials the next at once, without a pause and an end.
+ */
+export function connectTo(url: string, { connection, turn = 0, ...own }: ConnectOptions): postgres.Sql {
   const { address, hosts, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
   // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.
   const isTrusting = authoritiesFile !== undefined && options.ssl !== false
   const trusting = isTrusting ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
-  // A new client tries the first host first, and gives up where that is silent: each client has another first host, if the role
-  // of a host decides. The driver reads the port of an IPv6 address from within it.
-  const first = options.target_session_attrs === undefined ? 0 : clients++ % hosts.length
-  const inTurn = [...hosts.slice(first), ...hosts.slice(0, first)]
-  const isPlain = hosts.length === 1 && !hosts[0]?.host.includes(':')
-  const places = isPlain ? {} : { host: inTurn.map(({ host }) => host), port: inTurn.map(({ port }) => port) }
-  const all = { ...CONNECTING, ...own, ...options, ...places, ...trusting, connection: { ...asked, ...connection } }
+  const { host, port } = hosts[turn % hosts.length] as (typeof hosts)[number]
+  // The driver reads the port of an IPv6 address from within it.
+  const place = hosts.length === 1 && !host.includes(':') ? {} : { host: [host], port: [port] }
+  const all = { ...CONNECTING, ...own, ...options, ...place, ...trusting, connection: { ...asked, ...connection } }
   return postgres(address, all as object)
 }
 
@@ -45,20 +44,35 @@ const IDLE_S_MAX = 10
 /**
  * Does `work` over a connection of its own, without a `statement_timeout`, and closes it. @throws Error with the code
  * CONNECT_TIMEOUT where the database does not answer in time. The driver alone would reconnect for ever to a proxy that closes
- * each connection, and to several hosts that all refuse it
+ * each connection
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  // As a text, since the driver leaves out the number 0.
-  const connection = { statement_timeout: '0' }
-  const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, idle_timeout: IDLE_S_MAX, connection })
-  const { connect_timeout: askedS = CONNECT_S_MAX } = readDatabaseUrl(url).options
+  const sql = await openFirst(url)
   try {
-    await withDeadline(sql`select 1` as Promise<unknown>, 1_200 * Math.max(CONNECT_S_MAX, Number(askedS)), () => {
-      throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
-    })
     return await work(sql)
   } finally {
     await sql.end({ timeout: 0 })
+  }
+}
+
+/** Returns a connection to the first host that answers. @throws the error of the last one */
+async function openFirst(url: string): Promise<postgres.Sql> {
+  const { hosts, options } = readDatabaseUrl(url)
+  const msMax = 1_200 * Math.max(CONNECT_S_MAX, Number(options.connect_timeout ?? 0))
+  // As a text, since the driver leaves out the number 0.
+  const connection = { statement_timeout: '0' }
+  const own = { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, idle_timeout: IDLE_S_MAX, connection }
+  for (let turn = 0; ; turn++) {
+    const sql = connectTo(url, { ...own, turn })
+    try {
+      await withDeadline(sql`select 1` as Promise<unknown>, msMax, () => {
+        throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
+      })
+      return sql
+    } catch (error) {
+      await sql.end({ timeout: 0 })
+      if (turn === hosts.length - 1) throw error
+    }
   }
 }
 

@@ -106,10 +106,8 @@ export class Database {
     return { queries: this.inFlight, sent: this.pool.running }
   }
 
-  /** Waits up to `waitMs` for queries that run, then closes the connections; queries that still run get ServiceUnavailable. */
-  async end(waitMs: number): Promise<void> {
-    const untilMs = performance.now() + waitMs
-    while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
+  /** Closes the connections; queries that still run get ServiceUnavailable. */
+  async end(): Promise<void> {
     this.isEnded = true
     this.deadlines.stop()
     closePool(this.pool)
@@ -175,8 +173,8 @@ export class Database {
           attempt--
           continue
         }
-        // The driver can take many seconds to replace a lost connection; a new pool takes none.
-        if (verdict === 'lost' && this.pool === pool) this.renew()
+        // The driver can take many seconds to replace a lost connection; a new pool takes none, and has the next host.
+        if ((verdict === 'lost' || (verdict === 'notSent' && pool.hasHosts)) && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
         if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, execution, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)

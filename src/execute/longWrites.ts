@@ -47,7 +47,7 @@ export class LongWrites {
   }
 
   async end(): Promise<void> {
-    await this.own.end(0)
+    await this.own.end()
   }
 }
 

@@ -1,4 +1,5 @@
 // Connections to PostgreSQL: how they are opened, closed and ended, and which statements they prepare.
+import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
@@ -36,6 +37,7 @@ export function openPool(options: PoolOptions, number: number) {
   const connections = name === undefined ? 'roster' : `${name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
   const pool = connectTo(url, {
+    turn: number,
     max: poolSize,
     // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
     // behind that statement is never answered.
@@ -55,6 +57,7 @@ export function openPool(options: PoolOptions, number: number) {
   })
   return {
     ...{ sql: pool, connections, resolveClosed, shapes: new PreparedShapes(prepare), isRetired: false },
+    hasHosts: readDatabaseUrl(url).hosts.length > 1,
     /** Resolves when nothing can be sent over its connections any more. */
     closed,
     /** Queries that have neither ended nor missed their deadline. */

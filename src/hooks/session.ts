@@ -45,9 +45,9 @@ export class Session {
   private readonly losing = new AbortController()
   private term = ''
 
-  constructor(url: string) {
+  constructor(url: string, turn: number) {
     this.lost = this.losing.signal
-    this.sql = connectTo(url, { ...OPTIONS, onclose: () => this.losing.abort() } as ConnectOptions)
+    this.sql = connectTo(url, { ...OPTIONS, turn, onclose: () => this.losing.abort() } as ConnectOptions)
   }
 
   /** `none`: no hook is active, so there is nothing to send; `waiting`: another process sends. */
@@ -90,10 +90,7 @@ export class Session {
     )
   }
 
-  /**
-   * Writes how far a hook has come, and the status of a delivery, if any; parks it for a reason. False: an operator has changed
-   * it meanwhile, or another process sends, so nothing is written.
-   */
+  /** Writes how far a hook has come, and a delivery's state; may park it. False: it has changed, or another process sends. */
   async save(hook: Hook, atMs: number, status: string | null, parkedFor: string | null): Promise<boolean> {
     const { id, revision, place, failingSinceMs, attempts, nextAttemptMs } = hook
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())

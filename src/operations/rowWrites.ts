@@ -106,10 +106,7 @@ export class RowWrites {
     return whole
   }
 
-  /**
-   * Takes all copies along: a few in a batch with other writes, many in a statement alone, very many one rename at a time. Each
-   * way is tried as if there were no more copies than it takes.
-   */
+  /** Takes all copies along: few in a batch, many in a statement alone, very many one rename at a time. Few are tried first. */
   private async rename(call: ResourceRequest, plan: WritePlan, refusal: Refusal, longWrites: LongWrites): Promise<Row[]> {
     const few = compileUpdate(this.entity, plan, this.copying)
     const alone = { ...few, batch: null }

@@ -1,6 +1,7 @@
 // Deletes answers and changes that are older than they are kept, in slices.
 import { setTimeout } from 'node:timers/promises'
 import { connectTo } from '../execute/connect.ts'
+import { isAway } from '../execute/outcomes.ts'
 
 type Connection = ReturnType<typeof connectTo>
 /** Deletes up to `rows` old rows, and returns how many. */
@@ -94,18 +95,35 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes old rows in slices, as other servers may too; looks again later if the database is away. Returns what stops it. */
-export function deleteOldRows(url: string, kinds: readonly DeleteSlice[], options = SLICES): () => Promise<void> {
+/** Deletes old rows in slices, time and again; returns what stops it. `onFault` gets errors, unless the database is away. */
+export function deleteOldRows(
+  url: string,
+  kinds: readonly DeleteSlice[],
+  onFault: (reason: string) => void,
+  options = SLICES,
+): () => Promise<void> {
   const connection = { application_name: 'roster', statement_timeout: 3_000 }
   // Closed when idle, so that a server does not hold this connection all the time.
-  const sql = connectTo(url, { max: 1, prepare: false, idle_timeout: 1, connection })
+  const open = (turn: number) => connectTo(url, { max: 1, prepare: false, idle_timeout: 1, connection, turn })
+  let [failures, sql] = [0, open(0)]
   const stopping = new AbortController()
   const { signal } = stopping
+  async function deleteBy(kind: DeleteSlice): Promise<number> {
+    try {
+      return await kind(sql, options.sliceRows)
+    } catch (error) {
+      await sql.end({ timeout: 0 })
+      if (signal.aborted) return 0
+      sql = open(++failures)
+      if (!isAway(error)) onFault((error as Error).message)
+      return 0
+    }
+  }
   async function run() {
     const { sliceRows, slicePauseMs, lookPauseMs } = options
     while (!signal.aborted) {
       let most = 0
-      for (const deleteSlice of kinds) most = Math.max(most, await deleteSlice(sql, sliceRows).catch(() => 0))
+      for (const kind of kinds) most = Math.max(most, await deleteBy(kind))
       await setTimeout(most === sliceRows ? slicePauseMs : lookPauseMs, undefined, { signal }).catch(() => undefined)
     }
   }

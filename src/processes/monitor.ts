@@ -2,14 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { version } from '../../package.json'
-import type { Config } from '../config/config.ts'
-import { withConnection } from '../execute/connect.ts'
-import type { Database } from '../execute/database.ts'
-import { QUERY_MS_MAX } from '../execute/deadlines.ts'
+import { type Config, isPooled } from '../config/config.ts'
+import { Database } from '../execute/database.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
 import { EXPOSITION_TYPE, type MetricSums, writeMetrics } from '../metrics/sums.ts'
-import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { withDeadline } from '../os/time.ts'
 import { createReadiness } from '../postgres/readiness.ts'
@@ -56,14 +53,16 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
     return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : sums.samples(name)))
   }
 
-  const database = {
-    read: ({ text }: Statement) =>
-      withConnection(url, (sql) => withDeadline(sql.unsafe(text).values(), QUERY_MS_MAX, () => [] as never)),
-  }
-  const isApplied = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
+  // Kept open, since others may take all connections that PostgreSQL has.
+  const database = new Database({ url, poolSize: 1, prepare: false, isPooled: isPooled(config) })
+  const isApplied = createReadiness(database, migrationFiles)
   const isLive = () => pool.workers.size > 0
   const isReady = async () => isLive() && isServing() && isApplied()
-  return serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })
+  const { stop, ...own } = serveAdmin(
+    { host: config.adminHost, port: config.adminPort as number },
+    { isLive, isReady, metrics: text },
+  )
+  return { ...own, stop: () => Promise.all([stop(), database.end()]) }
 }
 
 function samplesOfHooks({ states, taken, failed, lagMs }: HookUse): Partial<Record<MetricName, Sample[]>> {

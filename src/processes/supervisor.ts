@@ -1,6 +1,7 @@
 // The supervisor: starts PostgreSQL and workers, watches them, and ends them in the reverse order.
 import { readDevelopmentKey } from '../admit/apiKey.ts'
 import { type Config, isPooled } from '../config/config.ts'
+import { withConnection } from '../execute/connect.ts'
 import { isAway } from '../execute/outcomes.ts'
 import { HookSender } from '../hooks/sender.ts'
 import { readCursorSecret } from '../keys/store.ts'
@@ -18,6 +19,7 @@ import { watchCertificates } from './certificates.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
 import { startMonitor } from './monitor.ts'
+import { requireTables } from './requireTables.ts'
 import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
@@ -121,7 +123,8 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
 
   function startChores(url: string) {
     const { changesDays, hooksAllow } = config
-    stopOldRows = deleteOldRows(url, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
+    const kinds = [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])]
+    stopOldRows = deleteOldRows(url, kinds, (reason) => log.warn('old rows cannot be deleted', { reason }))
     // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
     if (changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null))
       hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
@@ -138,6 +141,9 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
       if (embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       const secret = await readCursorSecret(url).catch(orDatabaseError)
+      await withConnection(url, (sql) =>
+        requireTables(entities, { read: ({ text, values }) => sql.unsafe(text, values as string[]).values() as never }),
+      ).catch(orDatabaseError)
       if (stopOldRows === null) startChores(url)
       cursorSecret = secret
       return null

@@ -1,9 +1,7 @@
 // One server as a worker runs it: connections to the database, app, listener, and their end.
 import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
-import { compileColumnTypes } from '../compile/entity.ts'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
-import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
@@ -17,7 +15,6 @@ import { breakOffStreams } from '../http/streamBody.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
-import type { Entity } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
@@ -25,6 +22,7 @@ import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { FINISH_MS, type Surroundings } from './messages.ts'
+import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
 
 export type Worker = Awaited<ReturnType<typeof startWorker>>
@@ -80,7 +78,11 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
   })
   const entities = await loadEntities(config.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
-  if (!isWaiting) await requireTables(entities, database)
+  if (!isWaiting)
+    await requireTables(entities, database).catch(async (error) => {
+      await database.end()
+      throw error
+    })
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
   const ask = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
   const bytesMax = config.memoryMb * 2 ** 20
@@ -89,7 +91,8 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
   if (!isWaiting)
     await keys.refresh().catch((error) => {
       const { cause = error } = error
-      if (!isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
+      // Without a code it came too late.
+      if (cause.code !== undefined && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })
   let draining = false
   let finishByMs = Number.POSITIVE_INFINITY
@@ -145,10 +148,9 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
     hasKeys: hasKeys(),
     /** Resolves when its keys are the database's current ones. */
     refreshKeys: () => keys.refresh(),
-    /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
+    /** The database is reachable, with this secret: requests are answered from now on. */
     async begin(cursorSecret: string) {
       if (!isWaiting) return
-      await requireTables(entities, database)
       await keys.refresh().catch(() => undefined)
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
@@ -166,7 +168,7 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
       while (requestsInFlight() > 0 && performance.now() < finishByMs) await Bun.sleep(10)
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(0), lists.end(0), longWrites.end(), questions.end(0), memory?.end()])
+      await Promise.all([database.end(), lists.end(), longWrites.end(), questions.end(), memory?.end()])
       breakOffStreams()
       await Bun.sleep(20)
       app.server?.stop(true)
@@ -209,21 +211,4 @@ async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
       handle: async (request) => app.handle(request),
     }
   })
-}
-
-/** @throws Error that names the first entity whose table is not as declared */
-async function requireTables(entities: readonly Entity[], database: Database): Promise<void> {
-  for (const entity of entities)
-    try {
-      const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
-      for (const { column, kind } of entity.properties)
-        if (types.get(column) !== kind.columnType)
-          throw new Error(
-            `column ${column} of ${entity.table} has the type ${types.get(column) ?? 'none'}, not ${kind.columnType}`,
-          )
-    } catch (error) {
-      if (error instanceof ApiError) continue // unreachable for the moment; requests are answered 503
-      await database.end(0)
-      throw new Error(`${entity.name} needs a migration: ${(error as Error).message}`, { cause: error })
-    }
 }

@@ -47,7 +47,6 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
   }
 }
 
-/** A fault of the database's tables ends the process, as it would have ended the start. */
 async function begin(cursorSecret: string) {
   const running = await worker?.catch(() => null) // whose caller reports why it did not start
   await running?.begin(cursorSecret)

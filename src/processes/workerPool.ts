@@ -16,8 +16,6 @@ interface PoolOptions {
   onKeys(worker: WorkerProcess, limits: OwnLimits): LimiterTables
 }
 
-/** A worker that was killed while it started is started again, but not for ever: memory may be short. */
-const STARTS_MAX = 5
 /** A worker that has run this long did not die of its start, and is replaced without a pause. */
 const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
@@ -47,10 +45,10 @@ export class WorkerPool {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.settled = promise
     // The first finds the port, where any will do.
-    const ready = await this.begin()
+    const ready = await this.launch().ready
     this.port = ready.port
     if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
-    await Promise.all(Array.from({ length: this.options.count - 1 }, () => this.begin()))
+    await Promise.all(Array.from({ length: this.options.count - 1 }, () => this.launch().ready))
     resolve()
     return ready
   }
@@ -79,7 +77,7 @@ export class WorkerPool {
       if (!this.workers.has(worker)) continue // it has died, and has a successor
       worker.isLeaving = true // so that, should it die now, its successor is this one
       try {
-        await this.begin()
+        await this.launch().ready
       } catch (error) {
         if (this.isStopping) return
         worker.isLeaving = false
@@ -100,19 +98,6 @@ export class WorkerPool {
 
   kill(): void {
     for (const worker of this.workers) worker.kill()
-  }
-
-  /** Resolves when a new worker is ready. @throws WorkerFailed when it cannot start */
-  private async begin(): Promise<Ready> {
-    for (let starts = 1; ; starts++) {
-      try {
-        return await this.launch().ready
-      } catch (error) {
-        const isAskedFor = error instanceof WorkerFailed && error.isAskedFor
-        if (!isAskedFor || this.isStopping || starts === STARTS_MAX) throw error
-        this.options.log.error('a worker was killed during its start: it is started again', { error: error.message, starts })
-      }
-    }
   }
 
   private launch(): WorkerProcess {
@@ -156,7 +141,7 @@ export class WorkerPool {
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
     try {
-      await this.begin() // which is watched from now on
+      await this.launch().ready // which is watched from now on
     } catch (error) {
       if (!this.isStopping) this.replace(worker, error as Error)
     }

@@ -7,11 +7,9 @@ import { FINISH_MS, type FromWorker, type Ready, type StartMessage, type ToWorke
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
 export class WorkerFailed extends Error {
-  /** `isAskedFor`: a signal or a request to leave ended it, no fault of its start. */
   constructor(
     message: string,
     readonly code: string,
-    readonly isAskedFor = false,
   ) {
     super(message)
   }
@@ -70,10 +68,7 @@ export class WorkerProcess {
       throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
     })
     this.ready.then(() => (this.hasBegun = true)).catch(() => undefined)
-    this.child.exited.then(() => {
-      const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
-      reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))
-    })
+    this.child.exited.then(() => reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '')))
   }
 
   get end(): string {

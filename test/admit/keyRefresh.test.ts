@@ -13,7 +13,7 @@ beforeAll(async () => {
   sql = connect(url)
   database = new Database({ url, poolSize: 2, prepare: true })
 })
-afterAll(() => Promise.all([sql.end(), database.end(0)]))
+afterAll(() => Promise.all([sql.end(), database.end()]))
 
 let reads: number
 let errors: unknown[]

@@ -12,7 +12,7 @@ beforeAll(async () => {
   url = await createDatabase()
   database = new Database({ url, poolSize: 1, prepare: true })
 })
-afterAll(() => database.end(0))
+afterAll(() => database.end())
 
 test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
   'an entity may be called like a part of statements: %s',

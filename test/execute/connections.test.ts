@@ -10,7 +10,7 @@ let database: Database
 beforeAll(async () => {
   database = new Database({ url: await createDatabase(), poolSize: 1, prepare: true })
 })
-afterAll(() => database.end(100))
+afterAll(() => database.end())
 
 // Two rows are on their way when the third fails.
 const cutShort = toStatement(sql`select (1 / (3 - n))::text from generate_series(1, 3) as n`)
@@ -60,7 +60,7 @@ for (const [when, waitMs] of [
     }
     // Those of the old pool take a moment to end; the test's time limit is for those that never would.
     while ((await open()) > POOL_SIZE) await Bun.sleep(20)
-    await pool.end(0)
+    await pool.end()
     await own.end()
   }, 10_000)
 

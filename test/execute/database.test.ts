@@ -17,7 +17,7 @@ beforeAll(async () => {
 beforeEach(() => {
   database = new Database({ url, poolSize: 1, prepare: true })
 })
-afterEach(() => database.end(100))
+afterEach(() => database.end())
 
 const read = (piece: Sql) => database.read(toStatement(piece))
 /** Whether or not it was done; a retry could do it twice. */
@@ -81,7 +81,7 @@ describe('deadlines', () => {
       const locked = { status: 'rejected', reason: { code: 'ServiceUnavailable', cause: { code: '55P03' } } }
       expect(await Promise.allSettled(reads)).toMatchObject(reads.map(() => locked))
     })
-    await waiting.end(100)
+    await waiting.end()
   }, 20_000)
 
   test('D69: over 400 writes of one key under way its next is refused at once, and those of others are not', async () => {
@@ -127,7 +127,7 @@ describe('a lost connection', () => {
     const away = new Database({ url: Object.assign(new URL(url), { port: '9' }).href, poolSize: 1, prepare: true })
     for (const run of [away.read, away.write])
       await expect(run.call(away, toStatement(sql`select 'x'::text`))).rejects.toMatchObject(unavailable)
-    await away.end(100)
+    await away.end()
   })
 })
 
@@ -140,7 +140,7 @@ describe('errors', () => {
     for (let attempt = 0; attempt < 2; attempt++)
       await expect(write(reading)).rejects.toMatchObject({ code: 'ReadOnly', headers: allow })
     expect(await reading.read(toStatement(sql`select 1::text`))).toEqual([['1']])
-    await reading.end(0)
+    await reading.end()
 
     expect(await write(database)).toEqual([['x']])
     // As it would be after a failover to a standby that is not promoted yet.
@@ -159,6 +159,6 @@ describe('errors', () => {
     })
     const statements = [rename(a as string, b as string), rename(b as string, a as string)]
     expect(await Promise.all(statements.map((statement) => pool.write(statement)))).toEqual([[[b as string]], [[a as string]]])
-    await pool.end(100)
+    await pool.end()
   }, 20_000)
 })

@@ -75,7 +75,7 @@ if (hasOpenssl) {
     for (let count = 0; count < 3; count++) expect(await write()).toEqual([['kept']])
     copyFileSync(own.certificate, file)
     expect(await write()).toEqual([['kept']])
-    await database.end(0)
+    await database.end()
   })
 
   test('a server has every connection encrypted, also those by which tables come into memory', async () => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 beforeEach(() => {
   reads = new ListReads({ quick, own, places: 2, mayCancel: true })
 })
-afterAll(() => Promise.all([quick.end(0), own.end(0), sql.end()]))
+afterAll(() => Promise.all([quick.end(), own.end(), sql.end()]))
 
 /** A key whose client stays until `leave`. */
 function askerOf(key: string): Asker & { leave(): void } {
@@ -191,7 +191,7 @@ describe('a list that PostgreSQL ends', () => {
   const withOwn = async <T>(options: Partial<DatabaseOptions>, work: (reads: ListReads) => Promise<T>): Promise<T> => {
     const own = new Database({ url, poolSize: 1, prepare: true, ...options })
     const result = await work(new ListReads({ quick, own, places: 1, mayCancel: true }))
-    await own.end(0)
+    await own.end()
     return result
   }
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   url = own.href
 })
 afterEach(async () => {
-  await Promise.all([...databases.splice(0).map((database) => database.end(0)), leave()])
+  await Promise.all([...databases.splice(0).map((database) => database.end()), leave()])
   await noneLeft()
 })
 afterAll(async () => {
@@ -94,7 +94,7 @@ test('what waits for a connection ends with the pool', async () => {
   const database = open()
   const waiting = Promise.allSettled([0, 1, 2].map((index) => database.read({ text: `select ${index}::text`, values: [] })))
   await Bun.sleep(100)
-  await database.end(0)
+  await database.end()
   for (const answer of await waiting) expect(answer).toMatchObject({ reason: { code: 'ServiceUnavailable' } })
 })
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
   database = new Database({ url, poolSize: 1, prepare: true })
   source = keySource(database)
 })
-afterEach(() => database.end(0))
+afterEach(() => database.end())
 
 const HOUR_MS = 3_600_000
 

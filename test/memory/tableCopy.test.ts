@@ -26,7 +26,7 @@ beforeEach(async () => {
   lost = null
   await sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
 })
-afterEach(() => Promise.all([reader.end(), database.end(0), sql.end()]))
+afterEach(() => Promise.all([reader.end(), database.end(), sql.end()]))
 
 /** A copy that was read before `write`, and that no list uses yet. */
 async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy> {

@@ -13,7 +13,7 @@ let database: Database
 beforeAll(async () => {
   database = new Database({ url: await createDatabase(), poolSize: 2, prepare: true })
 })
-afterAll(() => database.end(1_000))
+afterAll(() => database.end())
 
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
   new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })

@@ -53,7 +53,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await longWrites.end()
-  await database.end(1_000)
+  await database.end()
 })
 
 async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object) {

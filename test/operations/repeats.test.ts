@@ -16,7 +16,7 @@ beforeAll(async () => {
   await sql`insert into thing values (1, 'A', 'hidden', 'x'), (2, 'B', 'hidden', 'y')`
   database = new Database({ url, poolSize: 2, prepare: true })
 })
-afterAll(() => database.end(0))
+afterAll(() => database.end())
 
 /** The answer of a server whose entity has these properties to a PATCH under a key. */
 async function rename(fields: Record<string, ReturnType<typeof text>>, id: string): Promise<unknown> {

@@ -4,12 +4,15 @@ import { deleteOldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRow
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
-test('answers under a key are deleted after 24 hours, slice by slice, and no others; also where the database was away', async () => {
+test('answers under a key are deleted after 24 hours, slice by slice, and no others; also where the table was away, which is said', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   await sql`alter table idempotency_key rename to away`
   const options = { sliceRows: 10, slicePauseMs: 1, lookPauseMs: 20 }
-  const servers = [deleteOldRows(url, [oldAnswers], options), deleteOldRows(url, [oldAnswers], options)]
+  const faults: string[] = []
+  const note = (reason: string) => void faults.push(reason)
+  const servers = [deleteOldRows(url, [oldAnswers], note, options), deleteOldRows(url, [oldAnswers], note, options)]
+  await until(() => faults.length > 0)
   await sql`
     insert into away (id, request, created)
     select gen_random_uuid(), gen_random_uuid(), now() - make_interval(hours => 23, mins => 2 * n)
@@ -20,6 +23,7 @@ test('answers under a key are deleted after 24 hours, slice by slice, and no oth
   await until(async () => (await sql`select from idempotency_key`).count === before.count)
   expect((await sql`select id from idempotency_key where id = any (${before.map(({ id }) => id)})`).count).toBe(before.count)
   await Promise.all(servers.map((stop) => stop()))
+  expect(new Set(faults)).toEqual(new Set(['relation "idempotency_key" does not exist']))
 })
 
 test('lines of changes are deleted after their days, oldest first, and the feed says how far', async () => {
@@ -30,7 +34,8 @@ test('lines of changes are deleted after their days, oldest first, and the feed 
     select n / 3, (array['company', 'employee', 'absence'])[1 + n % 3], n, 'u', now() - make_interval(days => 10, mins => 30 - n), '', '{}'
     from generate_series(1, 60) as n`
   const options = { sliceRows: 7, slicePauseMs: 1, lookPauseMs: 20 }
-  const servers = [deleteOldRows(url, [oldChanges(10)], options), deleteOldRows(url, [oldChanges(10)], options)]
+  const fail = (reason: string) => expect(reason).toBe('none')
+  const servers = [deleteOldRows(url, [oldChanges(10)], fail, options), deleteOldRows(url, [oldChanges(10)], fail, options)]
   // What has been a moment under ten days goes, too, once it is as old.
   await until(async () => (await sql`select from entity_change where id < 30`).count === 0)
   await Promise.all(servers.map((stop) => stop()))

@@ -13,7 +13,7 @@ beforeAll(async () => {
   url = await createDatabase()
   database = open(url)
 })
-afterAll(() => database.end(100))
+afterAll(() => database.end())
 
 test('ready is a database with every migration, or more by a newer version, and none that lacks one', async () => {
   const asked = [files, files.slice(0, 1), [...files, '9999_future.sql']]
@@ -34,5 +34,5 @@ test('one that was never migrated is not ready, which is no failure of ours', as
   const empty = open(await createDatabase('empty'))
   const answer = await createReadiness(empty, files)().catch((error) => error.code)
   expect([false, 'ServiceUnavailable']).toContain(answer)
-  await empty.end(100)
+  await empty.end()
 })

@@ -2,12 +2,13 @@ import { afterEach, expect, test } from 'bun:test'
 import { outputOf } from '../cli/roster.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, runMain, until } from '../support/process.ts'
+import { endPrograms, postmasterOf, runMain, until, workersOf } from '../support/process.ts'
 import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
 
 const BOOTSTRAP_API_KEY = 'a-bootstrap-key-of-a-test'
 
 const postgres = useOwnPostgres()
+const is200 = (status: number) => status === 200
 afterEach(endPrograms)
 
 const startWaiting = (WORKERS = '1') =>
@@ -44,6 +45,24 @@ test('a database that is away at the start: 503 until it comes, then everything 
   await until(() => are(200, '/Companies', key))
   expect(await are(401, '/Companies', 'a-key-that-only-the-table-could-know')).toBe(true)
 
+  expect(await server.stop()).toBe(0)
+})
+
+test('a worker that starts while the database is silent serves, and answers once the database does', async () => {
+  const { server, url } = await startWaiting()
+  const status = (path: string) => fetch(url + path, { headers: headersOf(BOOTSTRAP_API_KEY) }).then(({ status }) => status)
+  const postmaster = postmasterOf(postgres.folder) as number
+  // Its connections stay, and new ones are neither refused nor answered.
+  process.kill(postmaster, 'SIGSTOP')
+  try {
+    process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
+    await until(() => status('/livez').then(is200, () => false))
+    expect(await status('/Companies')).toBe(503)
+  } finally {
+    process.kill(postmaster, 'SIGCONT')
+  }
+  await until(() => status('/Companies').then(is200))
+  expect(server.output()).not.toContain('a worker cannot start')
   expect(await server.stop()).toBe(0)
 })
 
@@ -109,16 +128,21 @@ test('a list has what was prepared before a crash and committed after it, though
   expect(await server.stop()).toBe(0)
 })
 
-test('a database that comes and cannot be used ends the server, with a line that says why', async () => {
+test.each([
+  ['alter table absence rename to gone', 'Absence needs a migration: relation "absence" does not exist'],
+  ["update migration set checksum = 'another' where file like '0001%'", '0001_company.sql was edited after it had been applied'],
+])('a database that comes and cannot be used ends the server, with a line that says why: %s', async (statement, reason) => {
   const sql = connect(postgres.url)
-  await sql`update migration set checksum = 'another' where file like '0001%'`
+  await sql.unsafe(statement)
   await sql`checkpoint`
   await sql.end()
   await postgres.goAway()
   const { server } = await startWaiting()
   await postgres.comeBack()
   expect(await server.ended).toBe(1)
-  expect(server.output()).toMatch(
-    /the database cannot be used: the server stops reason=.*0001_\w+\.sql was edited after it had been applied/,
-  )
+  expect(server.output()).toMatch(/the database cannot be used: the server stops reason=.*/)
+  expect(server.output().replaceAll('\\"', '"')).toContain(reason)
+  const mended = connect(postgres.url)
+  if (reason.startsWith('Absence')) await mended`alter table gone rename to absence`
+  await mended.end()
 })

@@ -108,7 +108,7 @@ function pgBouncerTests() {
       const withValue = database.read({ text: 'select $1::text', values: ['a'] })
       expect(await Promise.all([plain, withValue])).toEqual([[['1']], [['a']]])
     }
-    await database.end(0)
+    await database.end()
   })
 
   test('a key is made and revoked through it', async () => {

@@ -26,7 +26,7 @@ export function usePlanSite(counts: Parameters<typeof loadMany>[1]): PlanSite {
     site.indexKeys = await readIndexKeys(site.sql)
   }, TIMEOUT_MS)
   afterAll(async () => {
-    await site.database?.end(200)
+    await site.database?.end()
     await site.sql?.end()
   })
   return site

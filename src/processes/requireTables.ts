@@ -1,0 +1,19 @@
+// The check that the tables of the entities are as these are declared.
+import { compileColumnTypes } from '../compile/entity.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import type { Entity } from '../model/entity.ts'
+
+/** Passes over tables of which the database says nothing for the moment. @throws Error that names an entity that needs a migration */
+export async function requireTables(entities: readonly Entity[], database: Pick<Database, 'read'>): Promise<void> {
+  const check = async (entity: Entity) => {
+    const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
+    for (const { column, kind } of entity.properties)
+      if (types.get(column) !== kind.columnType)
+        throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column) ?? 'none'}, not ${kind.columnType}`)
+  }
+  const fail = (entity: Entity) => (error: Error) => {
+    if (!(error instanceof ApiError)) throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
+  }
+  await Promise.all(entities.map((entity) => check(entity).catch(fail(entity))))
+}
