@@ -1,4 +1,4 @@
-// Lists and summaries by columns: asks PostgreSQL for the orders of texts, searches the table, and notes which order of rows is due.
+// Lists and summaries by columns: gets the orders of texts, searches the table, and notes when rows need another order.
 import type { Entity, Property } from '../model/entity.ts'
 import type { Asker } from '../model/key.ts'
 import { isText } from '../model/kinds.ts'

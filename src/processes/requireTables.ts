@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 
-/** Passes over tables of which the database says nothing for the moment. @throws Error that names an entity that needs a migration */
+/** Passes over tables of which the database says nothing now. @throws Error that names an entity that needs a migration */
 export async function requireTables(entities: readonly Entity[], database: Pick<Database, 'read'>): Promise<void> {
   const check = async (entity: Entity) => {
     const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
