@@ -271,7 +271,10 @@ describe('what codes cannot tell', () => {
     for (const [index, amount] of amounts.entries()) readings.put([String(index + 1), null, 't', null, amount])
     const [byAmount, bySort] = [parseList(reading, 'Amount=>1').filters, parseList(reading, 'sort=Amount').sorts]
     expect([totalOf(readings, byAmount), readings.page([], bySort, 0, 5)]).toEqual([null, null])
-    expect([0, 1, 2].map((index) => readings.page([], [], 0, 5)?.rows.print(index, 4))).toEqual(amounts)
+    const rows = readings.page([], [], 0, 5)?.rows
+    expect([0, 1, 2].map((index) => [rows?.print(index, 4), rows?.hasValue(index, 4)])).toEqual(
+      amounts.map((text) => [text, true]),
+    )
     readings.put(['2', null, 't', null, '3.00000000'])
     expect([totalOf(readings, byAmount), idsOf(readings.page([], bySort, 0, 5))]).toEqual([2, [1, 3, 2]])
   })
