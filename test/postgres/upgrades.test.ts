@@ -146,7 +146,8 @@ test('a new database has what the rows say', () => {
   expect(newest.empty).toEqual([])
 })
 
-for (const file of files.slice(0, -1))
+// On another version of PostgreSQL the first one is enough: all other files are applied to it.
+for (const file of process.env.TEST_POSTGRES ? files.slice(0, 1) : files.slice(0, -1))
   test(`a database of the version that ended with ${file} has the same, and serves the same, with the newest files`, async () => {
     expect(await served(await bring(file))).toEqual(newest)
   })
