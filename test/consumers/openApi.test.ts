@@ -55,7 +55,7 @@ const GENERATORS: Record<string, { make(): string[]; use: string }> = {
   },
   'hey-api': {
     make: () => [
-      ...['node', consumerProgram('openapi-ts'), '-i', 'openapi.json', '-o', 'hey-api'],
+      ...[process.execPath, consumerProgram('openapi-ts'), '-i', 'openapi.json', '-o', 'hey-api'],
       ...['-c', '@hey-api/client-fetch'],
     ],
     use: 'heyApi.ts',
@@ -88,7 +88,7 @@ if (hasConsumers())
     })
 
     test('openapi-typescript makes types of it, with which a right use compiles, wrong ones do not, and which runs', async () => {
-      const made = await run('node', consumerProgram('openapi-typescript'), 'openapi.json', '-o', 'api.ts')
+      const made = await run(process.execPath, consumerProgram('openapi-typescript'), 'openapi.json', '-o', 'api.ts')
       expect([made.exitCode, made.exitCode === 0 ? '' : made.complaints]).toEqual([0, ''])
       const compiled = await run(TSC, '-p', '.')
       expect([compiled.output, compiled.exitCode]).toEqual(['', 0])
