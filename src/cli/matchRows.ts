@@ -116,7 +116,7 @@ export async function changeRow(entity: Entity, { id, differences }: Change, tar
     if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
     if (open.length === 0) return
     const body = bodyOf(entity, new Map(open.map(({ property, after }) => [property, after])))
-    // A proxy that compresses makes it weak, which never matches.
+    // A compressing proxy turns the ETag into a weak one, which never matches If-Match.
     const version = { 'If-Match': headers.get('etag')?.replace(/^W\//, '') ?? '*' }
     const own = { ...version, 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
     const { status, text: answer } = await ask(target, 'PATCH', address, { ...JSON_ACCEPTED, ...own }, body)

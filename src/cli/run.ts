@@ -42,7 +42,7 @@ function refuseSwallowed(program: Command, words: readonly string[]) {
   for (const word of words) command = command.commands.find((below) => below.name() === word) ?? command
   const taken = command.options.flatMap(({ long }) => {
     const keptBy = (option = '') => process.env[`npm_config_${option.replaceAll('-', '_')}`]
-    // Of --no-excel it keeps an empty excel.
+    // npm stores --no-excel as an empty npm_config_excel.
     const isKept = keptBy(long?.slice(2)) || (long?.startsWith('--no-') && keptBy(long.slice(5)) === '')
     return long && isKept && !words.some((word) => word.split('=')[0] === long) ? [long] : []
   })

@@ -40,7 +40,7 @@ export class ListSearch {
     this.demand = new OrderDemand(entity, table.orderedBy)
   }
 
-  /** Resolves when order and matches of the texts of a list are known; null: not soon. @throws Abandoned, ApiError 503 */
+  /** Resolves when order and matches of a list's texts are known; null: they are, or are not soon. @throws Abandoned, ApiError */
   prepare({ filters, sorts }: FiltersAndSorts, asker: Asker): Promise<void> | null {
     const waits: Promise<unknown>[] = []
     const searches: Promise<void>[] = []

@@ -41,7 +41,7 @@ const DATABASE = {
 }
 const FOLDER = text('a folder')
 // A PEM text in place of the path of its file is refused.
-const FILE = text('a file', '^(?!-----BEGIN)')
+const FILE = text('a file', '^(?![\\s\\S]*-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
@@ -185,7 +185,7 @@ export type SettingName = keyof typeof settings
 
 /** Returns whether the value must not stand in a message; the checks of these settings do not repeat it either. */
 export function isSecret(name: string, text: string | null = null): boolean {
-  const isKey = text?.startsWith('-----BEGIN') === true
+  const isKey = text?.includes('-----BEGIN') === true
   return isKey || /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
 

@@ -119,7 +119,7 @@ export class Batcher {
     const { once, asker } = statement
     const execution = { statement: { text, values, once, asker }, untilMs, mayWait: false, sending: whole }
     const rows = await this.run(execution).catch((error) => {
-      // Then each run is tried alone.
+      // null: each run is tried alone.
       if (isUndone(error, sending === null)) return null
       throw error
     })

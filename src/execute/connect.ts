@@ -22,8 +22,8 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
 }
 
 /**
- * Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. It has one host: with several
- * the driver hides why each fails, and dials the next at once, without a pause and an end.
+ * Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. It has one host: of several
+ * the driver hides why each fails, and dials them in turn for ever, without a pause.
  */
 export function connectTo(url: string, { connection, turn = 0, ...own }: ConnectOptions): postgres.Sql {
   const { address, hosts, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
@@ -31,7 +31,7 @@ export function connectTo(url: string, { connection, turn = 0, ...own }: Connect
   const isTrusting = authoritiesFile !== undefined && options.ssl !== false
   const trusting = isTrusting ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
   const { host, port } = hosts[turn % hosts.length] as (typeof hosts)[number]
-  // The driver reads the port of an IPv6 address from within it.
+  // The driver would take a part of an IPv6 address for its port.
   const place = hosts.length === 1 && !host.includes(':') ? {} : { host: [host], port: [port] }
   const all = { ...CONNECTING, ...own, ...options, ...place, ...trusting, connection: { ...asked, ...connection } }
   return postgres(address, all as object)
@@ -47,7 +47,9 @@ const IDLE_S_MAX = 10
  * each connection
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = await openFirst(url)
+  // As a text, since the driver leaves out the number 0.
+  const connection = { statement_timeout: '0' }
+  const sql = await openFirst(url, { idle_timeout: IDLE_S_MAX, connection })
   try {
     return await work(sql)
   } finally {
@@ -55,15 +57,12 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
   }
 }
 
-/** Returns a connection to the first host that answers. @throws the error of the last one */
-async function openFirst(url: string): Promise<postgres.Sql> {
+/** Returns one connection, to the first host that can be used, tried in their order. @throws the error of the last one */
+export async function openFirst(url: string, own: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
   const msMax = 1_200 * Math.max(CONNECT_S_MAX, Number(options.connect_timeout ?? 0))
-  // As a text, since the driver leaves out the number 0.
-  const connection = { statement_timeout: '0' }
-  const own = { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, idle_timeout: IDLE_S_MAX, connection }
   for (let turn = 0; ; turn++) {
-    const sql = connectTo(url, { ...own, turn })
+    const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, ...own, turn })
     try {
       await withDeadline(sql`select 1` as Promise<unknown>, msMax, () => {
         throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })

@@ -66,7 +66,7 @@ export class Database {
     const run = (execution: Execution) => this.run(execution)
     this.reads = new Batcher(run, this.queryMsMax, READING_MS_MAX)
     this.writes = new Batcher(run, SENT_SHARE * this.queryMsMax, WRITING_MS_MAX)
-    this.pool = openPool(this.options, this.pools++)
+    this.pool = openPool(this.options, this.pools++, 0)
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
@@ -128,8 +128,7 @@ export class Database {
 
   private async run(execution: Execution): Promise<Row[]> {
     const { statement, untilMs, sending } = execution
-    // What may be sent again though it may have been done.
-    const repeatable = sending === null || Boolean(statement.once)
+    const mayBeRepeated = sending === null || Boolean(statement.once)
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
       if (sending) sending.isWaiting = true
@@ -142,14 +141,13 @@ export class Database {
       }
       if (this.pool.shapes.full) this.renew()
       const { pool } = this
-      const prepare = pool.shapes.shouldPrepare(statement.text)
       try {
-        const sent = this.attempt(execution, pool, prepare)
+        const sent = this.attempt(execution, pool)
         const rows = await (release === null ? sent : sent.finally(release))
         this.refusal = null
         return rows
       } catch (error) {
-        const verdict = this.verdictOn(error, sending)
+        const verdict = this.verdictOn(error, execution, pool)
         if (sending && isUnknown(error, verdict)) {
           // PostgreSQL may have done it, or may still do it, and the answer is lost.
           sending.isUnknown = true
@@ -173,21 +171,24 @@ export class Database {
           attempt--
           continue
         }
-        // The driver can take many seconds to replace a lost connection; a new pool takes none, and has the next host.
-        if ((verdict === 'lost' || (verdict === 'notSent' && pool.hasHosts)) && this.pool === pool) this.renew()
-        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
+        const isUnreached = verdict === 'notSent' && pool.hasHosts
+        // The driver can take many seconds to replace a lost connection; a new pool takes none.
+        if ((verdict === 'lost' || isUnreached) && this.pool === pool) this.renew(isUnreached)
+        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && mayBeRepeated)
         if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, execution, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
     }
   }
 
-  private async attempt(execution: Execution, pool: Pool, prepare: boolean): Promise<Row[]> {
+  private async attempt(execution: Execution, pool: Pool): Promise<Row[]> {
     const { statement, mayWait, sending, follower = sending } = execution
     // `simple: false`, since without it a statement without parameters would never be prepared.
-    const options = (mayWait || sending ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
+    const holding = mayWait || sending ? HOLDING : null
+    const options = { simple: false, ...holding, prepare: pool.shapes.shouldPrepare(statement.text) } as object
     const query = pool.sql.unsafe(statement.text, statement.values as string[], options)
-    follower?.handOver(query as unknown as DriverQuery, pool)
+    execution.query = query as unknown as DriverQuery
+    follower?.handOver(execution.query, pool)
     pool.running++
     const startMs = performance.now()
     let isAnswered = false
@@ -210,9 +211,10 @@ export class Database {
     }
   }
 
-  /** Verdict on an error of a statement, for which it is also known whether a connection has taken it. */
-  private verdictOn(error: unknown, sending: Sending | null): Verdict {
+  /** Verdict on an error of a statement: one that no connection has taken was not sent, and may go to another host. */
+  private verdictOn(error: unknown, { sending, query }: Execution, { hasHosts }: Pool): Verdict {
     const verdict = classify(error)
+    if (hasHosts && query?.state === null && (verdict === 'lost' || verdict === 'refused')) return 'notSent'
     if (!sending?.isUnsent || !isUnknown(error, verdict)) return verdict
     if (verdict !== 'lost') this.withdraw(sending)
     return 'notSent'
@@ -232,11 +234,11 @@ export class Database {
     if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
-  /** Replaces the connections. The old ones end with their last query, or the driver would open new ones for those that wait. */
-  private renew() {
+  /** Replaces the connections: the old ones end with their last query. `isOther`: by those to the next host. */
+  private renew(isOther = false) {
     const old = this.pool
     try {
-      this.pool = openPool(this.options, this.pools++)
+      this.pool = openPool(this.options, this.pools++, old.turn + Number(isOther))
     } catch {
       return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
     }

@@ -11,6 +11,8 @@ export interface Execution {
   readonly sending: Sending | null
   /** Called each time that the statement is handed to the driver, for one of these connections; not there: `sending`. */
   readonly follower?: Pick<Sending, 'handOver'>
+  /** The driver's query of the last attempt. */
+  query?: DriverQuery
 }
 
 export interface DriverQuery {

@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
 import type { Execution } from './execution.ts'
 
-/** Returns whether a batch certainly did nothing, and its statements may succeed one by one. Reads wait for a lock either way. */
+/** Returns whether a batch certainly did nothing, and its statements may succeed alone. A locked read would only wait again. */
 export function isUndone(error: unknown, isRead: boolean): boolean {
   if (!(error instanceof ApiError)) return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
   if (error.code === 'OutcomeUnknown') return false

@@ -31,13 +31,13 @@ export const HOLDING = { simple: false, onexecute: () => false }
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
 
-/** Opens the pool with this number; connections are opened as they are needed. */
-export function openPool(options: PoolOptions, number: number) {
+/** Opens the pool with this number; connections are opened as they are needed. `turn`: as of `ConnectOptions`. */
+export function openPool(options: PoolOptions, number: number, turn: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   const connections = name === undefined ? 'roster' : `${name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
   const pool = connectTo(url, {
-    turn: number,
+    turn,
     max: poolSize,
     // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
     // behind that statement is never answered.
@@ -58,6 +58,7 @@ export function openPool(options: PoolOptions, number: number) {
   return {
     ...{ sql: pool, connections, resolveClosed, shapes: new PreparedShapes(prepare), isRetired: false },
     hasHosts: readDatabaseUrl(url).hosts.length > 1,
+    turn,
     /** Resolves when nothing can be sent over its connections any more. */
     closed,
     /** Queries that have neither ended nor missed their deadline. */

@@ -38,8 +38,6 @@ export class HookSender {
   /** Ends the pause, or the next one. */
   private waking = new AbortController()
   private isFailing = false
-  /** Each failure is followed by another host, if there are several. */
-  private failures = 0
   private readonly runs = new Map<string, HookRun>()
   private states: HookStates = { active: 0, paused: 0, parked: 0 }
   private taken = 0
@@ -88,7 +86,6 @@ export class HookSender {
         if (!this.isFailing && !this.isStopping)
           log.warn('webhooks wait: the sender cannot use the database', { reason: (error as Error).message })
         this.isFailing = true
-        this.failures++
         await this.pause(againMs)
       }
     }
@@ -96,7 +93,7 @@ export class HookSender {
 
   /** Waits for the lock and sends, until there is no hook. @throws Error where the connection is lost */
   private async attend() {
-    const session = new Session(this.url, this.failures)
+    const session = await Session.open(this.url)
     try {
       while (!this.isStopping) {
         const role = await session.elect()

@@ -1,6 +1,6 @@
 // The connection of the sender of webhooks, which holds its lock.
 import type postgres from 'postgres'
-import { type ConnectOptions, connectTo } from '../execute/connect.ts'
+import { type ConnectOptions, openFirst } from '../execute/connect.ts'
 import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -27,8 +27,6 @@ const LOCK = '7067837114'
 const QUERY_MS_MAX = 10_000
 /** A machine that has gone without a word loses the lock after a minute. */
 const OPTIONS: ConnectOptions = {
-  max: 1,
-  prepare: false,
   connection: {
     application_name: 'roster hooks',
     // PostgreSQL prints times of changes in UTC, as for GET /Changes.
@@ -39,15 +37,26 @@ const OPTIONS: ConnectOptions = {
 
 /** The connection of the one sender of a schema. It holds an advisory lock, which ends with the connection. */
 export class Session {
-  /** Aborts when the connection is lost, or ended. */
-  readonly lost: AbortSignal
-  private readonly sql: postgres.Sql
-  private readonly losing = new AbortController()
   private term = ''
 
-  constructor(url: string, turn: number) {
-    this.lost = this.losing.signal
-    this.sql = connectTo(url, { ...OPTIONS, turn, onclose: () => this.losing.abort() } as ConnectOptions)
+  private constructor(
+    private readonly sql: postgres.Sql,
+    private readonly losing: AbortController,
+  ) {}
+
+  static async open(url: string): Promise<Session> {
+    const losing = new AbortController()
+    let isOpen = false
+    // Hosts that cannot be used are closed before.
+    const onclose = () => isOpen && losing.abort()
+    const sql = await openFirst(url, { ...OPTIONS, onclose } as ConnectOptions)
+    isOpen = true
+    return new Session(sql, losing)
+  }
+
+  /** Aborts when the connection is lost, or ended. */
+  get lost(): AbortSignal {
+    return this.losing.signal
   }
 
   /** `none`: no hook is active, so there is nothing to send; `waiting`: another process sends. */

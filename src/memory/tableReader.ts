@@ -1,6 +1,6 @@
 // The load of a copy: reads a whole table as of one snapshot, over a connection that no other statement waits for.
 import type postgres from 'postgres'
-import { connectTo, inTransaction } from '../execute/connect.ts'
+import { inTransaction, openFirst } from '../execute/connect.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -37,7 +37,6 @@ const IDLE_S_MAX = 10
 export class TableReader {
   private connection: postgres.Sql | null = null
   private isEnded = false
-  private turn = 0
 
   constructor(private readonly url: string) {}
 
@@ -46,9 +45,10 @@ export class TableReader {
    * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
    */
   async read(entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
-    if (this.isEnded) throw new Error('the worker ends')
-    const connection = (this.connection ??= this.connect())
+    const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
+    const connection = (this.connection ??= await openFirst(this.url, { idle_timeout: IDLE_S_MAX, connection: settings }))
     const load = async () => {
+      if (this.isEnded) throw new Error('the worker ends')
       await connection.unsafe(BEGIN_RUN)
       const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, sampled, begin)
       return await inTransaction(connection, work, 'isolation level repeatable read read only')
@@ -69,11 +69,6 @@ export class TableReader {
   async end(): Promise<void> {
     this.isEnded = true
     await this.connection?.end({ timeout: 0 })
-  }
-
-  private connect(): postgres.Sql {
-    const connection = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
-    return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection, turn: this.turn++ })
   }
 }
 

@@ -1,9 +1,9 @@
 // Deletes answers and changes that are older than they are kept, in slices.
 import { setTimeout } from 'node:timers/promises'
-import { connectTo } from '../execute/connect.ts'
+import { openFirst } from '../execute/connect.ts'
 import { isAway } from '../execute/outcomes.ts'
 
-type Connection = ReturnType<typeof connectTo>
+type Connection = Awaited<ReturnType<typeof openFirst>>
 /** Deletes up to `rows` old rows, and returns how many. */
 type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 
@@ -95,7 +95,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes old rows in slices, time and again; returns what stops it. `onFault` gets errors, unless the database is away. */
+/** Deletes old rows in slices, time and again; returns what stops it. `onFault`: gets an error once, until it is over. */
 export function deleteOldRows(
   url: string,
   kinds: readonly DeleteSlice[],
@@ -103,19 +103,23 @@ export function deleteOldRows(
   options = SLICES,
 ): () => Promise<void> {
   const connection = { application_name: 'roster', statement_timeout: 3_000 }
-  // Closed when idle, so that a server does not hold this connection all the time.
-  const open = (turn: number) => connectTo(url, { max: 1, prepare: false, idle_timeout: 1, connection, turn })
-  let [failures, sql] = [0, open(0)]
+  let sql: Connection | null = null
+  const failing = new Set<DeleteSlice>()
   const stopping = new AbortController()
   const { signal } = stopping
   async function deleteBy(kind: DeleteSlice): Promise<number> {
     try {
-      return await kind(sql, options.sliceRows)
+      // Closed when idle, so that a server does not hold this connection all the time.
+      sql ??= await openFirst(url, { idle_timeout: 1, connection })
+      const deleted = await kind(sql, options.sliceRows)
+      failing.delete(kind)
+      return deleted
     } catch (error) {
-      await sql.end({ timeout: 0 })
-      if (signal.aborted) return 0
-      sql = open(++failures)
-      if (!isAway(error)) onFault((error as Error).message)
+      await sql?.end({ timeout: 0 })
+      sql = null
+      if (signal.aborted || isAway(error) || failing.has(kind)) return 0
+      failing.add(kind)
+      onFault((error as Error).message)
       return 0
     }
   }
@@ -127,10 +131,9 @@ export function deleteOldRows(
       await setTimeout(most === sliceRows ? slicePauseMs : lookPauseMs, undefined, { signal }).catch(() => undefined)
     }
   }
-  const ended = run()
+  run()
   return async () => {
     stopping.abort()
-    await sql.end({ timeout: 0 })
-    await ended
+    await sql?.end({ timeout: 0 })
   }
 }

@@ -1,12 +1,17 @@
 // The server of ADMIN_PORT: metrics and probes, without a key and without limits.
 import { readdirSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import type postgres from 'postgres'
 import { version } from '../../package.json'
-import { type Config, isPooled } from '../config/config.ts'
-import { Database } from '../execute/database.ts'
+import type { Config } from '../config/config.ts'
+import { withConnection } from '../execute/connect.ts'
+import type { Database } from '../execute/database.ts'
+import { QUERY_MS_MAX } from '../execute/deadlines.ts'
+import { classify } from '../execute/outcomes.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
 import { EXPOSITION_TYPE, type MetricSums, writeMetrics } from '../metrics/sums.ts'
+import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { withDeadline } from '../os/time.ts'
 import { createReadiness } from '../postgres/readiness.ts'
@@ -53,16 +58,23 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
     return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : sums.samples(name)))
   }
 
-  // Kept open, since others may take all connections that PostgreSQL has.
-  const database = new Database({ url, poolSize: 1, prepare: false, isPooled: isPooled(config) })
-  const isApplied = createReadiness(database, migrationFiles)
+  let known: readonly unknown[] = migrationFiles.map((file) => [file])
+  const database = {
+    async read({ text }: Statement) {
+      const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values(), QUERY_MS_MAX, () => [] as never)
+      const keep = (error: unknown) => {
+        // Without a free connection: the workers have theirs.
+        if (classify(error) !== 'crowded') throw error
+        return known
+      }
+      known = await withConnection(url, ask).catch(keep)
+      return known
+    },
+  }
+  const isApplied = createReadiness(database as unknown as Pick<Database, 'read'>, migrationFiles)
   const isLive = () => pool.workers.size > 0
   const isReady = async () => isLive() && isServing() && isApplied()
-  const { stop, ...own } = serveAdmin(
-    { host: config.adminHost, port: config.adminPort as number },
-    { isLive, isReady, metrics: text },
-  )
-  return { ...own, stop: () => Promise.all([stop(), database.end()]) }
+  return serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })
 }
 
 function samplesOfHooks({ states, taken, failed, lagMs }: HookUse): Partial<Record<MetricName, Sample[]>> {

@@ -2,9 +2,10 @@
 import { compileColumnTypes } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
+import { isAway } from '../execute/outcomes.ts'
 import type { Entity } from '../model/entity.ts'
 
-/** Passes over tables of which the database says nothing now. @throws Error that names an entity that needs a migration */
+/** Skips a table where the database does not answer (ApiError). @throws Error that names an entity that needs a migration */
 export async function requireTables(entities: readonly Entity[], database: Pick<Database, 'read'>): Promise<void> {
   const check = async (entity: Entity) => {
     const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
@@ -13,7 +14,8 @@ export async function requireTables(entities: readonly Entity[], database: Pick<
         throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column) ?? 'none'}, not ${kind.columnType}`)
   }
   const fail = (entity: Entity) => (error: Error) => {
-    if (!(error instanceof ApiError)) throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
+    if (error instanceof ApiError) return
+    throw isAway(error) ? error : new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
   }
   await Promise.all(entities.map((entity) => check(entity).catch(fail(entity))))
 }

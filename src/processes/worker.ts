@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
+import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
@@ -91,8 +92,9 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
   if (!isWaiting)
     await keys.refresh().catch((error) => {
       const { cause = error } = error
-      // Without a code it came too late.
-      if (cause.code !== undefined && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
+      // Of a missed deadline the cause has no code: the database is silent, and the worker starts without it.
+      const isLate = error instanceof ApiError && cause.code === undefined
+      if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })
   let draining = false
   let finishByMs = Number.POSITIVE_INFINITY

@@ -67,7 +67,7 @@ export async function outputOf(settings: Settings, ...words: string[]): Promise<
   return stdout
 }
 
-/** A command in this process, which is quicker, with these settings alone. What `export` prints is read from a file. */
+/** A command in this process, which is quicker, with these settings alone; one at a time. What `export` prints is read from a file. */
 export async function rosterHere(words: readonly string[], settings: Settings = {}): Promise<Ended> {
   const [name = '', ...own] = words
   const command = COMMANDS[name]?.(() => readConfig(settings), settings) as Command

@@ -33,12 +33,16 @@ test('a misspelt command names the nearest, and nothing runs', async () => {
 test('an option that npm has kept for itself is named, also one that begins with no', async () => {
   const program = new Command('roster').addCommand(new Command('import').option('--no-excel', 'as it stands'))
   const npm = { npm_command: 'run', npm_config_excel: '' }
-  Object.assign(process.env, npm)
+  const before = process.env
+  process.env = { ...before, ...npm }
   const said = spyOn(console, 'error').mockImplementation(() => undefined)
-  expect(await runCommandLine(program, ['import'])).toBe(1)
-  expect(said.mock.calls.flat().join()).toContain('npm has kept --no-excel for itself')
-  said.mockRestore()
-  for (const name of Object.keys(npm)) delete process.env[name]
+  try {
+    expect(await runCommandLine(program, ['import'])).toBe(1)
+    expect(said.mock.calls.flat().join()).toContain('npm has kept --no-excel for itself')
+  } finally {
+    said.mockRestore()
+    process.env = before
+  }
 })
 
 test('one that is near to none says so', async () => {

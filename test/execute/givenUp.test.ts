@@ -163,14 +163,22 @@ describe('a connection of its own', () => {
     silent.end()
   })
 
-  test('of a pool goes to the next host where one refuses, and says why where all do', async () => {
+  test('of a pool goes to the next host where one is not there or refuses it, and says why where all do', async () => {
+    const fields = 'SFATAL\0C28000\0Mno entry\0\0'
+    const refusal = Buffer.from(`E\0\0\0${String.fromCharCode(4 + fields.length)}${fields}`)
+    const refusing = createServer((socket) => void socket.once('data', () => socket.end(refusal)))
+    await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve))
+    const refuser = `127.0.0.1:${(refusing.address() as { port: number }).port}`
     const { host } = new URL(url)
-    const over = (hosts: string) => new Database({ url: url.replace(host, hosts), poolSize: 2, prepare: true })
-    const [some, none] = [over(`127.0.0.1:1,${host}`), over('127.0.0.1:1,127.0.0.1:2')]
-    expect(await some.read({ text: "select 'found'", values: [] })).toEqual([['found']])
-    const refused = none.read({ text: 'select 1', values: [] })
-    await expect(refused).rejects.toMatchObject({ code: 'ServiceUnavailable', cause: { code: 'ECONNREFUSED' } })
-    await Promise.all([some.end(), none.end()])
+    const found = async (hosts: string) => {
+      const database = new Database({ url: url.replace(host, hosts), poolSize: 2, prepare: true })
+      return await database.read({ text: "select 'found'", values: [] }).finally(() => database.end())
+    }
+    expect(await found(`127.0.0.1:1,${host}`)).toEqual([['found']])
+    expect(await found(`${refuser},${host}`)).toEqual([['found']])
+    const away = { code: 'ServiceUnavailable', cause: { code: 'ECONNREFUSED' } }
+    await expect(found('127.0.0.1:1,127.0.0.1:2')).rejects.toMatchObject(away)
+    refusing.close()
   })
 
   test('is opened to an address of IPv6; one that closes amid a transaction fails that alone', async () => {

@@ -175,6 +175,7 @@ test('a sender that stops saves how far it has read, past events that the hook i
   const id = await company('Not wanted')
   await untilSettled(sql)
   const sender = send()
+  await until(() => sender.use.states.active > 0)
   await Bun.sleep(500)
   await stop(sender)
   const [{ position = 0 } = {}] = await sql`select max(position) as position from entity_change where id = ${id}`

@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net'
 import { headers, PATH, usePlace } from '../support/place.ts'
 
 const place = usePlace()
-const IDLE = 2_000
+const IDLE = 5_000
 
 /** Open, and nothing sent. */
 function connected(port: number): Promise<Socket> {
