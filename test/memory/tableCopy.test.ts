@@ -10,6 +10,7 @@ import { Answers } from '../../src/memory/answers.ts'
 import { takePieces } from '../../src/memory/copyPieces.ts'
 import { TableCopy } from '../../src/memory/tableCopy.ts'
 import { TableReader } from '../../src/memory/tableReader.ts'
+import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const TARGET = '/Companies'
@@ -52,6 +53,14 @@ test('what is written while a table is loaded is in the copy before lists use it
   await createMany(7)
   await copy.refresh()
   expect([copy.search, String(lost)]).toEqual([null, 'Error: too many rows have changed'])
+})
+
+test('a copy counts the orders of texts that lists need', async () => {
+  const copy = await copyFromBefore(() => createMany(1))
+  await copy.settle()
+  const { bytes } = copy
+  await copy.search?.prepare(parseList(company, 'sort=Name'), { key: 'a', request: new Request('http://localhost') })
+  expect(copy.bytes).toBeGreaterThan(bytes)
 })
 
 test.each([

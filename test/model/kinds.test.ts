@@ -3,6 +3,7 @@ import Ajv from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import type postgres from 'postgres'
 import { dateKind, instantKind } from '../../src/model/dateKinds.ts'
+import { compareDecimals } from '../../src/model/decimal.ts'
 import {
   booleanKind,
   decimalKind,
@@ -212,3 +213,14 @@ test('the schemas take what the kinds write, and nothing else', () => {
     expect(takes(null)).toBe(false)
   }
 })
+
+test.each([
+  ['1.05', '1.5', -1],
+  ['2', '1.99999999', 1],
+  ['-1.5', '-1.05', -1],
+  ['1.50', '1.5', 0],
+  ['NaN', '9999999999', 1],
+  ['NaN', 'NaN', 0],
+])('the decimals %s and %s are in the order %i', (one, other, order) =>
+  expect([compareDecimals(one, other), compareDecimals(other, one)]).toEqual([order, order === 0 ? 0 : -order]),
+)
