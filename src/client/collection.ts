@@ -51,10 +51,7 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
   stream<Name extends Field = Field>(
     query?: RosterStream<Filter, Sort, Name>,
   ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
-  /**
-   * Steps that bring a copy of all rows to now: every row first, then what has changed since the state of the last step. Apply
-   * each step and store its state together, so that a copy that was interrupted goes on.
-   */
+  /** Steps that bring a copy of all rows to now: all rows, then what has changed. Store `state` together with each step. */
   sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
   /** Groups of the rows that match: their count, and what is computed of each. */
   summary<

@@ -106,10 +106,7 @@ export class ColumnTable {
     this.store.remove(Number(id))
   }
 
-  /**
-   * Returns the total, and `size` rows in the order of `order(entity, sorts)`: from an offset on, or beside a position, with one
-   * more at their far end if there is one. Null: codes cannot decide.
-   */
+  /** Total and `size` rows from an offset on, or beside a position, with one more at its far end. Null: codes cannot decide. */
   page(
     filters: readonly Filter[],
     sorts: readonly Sort[],

@@ -45,10 +45,7 @@ export class Batcher {
   /** How many runs a batch may have: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
-  /**
-   * `waitMsMax`: the maximum time before a statement is sent; then it is given up. `runningMsMax`: a batch that takes longer,
-   * because of a lock or a long list, keeps no others of its text waiting.
-   */
+  /** `waitMsMax`: time after which a statement is given up. `runningMsMax`: time after which a batch holds up no others. */
   constructor(
     private readonly run: (execution: Execution) => Promise<Row[]>,
     private readonly waitMsMax: number,

@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { readAuthorities } from '../os/certificate.ts'
 import { withDeadline } from '../os/time.ts'
+import { classify } from './outcomes.ts'
 
 /** A lost connection is opened again at once, however often; the types of the database are not asked for. */
 const CONNECTING = {
@@ -57,20 +58,30 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
   }
 }
 
-/** Returns one connection, to the first host that can be used, tried in their order. @throws the error of the last one */
+/** By address: the host that was used last, which is tried first. */
+const lastTurns = new Map<string, number>()
+
+/** Returns one connection, to the first host that can be used. @throws the error of one that is full, else of the last */
 export async function openFirst(url: string, own: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
   const msMax = 1_200 * Math.max(CONNECT_S_MAX, Number(options.connect_timeout ?? 0))
-  for (let turn = 0; ; turn++) {
-    const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, ...own, turn })
+  const first = lastTurns.get(url) ?? 0
+  let crowded: unknown = null
+  for (let turn = first; ; turn++) {
+    let isChosen = false
+    const onclose = (id: number) => isChosen && own.onclose?.(id)
+    const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, ...own, onclose, turn })
     try {
       await withDeadline(sql`select 1` as Promise<unknown>, msMax, () => {
         throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
       })
+      isChosen = true
+      lastTurns.set(url, turn % hosts.length)
       return sql
     } catch (error) {
       await sql.end({ timeout: 0 })
-      if (turn === hosts.length - 1) throw error
+      if (classify(error) === 'crowded') crowded = error
+      if (turn === first + hosts.length - 1) throw crowded ?? error
     }
   }
 }

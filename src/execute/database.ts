@@ -23,7 +23,6 @@ export interface DatabaseOptions extends PoolOptions {
   spare?: Database
 }
 
-const RENEWALS = cellOf('renewals')
 /** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const [READING_MS_MAX, WRITING_MS_MAX] = [500, 100]
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
@@ -196,6 +195,7 @@ export class Database {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => unavailable())
       this.stuck = 0
       isAnswered = true
+      pool.hasAnswered = true
       if (sending) this.hasWritten = true
       sending?.end()
       // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
@@ -234,15 +234,15 @@ export class Database {
     if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
-  /** Replaces the connections: the old ones end with their last query. `isOther`: by those to the next host. */
+  /** Replaces the connections: the old ones end with their last query. `isOther`, or if none has answered: by the next host's. */
   private renew(isOther = false) {
     const old = this.pool
     try {
-      this.pool = openPool(this.options, this.pools++, old.turn + Number(isOther))
+      this.pool = openPool(this.options, this.pools++, old.turn + Number(isOther || !old.hasAnswered))
     } catch {
       return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
     }
-    count(RENEWALS)
+    count(cellOf('renewals'))
     this.stuck = 0
     old.isRetired = true
     if (old.running === 0) closePool(old)

@@ -59,6 +59,7 @@ export function openPool(options: PoolOptions, number: number, turn: number) {
     ...{ sql: pool, connections, resolveClosed, shapes: new PreparedShapes(prepare), isRetired: false },
     hasHosts: readDatabaseUrl(url).hosts.length > 1,
     turn,
+    hasAnswered: false,
     /** Resolves when nothing can be sent over its connections any more. */
     closed,
     /** Queries that have neither ended nor missed their deadline. */

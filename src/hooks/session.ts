@@ -46,12 +46,8 @@ export class Session {
 
   static async open(url: string): Promise<Session> {
     const losing = new AbortController()
-    let isOpen = false
-    // Hosts that cannot be used are closed before.
-    const onclose = () => isOpen && losing.abort()
-    const sql = await openFirst(url, { ...OPTIONS, onclose } as ConnectOptions)
-    isOpen = true
-    return new Session(sql, losing)
+    const onclose = () => losing.abort()
+    return new Session(await openFirst(url, { ...OPTIONS, onclose } as ConnectOptions), losing)
   }
 
   /** Aborts when the connection is lost, or ended. */

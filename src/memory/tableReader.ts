@@ -45,6 +45,7 @@ export class TableReader {
    * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
    */
   async read(entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
+    if (this.isEnded) throw new Error('the worker ends')
     const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
     const connection = (this.connection ??= await openFirst(this.url, { idle_timeout: IDLE_S_MAX, connection: settings }))
     const load = async () => {

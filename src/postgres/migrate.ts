@@ -133,10 +133,7 @@ export async function loadSample(url: string, folder: string, wanted: boolean): 
   )
 }
 
-/**
- * Passes the settings of lines to the triggers; begins a new run of lines where none were kept before, or the database is
- * another one. Returns those of `tables` whose triggers are missing, or do not fire in every session.
- */
+/** Passes the settings of lines to the triggers; may begin a new run. Returns the `tables` whose triggers do not always fire. */
 export function checkChanges(
   url: string,
   { isKept, hasValues }: Record<'isKept' | 'hasValues', boolean>,

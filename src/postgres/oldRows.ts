@@ -108,9 +108,11 @@ export function deleteOldRows(
   const stopping = new AbortController()
   const { signal } = stopping
   async function deleteBy(kind: DeleteSlice): Promise<number> {
+    if (signal.aborted) return 0
     try {
       // Closed when idle, so that a server does not hold this connection all the time.
       sql ??= await openFirst(url, { idle_timeout: 1, connection })
+      signal.throwIfAborted()
       const deleted = await kind(sql, options.sliceRows)
       failing.delete(kind)
       return deleted

@@ -61,7 +61,10 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
   let known: readonly unknown[] = migrationFiles.map((file) => [file])
   const database = {
     async read({ text }: Statement) {
-      const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values(), QUERY_MS_MAX, () => [] as never)
+      const tooLate = () => {
+        throw new Error('the database does not answer')
+      }
+      const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values() as Promise<unknown[]>, QUERY_MS_MAX, tooLate)
       const keep = (error: unknown) => {
         // Without a free connection: the workers have theirs.
         if (classify(error) !== 'crowded') throw error

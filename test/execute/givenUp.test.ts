@@ -8,6 +8,7 @@ import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 
 let url: string
 let admin: postgres.Sql
@@ -161,6 +162,18 @@ describe('a connection of its own', () => {
     const ask = () => withConnection(`${hosts}?target_session_attrs=primary`, async (sql) => (await sql`select 1`).count)
     expect(await ask()).toBe(1)
     silent.end()
+  })
+
+  test('of a pool goes to the next host where one closes each, too', async () => {
+    const closing = createServer((socket) => void socket.once('data', () => socket.end()))
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+    const { host } = new URL(url)
+    const hosts = `127.0.0.1:${(closing.address() as { port: number }).port},${host}`
+    const database = new Database({ url: url.replace(host, hosts), poolSize: 2, prepare: true, queryMsMax: 300 })
+    const isFound = () => database.read({ text: "select 'found'", values: [] }).then(Boolean, () => false)
+    await until(isFound)
+    await database.end()
+    closing.close()
   })
 
   test('of a pool goes to the next host where one is not there or refuses it, and says why where all do', async () => {

@@ -38,7 +38,7 @@ async function problemOf(response: Response): Promise<Problem> {
   const { status, headers } = response
   const { Code = '', Target = '', Message = '' } = (await response.json().catch(() => null))?.Error ?? {}
   const isPassing = status === 429 || (status === 503 && Code !== 'TooCostly')
-  const retryAfter = isPassing ? Math.max(1, Number(headers.get('retry-after') ?? 5)) : null
+  const retryAfter = isPassing ? Math.max(1, Number(headers.get('retry-after')) || 5) : null
   return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter)
 }
 
