@@ -23,6 +23,7 @@ export interface DatabaseOptions extends PoolOptions {
   spare?: Database
 }
 
+const RENEWALS = cellOf('renewals')
 /** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const [READING_MS_MAX, WRITING_MS_MAX] = [500, 100]
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
@@ -127,7 +128,6 @@ export class Database {
 
   private async run(execution: Execution): Promise<Row[]> {
     const { statement, untilMs, sending } = execution
-    const mayBeRepeated = sending === null || Boolean(statement.once)
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
       if (sending) sending.isWaiting = true
@@ -173,7 +173,7 @@ export class Database {
         const isUnreached = verdict === 'notSent' && pool.hasHosts
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if ((verdict === 'lost' || isUnreached) && this.pool === pool) this.renew(isUnreached)
-        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && mayBeRepeated)
+        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && (!sending || statement.once))
         if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, execution, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
@@ -242,7 +242,7 @@ export class Database {
     } catch {
       return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
     }
-    count(cellOf('renewals'))
+    count(RENEWALS)
     this.stuck = 0
     old.isRetired = true
     if (old.running === 0) closePool(old)

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/deadlines.ts'
-import { classify } from '../execute/outcomes.ts'
+import { classify, unavailable } from '../execute/outcomes.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
 import { EXPOSITION_TYPE, type MetricSums, writeMetrics } from '../metrics/sums.ts'
@@ -62,7 +62,7 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
   const database = {
     async read({ text }: Statement) {
       const tooLate = () => {
-        throw new Error('the database does not answer')
+        throw unavailable()
       }
       const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values() as Promise<unknown[]>, QUERY_MS_MAX, tooLate)
       const keep = (error: unknown) => {
