@@ -197,11 +197,12 @@ test('statements of lists go behind all other work of the machine', async () => 
 
 describe('end', () => {
   test('a request that runs is answered before the server ends', async () => {
-    const { server, url } = await start({ DATABASE_URL: await createDatabase() })
+    const { server, url } = await start({ DATABASE_URL: await createDatabase(), LOG_LEVEL: 'info' })
     const body = new ReadableStream({
       async start(controller) {
         controller.enqueue(new TextEncoder().encode('{"Name":'))
         server.kill('SIGTERM')
+        await server.waitFor(/ stopping/)
         await Bun.sleep(300)
         controller.enqueue(new TextEncoder().encode('"late"}'))
         controller.close()
