@@ -15,9 +15,9 @@ const ROOT = join(import.meta.dir, '..')
 const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
-/** Files that start whole systems, such as servers beside faults, browsers, benches and generators of clients: most of the time. */
+/** Files that start whole systems, such as servers beside faults, clusters, browsers, benches and generators: most of the time. */
 const OF_SYSTEMS =
-  /^test\/(processes|bench|consumers|python|plans)\/|[bB]rowser\.|\/(hostile|upgrades|import|importMatch|spreadsheet|recipes\/sync|house\/docs|memory\/exact)\./
+  /^test\/(processes|bench|consumers|python|plans)\/|[bB]rowser\.|\/(hostile|upgrades|import|importMatch|spreadsheet|recipes\/sync|house\/docs|memory\/exact|memory\/acknowledgedWrites|postgres\/embedded)\./
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
