@@ -4,7 +4,7 @@ import { errorOf, RosterError, unexpected } from './error.ts'
 /** As much as a row may have: a server that never ends a line would fill the memory. */
 const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
 
-/** The rows of a stream. @throws RosterError where it ended early: by its last line, or before the connection said its end */
+/** The rows of a stream. @throws RosterError where it ended early: its last line says so, or the connection broke */
 export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
   // Pieces may end anywhere, also inside of a character.
   const decoder = new TextDecoder()

@@ -65,7 +65,7 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
     after ??= opened.headers.get('X-Changes-After')
     if (after === null) {
       opened.close()
-      // A server that keeps no changes says so here.
+      // With CHANGES_DAYS=0 this request fails with the server's explanation.
       await changesPage(connection, '/Changes', { after: 'now', signal })
       throw unexpected(opened, 'was answered without X-Changes-After')
     }

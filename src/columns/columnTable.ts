@@ -26,7 +26,7 @@ interface Asked {
   readonly keys: readonly PageKey[]
 }
 
-/** An estimate: an entry, a map, and its texts. */
+/** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
 
 export interface TableOptions {

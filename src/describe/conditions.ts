@@ -54,7 +54,7 @@ function operandPattern(kind: Kind): string {
 /** `IntegerCondition`, `IntegerValue`: what the schemas of a kind's conditions and operands are called. */
 const schemaNameOf = ({ name }: Kind, suffix: 'Condition' | 'Value') => pascalCase(name) + suffix
 
-/** Filters on a property of this kind. Always a list: of a condition or an array, generated clients make one text. */
+/** Filters on a property of this kind, always as an array: generated clients would send "a value or an array" as one text. */
 export function filterSchema(kind: Kind): Schema {
   const items = kind.values ? conditionSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Condition'))
   return { items, minItems: 1, maxItems: FILTERS_MAX }

@@ -18,7 +18,7 @@ const CONNECTING = {
 export interface ConnectOptions extends Omit<postgres.Options<Record<string, postgres.PostgresType>>, 'connection'> {
   /** Settings of the database for these connections; they win over those of the address. */
   connection?: Readonly<Record<string, string | number>>
-  /** Chooses one of several hosts: 0 is the first one, and each next number the next host. */
+  /** Index of the host, modulo the number of hosts in the address. */
   turn?: number
 }
 
@@ -58,10 +58,10 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
   }
 }
 
-/** By address: the host that was used last, which is tried first. */
+/** Index of the host that was used last, by address: it is tried first. */
 const lastTurns = new Map<string, number>()
 
-/** Returns one connection, to the first host that can be used. @throws the error of one that is full, else of the last */
+/** Returns a client of the first host that can be used. @throws the error of a host without free connections, else of the last */
 export async function openFirst(url: string, own: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
   const msMax = 1_200 * Math.max(CONNECT_S_MAX, Number(options.connect_timeout ?? 0))

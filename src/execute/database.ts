@@ -156,7 +156,7 @@ export class Database {
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, execution, this.hasWritten)
         const isLocked = verdict === 'locked' && (sending === null ? this.options.kind !== 'list' : execution.mayWait)
-        // Shortly before its deadline: a missed deadline would count as a sign of dead connections.
+        // Gives up shortly before the deadline: a missed one would count as a sign of dead connections.
         if (isLocked && sending === null && performance.now() > untilMs - 6 * PAUSE_MS)
           throw errorFor(error, verdict, execution, this.hasWritten)
         if (isLocked || verdict === 'crowded') {

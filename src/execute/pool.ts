@@ -26,12 +26,12 @@ const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 
 const TYPES = Object.fromEntries(Object.entries(NUMBERS).map(([name, to]) => [name, { to, from: [to], ...AS_TEXT }]))
 
 /** For statements that may wait for a lock: nothing is sent behind them over their connection. `onexecute` is the driver's. */
-export const HOLDING = { simple: false, onexecute: () => false }
+export const HOLDING = { onexecute: () => false }
 
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
 
-/** Opens the pool with this number; connections are opened as they are needed. `turn`: as of `ConnectOptions`. */
+/** Opens the pool with this number; connections are opened as they are needed. `turn`: the index of its host. */
 export function openPool(options: PoolOptions, number: number, turn: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   const connections = name === undefined ? 'roster' : `${name}/${number}`

@@ -32,7 +32,7 @@ export function readDatabaseUrl(text: string) {
   const faults: string[] = []
   /** The certificates that vouch for the database, beside none of the system's. */
   let authoritiesFile: string | undefined
-  /** The certificates of the system vouch for it. */
+  /** True for `sslrootcert=system`: the certificate authorities of the system are trusted. */
   let isSystem = false
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined

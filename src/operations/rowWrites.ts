@@ -106,7 +106,7 @@ export class RowWrites {
     return whole
   }
 
-  /** Takes all copies along: few in a batch, many in a statement alone, very many one rename at a time. Few are tried first. */
+  /** Updates all copies: few within a batch, many by a statement alone, very many one rename at a time. It assumes few first. */
   private async rename(call: ResourceRequest, plan: WritePlan, refusal: Refusal, longWrites: LongWrites): Promise<Row[]> {
     const few = compileUpdate(this.entity, plan, this.copying)
     const alone = { ...few, batch: null }

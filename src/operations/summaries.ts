@@ -66,7 +66,7 @@ async function grouped<Result>(
   use: (grouping: Grouping, asker: Asker) => Promise<Result>,
 ): Promise<Result | null> {
   await copy.search?.prepareGroups(query, call)
-  // Under a name of its own: no row of the copy changes until its end, so lists of this key may wait for it, and not it for them.
+  // In turns of its own: no row of the copy changes before its end, so lists of its key may wait for it, and it not behind them.
   const asker = { request: call.request, key: `summary ${call.key}` }
   return copy.alone(call.key, async () => {
     if (call.request.signal.aborted) throw new Abandoned()

@@ -95,7 +95,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes old rows in slices, time and again; returns what stops it. `onFault`: gets an error once, until it is over. */
+/** Deletes old rows in slices, time and again; returns what stops it. `onFault` gets the first error of a kind until that succeeds. */
 export function deleteOldRows(
   url: string,
   kinds: readonly DeleteSlice[],

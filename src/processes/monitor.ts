@@ -66,7 +66,7 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
       }
       const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values() as Promise<unknown[]>, QUERY_MS_MAX, tooLate)
       const keep = (error: unknown) => {
-        // Without a free connection: the workers have theirs.
+        // PostgreSQL has no free connection, and the workers keep theirs.
         if (classify(error) !== 'crowded') throw error
         return known
       }

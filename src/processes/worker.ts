@@ -79,11 +79,7 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
   })
   const entities = await loadEntities(config.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
-  if (!isWaiting)
-    await requireTables(entities, database).catch(async (error) => {
-      await database.end()
-      throw error
-    })
+  if (!isWaiting) await requireTables(entities, database)
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
   const ask = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
   const bytesMax = config.memoryMb * 2 ** 20

@@ -16,6 +16,17 @@ const fileOf = filesIn(folder.path)
 const roster = (words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) =>
   rosterHere([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
 
+/** A proxy before the server; `answer` gets what passes the request on. */
+function proxyOf(answer: (pass: () => Promise<Response>, request: Request) => Promise<Response>) {
+  const fetchBy = async (request: Request) => {
+    const { pathname, search } = new URL(request.url)
+    const { method, headers } = request
+    const body = method === 'GET' ? undefined : await request.text()
+    return answer(() => fetch(server.url + pathname + search, { method, headers, body, decompress: false }), request)
+  }
+  return Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: fetchBy })
+}
+
 const people = [
   { employeeNumber: 'E1', lastName: 'Byron', started: '2026-01-01T00:00:00Z' },
   { employeeNumber: 'E2', lastName: 'Müller, "M"', department: 'Sales' },
@@ -68,17 +79,10 @@ line 4: lastName "Öberg" -> "Oberg"
   ])('a change of %s, made meanwhile, is not lost', async (_, theirs, then, message) => {
     await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'Byron', department: 'Sales' }])
     let isTheirs = true
-    const proxy = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      fetch: async (request) => {
-        const { pathname, search } = new URL(request.url)
-        const { method, headers } = request
-        const body = method === 'GET' ? undefined : await request.text()
-        if (method === 'PATCH' && isTheirs) await server.patch('/Employees/1', theirs)
-        if (method === 'PATCH') isTheirs = false
-        return fetch(server.url + pathname + search, { method, headers, body, decompress: false })
-      },
+    const proxy = proxyOf(async (pass, { method }) => {
+      if (method === 'PATCH' && isTheirs) await server.patch('/Employees/1', theirs)
+      if (method === 'PATCH') isTheirs = false
+      return pass()
     })
     const path = fileOf('employeeNumber,lastName,department\nE1,Mine,Sales\n')
     const { stderr } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'], {}, proxy.url.origin)
@@ -89,17 +93,9 @@ line 4: lastName "Öberg" -> "Oberg"
 
   test('a change goes through a proxy that makes versions weak', async () => {
     await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'Byron' }])
-    const proxy = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      fetch: async (request) => {
-        const { pathname, search } = new URL(request.url)
-        const { method, headers } = request
-        const body = method === 'GET' ? undefined : await request.text()
-        const answer = await fetch(server.url + pathname + search, { method, headers, body })
-        const tag = answer.headers.get('etag')?.replace(/^"/, 'W/"') ?? ''
-        return new Response(await answer.text(), { status: answer.status, headers: { ETag: tag } })
-      },
+    const proxy = proxyOf(async (pass) => {
+      const { status, headers, body } = await pass()
+      return new Response(body, { status, headers: { ETag: headers.get('etag')?.replace(/^"/, 'W/"') ?? '' } })
     })
     const path = fileOf('employeeNumber,lastName\nE1,Mine\n')
     const { stdout } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'], {}, proxy.url.origin)

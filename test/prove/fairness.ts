@@ -7,7 +7,7 @@ import { loadMany } from '../support/manyRows.ts'
 import { LISTENS } from '../support/place.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { type RunningProgram, run } from '../support/process.ts'
-import { keyIn, MAIN, roster } from '../support/serve.ts'
+import { keyIn, MAIN } from '../support/serve.ts'
 import { CONTENDED, PAUSE_MS, statusOf, type Writes } from './greedyClients.ts'
 
 interface Options {
@@ -131,4 +131,12 @@ function summary(taken: readonly number[]): Latencies {
   const sorted = taken.toSorted((one, other) => one - other)
   const at = (part: number) => Math.round((sorted[Math.floor(part * (sorted.length - 1))] ?? 0) * 10) / 10
   return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+}
+
+/** Runs the command line, as `npm run roster` does; returns what it printed. @throws Error where it fails */
+async function roster(settings: Record<string, string>, ...words: string[]): Promise<string> {
+  const command = run([...MAIN, ...words], settings)
+  const code = await command.ended
+  if (code !== 0) throw new Error(`ended with ${code}:\n${command.output()}`)
+  return command.output()
 }

@@ -80,14 +80,6 @@ export async function statusesOf(url: string, key: string, init: RequestInit = {
   return [...new Set((await Promise.all(answers)).map(({ status }) => status))]
 }
 
-/** Runs the command line, as `npm run roster` does; returns what it printed. @throws Error where it fails */
-export async function roster(settings: Record<string, string>, ...words: string[]): Promise<string> {
-  const command = run([...MAIN, ...words], settings)
-  const code = await command.ended
-  if (code !== 0) throw new Error(`ended with ${code}:\n${command.output()}`)
-  return command.output()
-}
-
 /** A key that a command has made: the last line of what it printed. */
 export function keyIn(output: string): string {
   return output.trimEnd().split('\n').at(-1) as string
