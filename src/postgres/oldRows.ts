@@ -95,7 +95,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes old rows in slices, time and again; returns what stops it. `onFault` gets the first error of a kind until that succeeds. */
+/** Deletes old rows in slices, time and again; returns what stops it. `onFault` gets each kind's first error until it succeeds. */
 export function deleteOldRows(
   url: string,
   kinds: readonly DeleteSlice[],
