@@ -95,7 +95,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes old rows in slices, time and again; returns what stops it. `onFault` gets each kind's first error until it succeeds. */
+/** Deletes old rows in slices until it is stopped by what it returns. `onFault` gets each kind's first error. */
 export function deleteOldRows(
   url: string,
   kinds: readonly DeleteSlice[],
