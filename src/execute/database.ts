@@ -52,7 +52,6 @@ export class Database {
   private readonly writesOf = new Map<string, number>()
   private writing = 0
   private inFlight = 0
-  private pools = 0
   private stuck = 0
   private hasWritten = false
   private isEnded = false
@@ -66,7 +65,7 @@ export class Database {
     const run = (execution: Execution) => this.run(execution)
     this.reads = new Batcher(run, this.queryMsMax, READING_MS_MAX)
     this.writes = new Batcher(run, SENT_SHARE * this.queryMsMax, WRITING_MS_MAX)
-    this.pool = openPool(this.options, this.pools++, 0)
+    this.pool = openPool(this.options, 0, 0)
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
@@ -237,8 +236,9 @@ export class Database {
   /** Replaces the connections: the old ones end with their last query. `isOther`, or if none has answered: by the next host's. */
   private renew(isOther = false) {
     const old = this.pool
+    if (isOther && performance.now() < old.keptUntilMs) return
     try {
-      this.pool = openPool(this.options, this.pools++, old.turn + Number(isOther || !old.hasAnswered))
+      this.pool = openPool(this.options, old.number + 1, old.turn + Number(isOther || !old.hasAnswered))
     } catch {
       return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
     }

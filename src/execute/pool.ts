@@ -28,6 +28,9 @@ const TYPES = Object.fromEntries(Object.entries(NUMBERS).map(([name, to]) => [na
 /** For statements that may wait for a lock: nothing is sent behind them over their connection. `onexecute` is the driver's. */
 export const HOLDING = { onexecute: () => false }
 
+/** Minimum time at a host: where all refuse, each failed statement would open a pool. Less than the pause between attempts. */
+const OTHER_HOST_MS = 40
+
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
 
@@ -58,7 +61,10 @@ export function openPool(options: PoolOptions, number: number, turn: number) {
   return {
     ...{ sql: pool, connections, resolveClosed, shapes: new PreparedShapes(prepare), isRetired: false },
     hasHosts: readDatabaseUrl(url).hosts.length > 1,
+    number,
     turn,
+    /** By `performance.now()`: until then no other host is tried. */
+    keptUntilMs: number === 0 ? 0 : performance.now() + OTHER_HOST_MS,
     hasAnswered: false,
     /** Resolves when nothing can be sent over its connections any more. */
     closed,

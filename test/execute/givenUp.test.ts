@@ -6,6 +6,7 @@ import company from '../../src/entities/company.ts'
 import { inTransaction, withConnection } from '../../src/execute/connect.ts'
 import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
+import { cellOf } from '../../src/metrics/counts.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -192,6 +193,19 @@ describe('a connection of its own', () => {
     const away = { code: 'ServiceUnavailable', cause: { code: 'ECONNREFUSED' } }
     await expect(found('127.0.0.1:1,127.0.0.1:2')).rejects.toMatchObject(away)
     refusing.close()
+  })
+
+  test('of a pool is tried at one host for a while, where all refuse it and many statements fail', async () => {
+    const database = new Database({ url: url.replace(new URL(url).host, '127.0.0.1:1,127.0.0.1:2'), poolSize: 2, prepare: true })
+    const { values } = cellOf('renewals')
+    const [before, startMs] = [values[0] as number, performance.now()]
+    const asked = Array.from({ length: 100 }, async (_, index) => {
+      await Bun.sleep(5 * index)
+      await database.read({ text: `select ${index}`, values: [] })
+    })
+    expect((await Promise.allSettled(asked)).every(({ status }) => status === 'rejected')).toBe(true)
+    expect((values[0] as number) - before).toBeLessThanOrEqual(1 + (performance.now() - startMs) / 40)
+    await database.end()
   })
 
   test('is opened to an address of IPv6; one that closes amid a transaction fails that alone', async () => {
