@@ -9,7 +9,7 @@ const SWEEP_MS = 100
 
 /** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
 export class Deadlines {
-  private readonly waiting = new Set<{ readonly dueMs: number; miss(): void }>()
+  private readonly waiting = new Set<{ readonly dueMs: number; onMiss(): Error; reject(error: unknown): void }>()
   private timer: ReturnType<typeof setInterval> | null = null
 
   constructor(private readonly afterMs: number) {}
@@ -17,16 +17,14 @@ export class Deadlines {
   /** Settles as `promise` does; after the deadline it rejects with what `onMiss` returns, up to 100 ms late. */
   race<T>(promise: Promise<T>, onMiss: () => Error): Promise<T> {
     return new Promise((resolve, reject) => {
-      const entry = { dueMs: performance.now() + this.afterMs, miss: () => reject(onMiss()) }
+      const entry = { dueMs: performance.now() + this.afterMs, onMiss, reject }
       this.waiting.add(entry)
       this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
-      const ending =
-        <Result>(settle: (result: Result) => void) =>
-        (result: Result) => {
-          this.waiting.delete(entry)
-          settle(result)
-        }
-      promise.then(ending(resolve), ending(reject))
+      const end = () => this.waiting.delete(entry)
+      promise.then(
+        (result) => end() && resolve(result),
+        (error) => end() && reject(error),
+      )
     })
   }
 
@@ -41,7 +39,7 @@ export class Deadlines {
     for (const entry of this.waiting) {
       if (entry.dueMs > nowMs) break
       this.waiting.delete(entry)
-      entry.miss()
+      entry.reject(entry.onMiss())
     }
     if (this.waiting.size === 0) this.stop()
   }
