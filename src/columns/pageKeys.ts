@@ -1,10 +1,10 @@
-// Sort keys of a page in columns, and the sorting of a few rows by them.
-import type { Sort } from '../model/query.ts'
-import { order } from '../model/query.ts'
-import { compareCodes } from './codes.ts'
-import { type Coded, ranksOf } from './conditions.ts'
+// Sort keys of a page in columns: the sorting of a few rows by them, and conditions of the rows before a position of a cursor.
+import { order, type Seek, type Sort } from '../model/query.ts'
+import { compareCodes, nextBelow } from './codes.ts'
+import { type Coded, type Condition, ranksOf, withCode } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'
+import type { RowCodes } from './rowCodes.ts'
 import type { RowStore } from './rowStore.ts'
 
 /** One key of an order. */
@@ -61,4 +61,29 @@ function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore)
     values[at] = !ranks ? code : code === NO_TEXT ? Number.NaN : ranks.rankOf(code)
   }
   return values
+}
+
+/** Sets of rows that do not overlap, each by its conditions; the last is the row at the position. Null: codes cannot decide. */
+export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, position: Seek['position']): Condition[][] | null {
+  const sets: Condition[][] = []
+  const equal: Condition[] = []
+  for (const [index, key] of keys.entries()) {
+    const code = rowCodes.find(key.column, position[index] as string | null)
+    // A text that no row has any more, or a number that has no code.
+    if (code === null) return null
+    const before = conditionBefore(key, code, Number.isNaN(code) || (key.ranks !== null && code === NO_TEXT))
+    if (before !== null) sets.push([...equal, before])
+    equal.push(withCode(key.column, code))
+  }
+  sets.push(equal)
+  return sets
+}
+
+/** Rows without a value come last, and first where the order descends. Null: no row can come before. */
+function conditionBefore({ column, isDescending, ranks }: PageKey, code: number, isNone: boolean): Condition | null {
+  if (isNone) return isDescending ? null : withCode(column, code, true)
+  const own = ranks === null ? code : ranks.rankOf(code)
+  if (isDescending) return { column, least: -Infinity, greatest: own, isComplement: true, byRank: ranks }
+  const greatest = ranks === null ? nextBelow(own) : own - 1
+  return greatest < own ? { column, least: -Infinity, greatest, isComplement: false, byRank: ranks } : null
 }
