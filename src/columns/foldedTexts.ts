@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { foldSql, foldText, isSurelyFolded } from '../model/fold.ts'
 import type { Filter } from '../model/query.ts'
 import { arrayText, param, sql, toStatement } from '../model/sql.ts'
+import { firstNotBefore } from './bisect.ts'
 import type { Reader } from './collation.ts'
 import { widened } from './dictionary.ts'
 import { TEXTS_MAX, type Texts } from './textOrder.ts'
@@ -72,7 +73,7 @@ export class FoldedTexts {
       for (let code = found.size; code < end; code++) {
         const at = needle.length === 0 ? this.startOf(code) : piece.indexOf(needle, this.startOf(code))
         if (at < 0) break
-        code = this.codeAt(at, code)
+        code = firstNotBefore(code + 1, end, (next) => this.startOf(next) <= at) - 1
         found.codes.push(code)
       }
       found.size = end
@@ -82,20 +83,6 @@ export class FoldedTexts {
 
   private startOf(code: number): number {
     return this.starts[code] as number
-  }
-
-  /** The code of the text that has this octet; it is not less than `from`. */
-  private codeAt(at: number, from: number): number {
-    // Most are near.
-    let step = 1
-    while (from + step < this.size && this.startOf(from + step) <= at) step *= 2
-    let [low, high] = [from + (step >> 1), Math.min(from + step, this.size)]
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if (this.startOf(middle) <= at) low = middle
-      else high = middle
-    }
-    return low
   }
 
   private async add() {

@@ -1,4 +1,5 @@
 // Index of rows by id: a sparse array in chunks, which also walks rows in the order of ids.
+import { firstNotBefore } from './bisect.ts'
 import { KernelFull } from './kernel.ts'
 
 /** Ids of a chunk. */
@@ -78,14 +79,8 @@ export class IdIndex {
 
   /** The index of the first number that is not less. */
   private placeOf(number: number): number {
-    let [low, high] = [0, this.numbers.length]
-    if (high > 0 && (this.numbers[high - 1] as number) < number) return high
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.numbers[middle] as number) < number) low = middle + 1
-      else high = middle
-    }
-    return low
+    const { numbers } = this
+    return firstNotBefore(0, numbers.length, (index) => (numbers[index] as number) < number)
   }
 }
 

@@ -1,4 +1,5 @@
 // Rows of a table in segments, ordered like the leaves of a B-tree: by one property, then by id.
+import { firstNotBefore } from './bisect.ts'
 import { compareCodes } from './codes.ts'
 import { IdIndex } from './idIndex.ts'
 import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
@@ -136,13 +137,7 @@ export class RowStore {
   /** The index of the leaf in which a row is, or would be. */
   private leafOf(key: Bound): number {
     // All that is less than the others is in the first leaf.
-    let [low, high] = [1, this.leaves.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (compare(this.leaves[middle] as Leaf, key) <= 0) low = middle + 1
-      else high = middle
-    }
-    return low - 1
+    return firstNotBefore(1, this.leaves.length, (at) => compare(this.leaves[at] as Leaf, key) <= 0) - 1
   }
 
   private open(at: number, { code, id }: Bound): { readonly segment: Segment; readonly number: number } {

@@ -2,6 +2,7 @@
 import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
+import { firstNotBefore } from './bisect.ts'
 import { Collation, type Reader } from './collation.ts'
 import { insertAt, orderOf, sortTexts, TEXTS_MAX, type TextOrder, type Texts } from './textOrder.ts'
 
@@ -132,14 +133,10 @@ export class TextRanks {
 
   /** Ranks around the place that the operand has by ICU here, which orders most texts as PostgreSQL does. */
   private near({ codes }: TextOrder, operand: string, { from, to }: Range): number[] {
-    let [low, high] = [from, to]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (guess.compare(this.texts.text(codes[middle] as number), operand) < 0) low = middle + 1
-      else high = middle
-    }
-    const first = Math.max(from, low - NEAR)
-    return Array.from({ length: Math.min(to, low + NEAR) - first }, (_, index) => first + index)
+    const isLess = (rank: number) => guess.compare(this.texts.text(codes[rank] as number), operand) < 0
+    const place = firstNotBefore(from, to, isLess)
+    const first = Math.max(from, place - NEAR)
+    return Array.from({ length: Math.min(to, place + NEAR) - first }, (_, index) => first + index)
   }
 }
 
