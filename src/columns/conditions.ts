@@ -39,7 +39,9 @@ export function ranksOf({ rowCodes, ranks }: Coded, column: number): RankTable |
 }
 
 /** Bounds of filters on texts: the rank below which texts are less than the operand, or the codes of texts that match. */
-export type TextBounds = ReadonlyMap<Filter, number | readonly number[]>
+export interface TextBounds {
+  get(filter: Filter): number | readonly number[] | null | undefined
+}
 
 /** Returns the conditions, cheap ones first, two ranges of one property as one; null: codes cannot decide. */
 export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: TextBounds): Condition[] | null {
@@ -80,7 +82,7 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   if (anyOf) return amongCodes(table, column, anyOf.flatMap((value) => codesOf(table, column, kind, value)).sort(compareCodes))
   if (operator.folded) {
     const codes = bounds?.get(filter)
-    return typeof codes === 'object' ? amongCodes(table, column, codes) : null
+    return codes && typeof codes === 'object' ? amongCodes(table, column, codes) : null
   }
   if (!sides) return null
   const isText = isTextName(kind.name)
@@ -159,9 +161,9 @@ function aroundNone(kind: Kind, operand: string): Around {
 }
 
 /** By the ranks of texts; null: one is not known. */
-function rankCondition(table: Coded, column: number, sides: Sides, operand: string, bound?: number): Condition | null {
+function rankCondition(table: Coded, column: number, sides: Sides, operand: string, bound?: number | null): Condition | null {
   const ranks = ranksOf(table, column)
-  if (!ranks || bound === undefined) return null
+  if (!ranks || bound == null) return null
   const code = table.rowCodes.find(column, operand)
   const equal = code === null ? null : ranks.rankOf(code)
   return rangeOf(column, sides, { equal, below: () => bound - 1, above: () => (equal === null ? bound : equal + 1) }, ranks)

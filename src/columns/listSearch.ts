@@ -31,6 +31,7 @@ export class ListSearch {
   /** Ranks that the table has. */
   private readonly used = new Map<Property, Int32Array>()
   private readonly folded = new Map<Property, FoldedTexts>()
+  private readonly bounds: TextBounds = { get: (filter) => this.boundOf(filter) }
 
   constructor(
     private readonly entity: Entity,
@@ -64,7 +65,7 @@ export class ListSearch {
   /** Groups of rows that are yet to be formed; null: codes cannot tell. */
   group(query: SummaryQuery): Grouping | null {
     this.useFor(orderedTexts(query))
-    return this.table.group(query, this.boundsOf(query.filters))
+    return this.table.group(query, this.bounds)
   }
 
   /** The total and the rows of a page, in the order of the sorts; null: codes cannot tell. */
@@ -72,20 +73,10 @@ export class ListSearch {
     const { filters, sorts, page, pageSize, seek } = query
     const startMs = performance.now()
     this.useFor(sorts)
-    const found = this.table.page(filters, sorts, seek ?? (page - 1) * pageSize, pageSize, this.boundsOf(filters))
+    const found = this.table.page(filters, sorts, seek ?? (page - 1) * pageSize, pageSize, this.bounds)
     this.parts.slices.note(performance.now() - startMs)
     if (found !== null) this.dueOrder ??= this.demand.note(query, found.total, this.table.rows)
     return found
-  }
-
-  /** The bounds of filters that compare texts, as far as they are known. */
-  private boundsOf(filters: readonly Filter[]): TextBounds | undefined {
-    let bounds: Map<Filter, number | readonly number[]> | undefined
-    for (const filter of filters) {
-      const bound = this.boundOf(filter)
-      if (bound !== null) bounds = (bounds ?? new Map()).set(filter, bound)
-    }
-    return bounds
   }
 
   private boundOf(filter: Filter): number | readonly number[] | null {
