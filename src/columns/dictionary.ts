@@ -18,10 +18,9 @@ export class Dictionary {
   /** Codes by the hash of their text, 0 for none; at most half of them are in use. */
   private slots = new Int32Array(1 << 6)
   private hashes = new Int32Array(1 << 5)
-  /** End of each text, at which the next one begins. */
+  /** End of each text, at which the next one begins; the empty text is the first. */
   private ends = new Int32Array(1 << 5)
   private octets = Buffer.alloc(1 << 9)
-  private scratch = new Uint8Array(1 << 9)
   private last = EMPTY_TEXT
 
   /** One more than the greatest code. */
@@ -30,14 +29,14 @@ export class Dictionary {
   }
 
   get bytes(): number {
-    const { slots, hashes, ends, octets, scratch } = this
-    return slots.byteLength + hashes.byteLength + ends.byteLength + octets.length + scratch.length
+    const { slots, hashes, ends, octets } = this
+    return slots.byteLength + hashes.byteLength + ends.byteLength + octets.length
   }
 
   /** The text's code; a new one if it has none. */
   code(text: string): number {
-    const length = this.encode(text)
-    return this.codeOf(this.scratch, 0, length)
+    const bytes = encoder.encode(text)
+    return this.codeOf(bytes, 0, bytes.length)
   }
 
   /** Returns the code of UTF-8 in `bytes[from, to)`, whose hash may be known; a new one if it has none. */
@@ -49,26 +48,19 @@ export class Dictionary {
 
   /** The text's code; null: it has none. */
   find(text: string): number | null {
-    const length = this.encode(text)
-    if (length === 0) return EMPTY_TEXT
-    return (this.slots[this.slotOf(this.scratch, 0, length, hashOf(this.scratch, 0, length))] as number) || null
+    if (text === '') return EMPTY_TEXT
+    const bytes = encoder.encode(text)
+    return (this.slots[this.slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length))] as number) || null
   }
 
   /** The text of a code from 1 on. */
   text(code: number): string {
-    return code === EMPTY_TEXT ? '' : this.octets.toString('utf8', this.ends[code - 1], this.ends[code])
+    return this.octets.toString('utf8', this.ends[code - 1], this.ends[code])
   }
 
   /** Writes the text of a code from 1 on as JSON. */
   write(code: number, into: JsonWriter): void {
-    if (code === EMPTY_TEXT) into.text(this.octets, 0, 0)
-    else into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
-  }
-
-  /** Into the scratch, which may be another afterwards; gives the length. */
-  private encode(text: string): number {
-    if (3 * text.length > this.scratch.length) this.scratch = new Uint8Array(6 * text.length)
-    return encoder.encodeInto(text, this.scratch).written
+    into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
   }
 
   /** Returns the slot of the text's code, or the empty one where it would be. */
@@ -76,10 +68,11 @@ export class Dictionary {
     const { slots, hashes } = this
     const mask = slots.length - 1
     let passed = 0
-    for (let slot = mixed(hash) & mask; ; slot = (slot + 1) & mask) {
+    // The high bits of a hash are the better ones.
+    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
       const code = slots[slot] as number
       if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
-      if (++passed === passedMax) throw tooAlike()
+      if (++passed === passedMax) throw new KernelFull('too many texts have hashes that are the same or alike')
     }
   }
 
@@ -111,22 +104,11 @@ export class Dictionary {
   }
 
   private spread() {
+    const { ends, octets, hashes } = this
     this.slots = new Int32Array(4 * this.slots.length)
-    const mask = this.slots.length - 1
-    for (let code = EMPTY_TEXT + 1; code <= this.last; code++) {
-      let slot = mixed(this.hashes[code] as number) & mask
-      let passed = 0
-      while (this.slots[slot] !== 0) {
-        if (++passed === PASSED_MAX) throw tooAlike()
-        slot = (slot + 1) & mask
-      }
-      this.slots[slot] = code
-    }
+    for (let code = EMPTY_TEXT + 1; code <= this.last; code++)
+      this.slots[this.slotOf(octets, ends[code - 1] as number, ends[code] as number, hashes[code] as number, PASSED_MAX)] = code
   }
-}
-
-function tooAlike(): KernelFull {
-  return new KernelFull('too many texts have hashes that are the same or alike')
 }
 
 /** Hash of no bytes; see `hashed`. */
@@ -141,11 +123,6 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   let hash = HASH_SEED
   for (let at = from; at < to; at++) hash = hashed(hash, bytes[at] as number)
   return hash
-}
-
-/** The high bits of a hash are the better ones. */
-function mixed(hash: number): number {
-  return hash ^ (hash >>> 15)
 }
 
 /** Returns the numbers, with room for as many more. */
