@@ -4,8 +4,7 @@ import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
 import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
-import { readLine } from './copyText.ts'
-import { type FoundPage, FoundRows, type UncodedValues } from './foundPage.ts'
+import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
@@ -14,7 +13,7 @@ import { type PageKey, pageKeysOf, setsBefore } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
 import { PageSearch } from './pageSearch.ts'
 import { RankTable } from './rankTable.ts'
-import { RowCodes } from './rowCodes.ts'
+import { RowCodes, type UncodedValues } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
 
@@ -77,25 +76,26 @@ export class ColumnTable {
     this.store.prepare(rows, Float64Array.from(codes))
   }
 
-  /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
+  /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. @throws as `put` */
   addLine(bytes: Uint8Array, from: number, to: number): void {
-    this.kept.forget()
-    if (this.rowCodes.codeLine(bytes, from, to)) this.store.add(this.rowCodes.codes)
-    else this.put(readLine(bytes, from, to))
+    this.noteChange(this.rowCodes.codeLine(bytes, from, to))
+    this.store.add(this.rowCodes.codes)
   }
 
   /** Adds or replaces a row. @throws KernelFull, and an error if the id has no code */
   put(row: Row): void {
-    this.kept.forget()
-    const uncoded = this.rowCodes.code(row)
-    const id = this.rowCodes.codes[ID] as number
-    if (uncoded.includes(ID)) throw new Error(`the id ${row[ID]} is greater than 2^53`)
-    if (this.uncodedRows.size > 0) this.forgetUncoded(id)
-    if (uncoded.length > 0) {
-      this.uncodedRows.set(id, new Map(uncoded.map((column) => [column, row[column] as string])))
-      for (const column of uncoded) (this.coded.uncoded[column] as number)++
-    }
+    this.noteChange(this.rowCodes.code(row))
     this.store.put(this.rowCodes.codes)
+  }
+
+  private noteChange(uncoded: UncodedValues | null) {
+    this.kept.forget()
+    if (uncoded?.has(ID)) throw new Error(`the id ${uncoded.get(ID)} is greater than 2^53`)
+    const id = this.rowCodes.codes[ID] as number
+    if (this.uncodedRows.size > 0) this.forgetUncoded(id)
+    if (uncoded === null) return
+    this.uncodedRows.set(id, uncoded)
+    for (const column of uncoded.keys()) (this.coded.uncoded[column] as number)++
   }
 
   /** Removes the row of this id, if there is one. */

@@ -1,5 +1,4 @@
 // Rows as PostgreSQL's COPY writes them: fields between tabs, `\N` for null. PostgreSQL documentation, COPY, Text Format.
-import type { Row } from '../model/sql.ts'
 import { DAY, daysOf, HOUR, MINUTE } from './codes.ts'
 
 export const TAB = 9
@@ -29,38 +28,16 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
   return length
 }
 
-/** The row of a line. */
-export function readLine(bytes: Uint8Array, from: number, to: number): Row {
-  const row: (string | null)[] = []
-  const into = new Uint8Array(to - from)
-  for (let start = from, at = from; at <= to; at++) {
-    if (at < to && bytes[at] !== TAB) continue
-    row.push(isNull(bytes, start, at) ? null : decoder.decode(into.subarray(0, writeUnescaped(bytes, start, at, into))))
-    start = at + 1
-  }
-  return row
-}
-
 // What follows gives NaN where a field is not as usual; codes.ts knows more.
 
 /** Its digits are exact in a float. */
 const LENGTH_MAX = 15
 
-export function integerAt(bytes: Uint8Array, from: number, to: number): number {
-  if (to - from > LENGTH_MAX) return Number.NaN
-  let number = 0
-  for (let at = from; at < to; at++) {
-    const digit = (bytes[at] as number) - ZERO
-    if (digit < 0 || digit > 9) return Number.NaN
-    number = number * 10 + digit
-  }
-  return number
-}
-
 /** Powers of ten that are exact. */
 const powers = Float64Array.from({ length: LENGTH_MAX + 1 }, (_, exponent) => 10 ** exponent)
 
-export function decimalAt(bytes: Uint8Array, from: number, to: number): number {
+/** An integer, or a decimal. */
+export function numberAt(bytes: Uint8Array, from: number, to: number): number {
   if (to - from > LENGTH_MAX) return Number.NaN
   let number = 0
   let scale = 0

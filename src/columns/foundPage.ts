@@ -2,6 +2,7 @@
 import type { JsonWriter } from '../respond/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Printer } from './printers.ts'
+import type { UncodedValues } from './rowCodes.ts'
 import { ID, type RowStore } from './rowStore.ts'
 
 export interface FoundPage {
@@ -9,9 +10,6 @@ export interface FoundPage {
   readonly total: number
   readonly rows: CodedRows
 }
-
-/** Values of a row as PostgreSQL prints them, by column. */
-export type UncodedValues = ReadonlyMap<number, string>
 
 /** Rows of a page, which stay the same when the table changes. */
 export class FoundRows implements CodedRows {

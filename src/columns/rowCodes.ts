@@ -3,7 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
-import { BACKSLASH, dateAt, decimalAt, decoder, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
+import { BACKSLASH, dateAt, decoder, instantAt, isNull, numberAt, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
 import { Printer } from './printers.ts'
 
@@ -13,9 +13,12 @@ const LETTER_T = 116 // PostgreSQL prints t and f
 type ReadField = (bytes: Uint8Array, from: number, to: number) => number
 
 const READERS: Readonly<Record<PlainName, ReadField>> = {
-  ...{ integer: integerAt, instant: instantAt, decimal: decimalAt, date: dateAt },
+  ...{ integer: numberAt, instant: instantAt, decimal: numberAt, date: dateAt },
   boolean: (bytes, from) => Number(bytes[from] === LETTER_T),
 }
+
+/** Values of a row that have no code, as PostgreSQL prints them, by column; they are coded as no value. */
+export type UncodedValues = ReadonlyMap<number, string>
 
 /** Dictionaries, printers and codes of an entity. NaN: no value; for texts that is `NO_TEXT`. */
 export class RowCodes {
@@ -40,14 +43,14 @@ export class RowCodes {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /** Codes a row. Returns the columns of values that have no code, which are coded as no value. */
-  code(row: Row): number[] {
-    const uncoded: number[] = []
+  /** Codes a row; null: each of its values has a code. */
+  code(row: Row): UncodedValues | null {
+    let uncoded: Map<number, string> | null = null
     for (let column = 0; column < this.kinds.length; column++) {
       const text = row[column] as string | null
       const dictionary = this.dictionaries[column]
       const code = dictionary && text !== null ? dictionary.code(text) : this.find(column, text)
-      if (code === null) uncoded.push(column)
+      if (code === null) uncoded = (uncoded ?? new Map()).set(column, text as string)
       this.codes[column] = code ?? Number.NaN
     }
     return uncoded
@@ -60,9 +63,10 @@ export class RowCodes {
     return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text)
   }
 
-  /** Codes the row of a line of COPY; false: one of its values has no code. */
-  codeLine(bytes: Uint8Array, from: number, to: number): boolean {
+  /** Codes the row of a line of COPY, as `code` does. */
+  codeLine(bytes: Uint8Array, from: number, to: number): UncodedValues | null {
     const { codes, dictionaries } = this
+    let uncoded: Map<number, string> | null = null
     let start = from
     for (let column = 0; column < codes.length; column++) {
       const dictionary = dictionaries[column] as Dictionary | null
@@ -83,11 +87,11 @@ export class RowCodes {
         while (end < to && bytes[end] !== TAB) end++
         code = isNull(bytes, start, end) ? Number.NaN : this.plain(column, bytes, start, end)
       }
-      if (code === null) return false
-      codes[column] = code
+      if (code === null) uncoded = (uncoded ?? new Map()).set(column, decoder.decode(bytes.subarray(start, end)))
+      codes[column] = code ?? Number.NaN
       start = end + 1
     }
-    return true
+    return uncoded
   }
 
   private plain(column: number, bytes: Uint8Array, from: number, to: number): number | null {
