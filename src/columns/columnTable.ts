@@ -17,21 +17,8 @@ import { RowCodes, type UncodedValues } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
 
-/** A list as conditions on codes and keys of its order. */
-interface Asked {
-  readonly filters: readonly Filter[]
-  readonly conditions: readonly Condition[]
-  readonly keys: readonly PageKey[]
-}
-
 /** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
-
-export interface TableOptions {
-  /** The column of the property by which the rows lie; default: the id's. */
-  readonly orderedBy?: number
-  readonly segmentRows?: number
-}
 
 /** The rows of a table. After a method has thrown `KernelFull`, the table cannot be used any more. */
 export class ColumnTable {
@@ -42,11 +29,12 @@ export class ColumnTable {
   private readonly uncodedRows = new Map<number, UncodedValues>()
   private readonly kept = new KeptCounts()
 
-  /** `kernel`: has the rows in its memory, and those of no other table. */
+  /** `kernel`: has the rows in its memory, and those of no other table. `orderedBy`: the column by whose values the rows lie. */
   constructor(
     private readonly entity: Entity,
     private readonly kernel: Kernel,
-    { orderedBy = ID, segmentRows }: TableOptions = {},
+    readonly orderedBy: number = ID,
+    segmentRows?: number,
   ) {
     const { properties } = entity
     this.rowCodes = new RowCodes(entity)
@@ -57,11 +45,6 @@ export class ColumnTable {
 
   get rows(): number {
     return this.store.rows
-  }
-
-  /** The column of the property by which the rows lie. */
-  get orderedBy(): number {
-    return this.store.column
   }
 
   /** Bytes of the kernel's memory and of the program's own. */
@@ -113,43 +96,37 @@ export class ColumnTable {
     size: number,
     bounds?: TextBounds,
   ): FoundPage | null {
+    const { kernel, store } = this
     const keys = pageKeysOf(this.coded, sorts)
     const conditions = keys && conditionsOf(this.coded, filters, bounds)
-    if (conditions === null) return null
-    const asked = { filters, conditions, keys: keys as PageKey[] }
-    return typeof place === 'number' ? this.found(asked, place, size) : this.foundBeside(asked, place, size)
-  }
-
-  private foundBeside(asked: Asked, { side, position }: Seek, size: number): FoundPage | null {
-    const sets = setsBefore(asked.keys, this.rowCodes, position)
-    if (sets === null) return null
-    const counts = sets.map((set) => matchesOf(this.kernel, this.store, inOrderOfCost([...asked.conditions, ...set])).total)
-    const behind = counts.reduce((sum, count) => sum + count, 0)
-    if (side === 'behind') return this.found(asked, behind, size + 1)
-    const end = behind - (counts.at(-1) as number)
-    const from = Math.max(0, end - size - 1)
-    return this.found(asked, from, end - from)
-  }
-
-  private found(asked: Asked, offset: number, size: number): FoundPage {
-    const { kernel, store } = this
-    const { filters, conditions, keys } = asked
+    if (keys === null || conditions === null) return null
+    const range = typeof place === 'number' ? [place, place + size] : this.rangeBeside(keys, conditions, place, size)
+    if (range === null) return null
     // What the filters match is kept by their operands; how texts lie to an operand may change without them.
     const isKept = conditions.every(({ byRank }) => byRank === null)
     const known = isKept ? this.kept.get(filters) : null
     const list = known ?? matchesOf(kernel, store, conditions)
     if (known === null && isKept) this.kept.set(filters, list)
-    const end = Math.min(offset + size, list.total)
-    if (offset >= end) return this.pageOf([], list.total)
-    const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, offset, end)
-    const isAll = known === null && segments.length === list.segments.length
-    const matches = isAll ? (list as Matches) : matchesOf(kernel, store, conditions, segments)
-    const search = new PageSearch(kernel, store, keys, conditions, size)
-    return this.pageOf(search.find(matches, offset - before, end - before), list.total)
+    const [from, end] = range.map((row) => Math.min(row, list.total)) as [number, number]
+    let slots: readonly number[] = []
+    if (from < end) {
+      const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, from, end)
+      const isAll = known === null && segments.length === list.segments.length
+      const matches = isAll ? (list as Matches) : matchesOf(kernel, store, conditions, segments)
+      slots = new PageSearch(kernel, store, keys, conditions, size).find(matches, from - before, end - before)
+    }
+    return { total: list.total, rows: new FoundRows(slots, store, this.rowCodes.printers, this.uncodedRows) }
   }
 
-  private pageOf(slots: readonly number[], total: number): FoundPage {
-    return { total, rows: new FoundRows(slots, this.store, this.rowCodes.printers, this.uncodedRows) }
+  /** The numbers of the first row of a page, and of the one behind its last; null: codes cannot decide. */
+  private rangeBeside(keys: PageKey[], conditions: Condition[], { side, position }: Seek, size: number): number[] | null {
+    const sets = setsBefore(keys, this.rowCodes, position)
+    if (sets === null) return null
+    const counts = sets.map((set) => matchesOf(this.kernel, this.store, inOrderOfCost([...conditions, ...set])).total)
+    const behind = counts.reduce((sum, count) => sum + count, 0)
+    if (side === 'behind') return [behind, behind + size + 1]
+    const end = behind - (counts.at(-1) as number)
+    return [Math.max(0, end - size - 1), end]
   }
 
   /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */

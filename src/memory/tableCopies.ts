@@ -131,7 +131,7 @@ export class TableCopies {
     const begin: Begin = (rows, sample) => {
       this.makeRoom(tracked, rows)
       room = this.bytesMax - this.use.bytes
-      const own = new ColumnTable(entity, new Kernel(room), { orderedBy })
+      const own = new ColumnTable(entity, new Kernel(room), orderedBy)
       own.prepare(rows, sample)
       table = own
       return (bytes, from, to) => {

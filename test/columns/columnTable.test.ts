@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ColumnTable, type TableOptions } from '../../src/columns/columnTable.ts'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { TextBounds } from '../../src/columns/conditions.ts'
 import type { FoundPage } from '../../src/columns/foundPage.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
@@ -95,8 +95,7 @@ function misprinted(table: RandomTable, page: FoundPage): string | null {
   return null
 }
 
-function filled(entity: Entity, table: RandomTable, kernel: Kernel, options?: TableOptions): ColumnTable {
-  const columns = new ColumnTable(entity, kernel, options)
+function filled(table: RandomTable, columns: ColumnTable): ColumnTable {
   for (const row of table.rows) columns.put(row)
   return columns
 }
@@ -126,8 +125,8 @@ for (const hasVectors of [true, false])
         const random = new Random(SEED)
         const table = new RandomTable(entity, random, 800)
         // Segments are split from the first rows on.
-        const options = { orderedBy: columnOf(entity, column), segmentRows: random.pick([64, 128, 8_192]) }
-        const columns = filled(entity, table, new Kernel(MEMORY, hasVectors), options)
+        const kernel = new Kernel(MEMORY, hasVectors)
+        const columns = filled(table, new ColumnTable(entity, kernel, columnOf(entity, column), random.pick([64, 128, 8_192])))
         expect(differences(table, columns, 20)).toEqual([])
         for (let round = 0; round < 3; round++) {
           take(columns, table.change(250))
@@ -143,7 +142,7 @@ test(`more rows tie than a segment has room for: pages of them; SEED=${SEED}`, (
   const rows = Array.from({ length: 40_000 }, (_, index): Row => {
     return [String(index + 1), null, 't', random.pick(instants), '1']
   })
-  const columns = new ColumnTable(reading, new Kernel(MEMORY), { orderedBy: columnOf(reading, 'at') })
+  const columns = new ColumnTable(reading, new Kernel(MEMORY), columnOf(reading, 'at'))
   for (const row of rows) columns.put(row)
   for (let change = 0; change < 4_000; change++) {
     const at = random.below(rows.length)
@@ -169,7 +168,7 @@ test(`more rows tie than a segment has room for: pages of them; SEED=${SEED}`, (
 test(`a table of many segments: pages lie in the middle of rows that tie; SEED=${SEED}`, () => {
   const random = new Random(SEED)
   const table = new RandomTable(reading, random, 68_000)
-  const columns = filled(reading, table, new Kernel(MEMORY))
+  const columns = filled(table, new ColumnTable(reading, new Kernel(MEMORY)))
   take(columns, table.change(100))
   expect(differences(table, columns, 5)).toEqual([])
 })
@@ -187,7 +186,7 @@ describe('memory', () => {
   test('of a page that was found is its own, whatever becomes of the table', () => {
     const random = new Random(SEED)
     const table = new RandomTable(absence, random, 300, 0)
-    const columns = filled(absence, table, new Kernel(MEMORY))
+    const columns = filled(table, new ColumnTable(absence, new Kernel(MEMORY)))
     const { filters, sorts } = parseList(absence, 'sort=-Id')
     const ids = table.rows.map(([id]) => Number(id)).sort((one, other) => other - one)
     const pages = [0, 7, 1_000].map((offset) => columns.page(filters, sorts, offset, 20) as FoundPage)
@@ -231,7 +230,7 @@ describe('memory', () => {
   test('that the table takes is what it says', () => {
     const kernel = new Kernel(MEMORY)
     const before = kernel.bytes
-    const columns = filled(absence, new RandomTable(absence, new Random(SEED), 100), kernel)
+    const columns = filled(new RandomTable(absence, new Random(SEED), 100), new ColumnTable(absence, kernel))
     expect(columns.bytes).toBeGreaterThanOrEqual(kernel.bytes - before)
     expect(columns.bytes).toBeLessThan(1.3 * (kernel.bytes - before))
   })

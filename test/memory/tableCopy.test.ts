@@ -31,7 +31,7 @@ afterEach(() => Promise.all([reader.end(), database.end(), sql.end()]))
 
 /** A copy that was read before `write`, and that no list uses yet. */
 async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy> {
-  const table = new ColumnTable(company, new Kernel(64 * 2 ** 20), { orderedBy: ID })
+  const table = new ColumnTable(company, new Kernel(64 * 2 ** 20), ID)
   const moment = await reader.read(company, null, (rows, sample) => {
     table.prepare(rows, sample)
     return (bytes, from, to) => table.addLine(bytes, from, to)
