@@ -17,13 +17,11 @@ import type { ResourceRequest } from './resourceRequest.ts'
 /** A request with the name of its key: after a rotation the client still repeats its own writes. */
 type Asked = Pick<ResourceRequest, 'request' | 'keyName'>
 
-/** Explains why a write of certain rows was refused. */
-export interface Refusal {
-  /** Resolves if nothing speaks against the write any more. @throws ApiError that says why it was refused */
-  reason(): Promise<void>
-  /** The error for a write that a constraint has refused, because others have written in the meantime. */
-  explain(violation: ConstraintViolation): Promise<ApiError>
-}
+/**
+ * Explains why certain rows were not written, by a constraint where others have written in the meantime. Resolves if nothing
+ * speaks against the write any more. @throws ApiError
+ */
+export type Explain = (violation?: ConstraintViolation) => Promise<void>
 
 /** Maximum attempts: the cause of a refusal may be gone when it is looked for. */
 const ATTEMPTS_MAX = 3
@@ -93,18 +91,18 @@ export class Repeats {
   }
 
   /** Runs a write; again if it was refused for something that others have changed since. @throws as `attempt`, `refuse` */
-  async write(statement: Batchable, refusal: Refusal, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
+  async write(statement: Batchable, explain: Explain, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const rows = await this.attempt(statement, refusal, writes)
+      const rows = await this.attempt(statement, explain, writes)
       if (rows.length > 0) return rows
-      await this.refuse(refusal, statement.once)
+      await this.refuse(explain, statement.once)
     }
     const { once } = statement
     throw once && !(await this.isFree(once)) ? inProgress() : conflict()
   }
 
   /** Runs a write once; no rows if it was refused. What only a constraint has seen is explained. @throws ApiError; as `look` */
-  async attempt(statement: Batchable, refusal: Refusal, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
+  async attempt(statement: Batchable, explain: Explain, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
     const { once } = statement
     let violation: ConstraintViolation | null = null
     try {
@@ -116,14 +114,15 @@ export class Repeats {
     }
     // Another request under the key may have begun after this one had looked, and ended before it, which undid this one.
     if (once) await this.lookAfter(once)
-    if (violation !== null && violation.constraint !== ONCE_CONSTRAINT) throw await refusal.explain(violation)
-    return []
+    if (violation === null || violation.constraint === ONCE_CONSTRAINT) return []
+    await explain(violation)
+    throw conflict(violation)
   }
 
   /** @throws ApiError that says why a write was refused, if that still holds; as `look` */
-  async refuse(refusal: Refusal, once: Once | null | undefined): Promise<void> {
+  async refuse(explain: Explain, once: Once | null | undefined): Promise<void> {
     try {
-      await refusal.reason()
+      await explain()
     } catch (error) {
       // A write under the same key may have ended a moment ago, and be the reason.
       if (once) await this.lookAfter(once)
@@ -186,6 +185,6 @@ function inProgress(): ApiError {
 }
 
 /** Error for a write while others keep changing the rows that it depends on. */
-export function conflict(cause?: ConstraintViolation): ApiError {
+function conflict(cause?: ConstraintViolation): ApiError {
   return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }

@@ -4,12 +4,13 @@ import { compileRefusals } from '../compile/refusals.ts'
 import { compileKept, compileRemove } from '../compile/remove.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
+import type { ConstraintViolation } from '../execute/outcomes.ts'
 import type { Once, WritePlan } from '../model/batch.ts'
 import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns, writtenBehind } from '../model/copies.ts'
 import type { Entity, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { conflict, type Refusal, type Repeats } from './repeats.ts'
+import type { Explain, Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import type { RowReads, VersionAsked } from './rowReads.ts'
 
@@ -47,7 +48,7 @@ export class RowWrites {
   /** Creates a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
   async create({ key }: ResourceRequest, values: Assignments, once: Once | null): Promise<Row> {
     const plan = { id: '', values, versions: null, once, asker: key }
-    const [row] = await this.repeats.write(compileCreate(this.entity, plan), this.refusalOf(plan, null))
+    const [row] = await this.repeats.write(compileCreate(this.entity, plan), (violation) => this.explain(plan, null, violation))
     return row as Row
   }
 
@@ -59,12 +60,12 @@ export class RowWrites {
       return (asked ?? this.reads).find(id)
     }
     const plan = { id, values, versions: asked?.versions ?? null, once, asker: call.key }
-    const refusal = this.refusalOf(plan, asked)
+    const explain: Explain = (violation) => this.explain(plan, asked, violation)
     const { longWrites } = this.parts
     const isRename = longWrites !== null && this.reachesCopies(values)
     const [row] = isRename
-      ? await this.rename(call, plan, refusal, longWrites)
-      : await this.repeats.write(compileUpdate(this.entity, plan), refusal)
+      ? await this.rename(call, plan, explain, longWrites)
+      : await this.repeats.write(compileUpdate(this.entity, plan), explain)
     return row as Row
   }
 
@@ -72,16 +73,12 @@ export class RowWrites {
   async remove(call: ResourceRequest, id: string, once: Once | null): Promise<Row> {
     const asked = await this.asked(call, id, once)
     const plan = { id, values: NOTHING, versions: asked?.versions ?? null, once, asker: call.key }
-    const stillReferenced = () =>
-      new ApiError('StillReferenced', `${this.entity.name} ${id} was not deleted: other rows refer to it.`)
-    const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), {
-      reason: async () => {
-        await asked?.find(id)
-        const [found] = await this.parts.database.read(compileKept(this.entity, id, this.referring))
-        if (!found) throw this.reads.notFound(id)
-        if (!once || found[0] === 't') throw stillReferenced()
-      },
-      explain: async (violation) => (violation.isForeignKey ? stillReferenced() : conflict(violation)),
+    const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), async (violation) => {
+      await asked?.find(id)
+      const [found] = await this.parts.database.read(compileKept(this.entity, id, this.referring))
+      if (!found) throw this.reads.notFound(id)
+      if (found[0] === 't' || violation?.isForeignKey)
+        throw new ApiError('StillReferenced', `${this.entity.name} ${id} was not deleted: other rows refer to it.`)
     })
     return row as Row
   }
@@ -107,47 +104,35 @@ export class RowWrites {
   }
 
   /** Updates all copies: few within a batch, many by a statement alone, very many one rename at a time. It assumes few first. */
-  private async rename(call: ResourceRequest, plan: WritePlan, refusal: Refusal, longWrites: LongWrites): Promise<Row[]> {
+  private async rename(call: ResourceRequest, plan: WritePlan, explain: Explain, longWrites: LongWrites): Promise<Row[]> {
     const few = compileUpdate(this.entity, plan, this.copying)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
     for (const statement of this.areBatched ? [few, alone] : [alone]) {
-      const rows = await this.repeats.attempt(statement, refusal)
+      const rows = await this.repeats.attempt(statement, explain)
       if (rows.length > 0) return rows
-      await this.repeats.refuse(refusal, plan.once)
+      await this.repeats.refuse(explain, plan.once)
     }
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
-    return this.repeats.write(compileUpdate(this.entity, plan), refusal, longWrites)
+    return this.repeats.write(compileUpdate(this.entity, plan), explain, longWrites)
   }
 
-  private refusalOf({ id, values }: WritePlan, asked: VersionAsked | null): Refusal {
-    return {
-      reason: async () => {
-        await asked?.find(id)
-        const error = await this.find(id, values)
-        if (error) throw error
-      },
-      explain: async (violation) => {
-        const rule = this.ruleOf(violation.constraint)
-        if (rule) return brokenRule(rule)
-        const taken = takenValue(this.entity, violation.constraint)
-        return taken ? faultsError([taken]) : ((await this.find(id, values)) ?? conflict(violation))
-      },
-    }
-  }
-
-  private async find(id: string, values: Assignments): Promise<ApiError | null> {
+  /** Explains why a row was neither created nor changed. @throws ApiError */
+  private async explain({ id, values }: WritePlan, asked: VersionAsked | null, violation?: ConstraintViolation): Promise<void> {
+    await asked?.find(id)
+    const broken = violation && this.ruleOf(violation.constraint)
+    if (broken) throw brokenRule(broken)
     const statement = compileRefusals(this.entity, id === '' ? null : id, values)
     const causes = statement ? (await this.parts.database.read(statement)).map(([cause]) => cause as string) : []
-    if (id !== '' && causes.includes('id')) return this.reads.notFound(id)
+    if (id !== '' && causes.includes('id')) throw this.reads.notFound(id)
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
     // As PostgreSQL, which holds a row against constraints by their names.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
-      return brokenRule(this.ruleOf(rule) as Rule)
+      throw brokenRule(this.ruleOf(rule) as Rule)
     const faults = [...references.map((column) => missingReference(column, values)), ...taken]
-    return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
+    if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   }
 
   private ruleOf(name: string): Rule | undefined {

@@ -2,7 +2,6 @@
 import { compileCreateRows, writableOf } from '../compile/createRows.ts'
 import { compileRowRefusals } from '../compile/refusals.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import type { ConstraintViolation } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'
@@ -13,7 +12,7 @@ import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { requireList } from './lists.ts'
-import { conflict, type Repeats } from './repeats.ts'
+import type { Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { missingReference, takenValue } from './rowWrites.ts'
 
@@ -58,14 +57,7 @@ export class RowsCreates {
     if (isDry) return this.check(call, rows, faultOfRow)
     const once = await repeats.beginRows(call, rows)
     const statement = compileCreateRows(entity, await this.arraysOf(rows), once, call.key)
-    const refusal = {
-      reason: () => this.refuse(rows),
-      explain: async (violation: ConstraintViolation) => {
-        await this.refuse(rows)
-        return conflict(violation)
-      },
-    }
-    const create = () => repeats.write(statement, refusal)
+    const create = () => repeats.write(statement, () => this.refuse(rows))
     return repeats.answer(once, create, (written) => this.created(written, call))
   }
 
