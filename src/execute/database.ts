@@ -108,7 +108,6 @@ export class Database {
   /** Closes the connections; queries that still run get ServiceUnavailable. */
   async end(): Promise<void> {
     this.isEnded = true
-    this.deadlines.stop()
     closePool(this.pool)
     await this.pool.closed
   }

@@ -28,11 +28,6 @@ export class Deadlines {
     })
   }
 
-  stop(): void {
-    if (this.timer) clearInterval(this.timer)
-    this.timer = null
-  }
-
   private sweep() {
     const nowMs = performance.now()
     // All wait equally long, so the set, in order of insertion, is in order of deadlines too.
@@ -41,6 +36,8 @@ export class Deadlines {
       this.waiting.delete(entry)
       entry.reject(entry.onMiss())
     }
-    if (this.waiting.size === 0) this.stop()
+    if (this.waiting.size > 0 || this.timer === null) return
+    clearInterval(this.timer)
+    this.timer = null
   }
 }
