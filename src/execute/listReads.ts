@@ -32,13 +32,8 @@ export class Abandoned extends ApiError {
   }
 }
 
-/** A list that PostgreSQL ended: it took too long, or sorted too much. Asked for again, it would end so again. */
-export class TooCostly extends ApiError {
-  constructor(cause: unknown) {
-    const message = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
-    super('TooCostly', message, { cause })
-  }
-}
+/** Of a list that PostgreSQL ended. Asked for again, it would end so again. */
+const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
 /** Divides a pool between lists, which may take long, and all else: at least two for that, since a write may wait for a lock. */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
@@ -131,7 +126,7 @@ export class ListReads {
         const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
         if (isEarly && attempts > 1) return this.run(list, attempts - 1)
       }
-      throw new TooCostly(cause)
+      throw new ApiError('TooCostly', TOO_COSTLY, { cause })
     } finally {
       list.backend = () => null
     }

@@ -1,7 +1,7 @@
 // Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
 import { compileList, ownerOf } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
-import { Abandoned, TooCostly } from '../execute/listReads.ts'
+import { Abandoned } from '../execute/listReads.ts'
 import { countFrom } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
@@ -61,7 +61,7 @@ async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: Reso
 /** Adds to the error of a read that was too costly how to ask for less; rethrows any other. */
 export function advise(advice: () => string): (error: unknown) => never {
   return (error) => {
-    if (!(error instanceof TooCostly)) throw error
+    if (!(error instanceof ApiError && error.code === 'TooCostly')) throw error
     throw new ApiError(error.code, `${error.message} To get it: ${advice()}.`, { cause: error.cause })
   }
 }
