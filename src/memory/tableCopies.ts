@@ -9,7 +9,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
 import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
-import { type Begin, NotRecorded, TableReader } from './tableReader.ts'
+import { type Begin, NotRecorded, readTable } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
@@ -60,7 +60,6 @@ export class TableCopies {
   private readonly bytesMax: number
   /** Limits the time that lists and summaries take of the process. */
   readonly slices = new Slices()
-  private readonly reader: TableReader
   private readonly timer: Timer
   /** The end of the last load that is due: one table is loaded at a time. */
   private lastLoad: Promise<void> = Promise.resolve()
@@ -69,7 +68,6 @@ export class TableCopies {
   constructor(private readonly options: MemoryOptions) {
     this.bytesMax = options.bytesMax * (1 - ANSWERS_SHARE)
     this.answers = new Answers(options.bytesMax * ANSWERS_SHARE)
-    this.reader = new TableReader(options.url)
     this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
     this.timer.unref()
   }
@@ -100,11 +98,10 @@ export class TableCopies {
     if (tracked.copy === null) this.startLoad(tracked, orderFor(entity, query))
   }
 
-  /** Stops a load that is under way. */
-  async end(): Promise<void> {
+  /** Asks and logs nothing any more; a load that is under way ends with the process. */
+  end(): void {
     this.isEnded = true
     clearInterval(this.timer)
-    await this.reader.end()
   }
 
   private startLoad(tracked: Tracked, orderedBy: number) {
@@ -121,7 +118,7 @@ export class TableCopies {
 
   private async loadCopy(tracked: Tracked, orderedBy: number) {
     const { entity } = tracked
-    const { database, questions, log } = this.options
+    const { database, questions, url, log } = this.options
     const startMs = performance.now()
     const { properties } = entity
     // In the order of ids the rows come anyway.
@@ -143,7 +140,7 @@ export class TableCopies {
       if (table !== null && error instanceof KernelFull) tracked.tooFew = { bytes: room, untilMs: performance.now() + LARGE_MS }
       throw error
     }
-    const moment = await this.reader.read(entity, sampled, begin).catch(noteSize)
+    const moment = await readTable(url, entity, sampled, begin).catch(noteSize)
     const onLost = (error: unknown) => {
       tracked.copy = null
       if (error instanceof CopyLost || error instanceof KernelFull) this.noteFailure(tracked, error, 0)

@@ -30,46 +30,29 @@ const SAMPLE_ROWS = 20_000
 const ROW_BYTES = 100
 /** Rows that are read at once: the driver takes some milliseconds for them. */
 const PIECE_ROWS = 8_000
-/** A connection that reads nothing for this time is closed. */
+/** Closes a connection that the driver opens after its host was given up. */
 const IDLE_S_MAX = 10
 
-/** One connection, closed after an error: the driver's COPY may hang on it (porsager/postgres#917). */
-export class TableReader {
-  private connection: postgres.Sql | null = null
-  private isEnded = false
-
-  constructor(private readonly url: string) {}
-
-  /**
-   * Reads all rows in the order of their ids. `sampled`: the property of the sample that `begin` gets.
-   * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
-   */
-  async read(entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
-    if (this.isEnded) throw new Error('the worker ends')
-    const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
-    const connection = (this.connection ??= await openFirst(this.url, { idle_timeout: IDLE_S_MAX, connection: settings }))
-    const load = async () => {
-      if (this.isEnded) throw new Error('the worker ends')
-      await connection.unsafe(BEGIN_RUN)
-      const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, sampled, begin)
-      return await inTransaction(connection, work, 'isolation level repeatable read read only')
-    }
-    const late = () => {
-      throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
-    }
-    try {
-      return await withDeadline(load(), READ_MS_MAX, late)
-    } catch (error) {
-      if (this.connection === connection) this.connection = null
-      await connection.end({ timeout: 0 })
-      throw error
-    }
+/**
+ * Reads all rows in the order of their ids, over a connection of its own: the driver's COPY may hang on it after an error
+ * (porsager/postgres#917). `sampled`: the property of the sample that `begin` gets.
+ * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
+ */
+export async function readTable(url: string, entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
+  const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
+  const connection = await openFirst(url, { idle_timeout: IDLE_S_MAX, connection: settings })
+  const load = async () => {
+    await connection.unsafe(BEGIN_RUN)
+    const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, sampled, begin)
+    return await inTransaction(connection, work, 'isolation level repeatable read read only')
   }
-
-  /** Stops a load that is under way; it fails. */
-  async end(): Promise<void> {
-    this.isEnded = true
-    await this.connection?.end({ timeout: 0 })
+  const late = () => {
+    throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
+  }
+  try {
+    return await withDeadline(load(), READ_MS_MAX, late)
+  } finally {
+    await connection.end({ timeout: 0 })
   }
 }
 

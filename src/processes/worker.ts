@@ -166,7 +166,8 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
       while (requestsInFlight() > 0 && performance.now() < finishByMs) await Bun.sleep(10)
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(), lists.end(), longWrites.end(), questions.end(), memory?.end()])
+      memory?.end()
+      await Promise.all([database.end(), lists.end(), longWrites.end(), questions.end()])
       breakOffStreams()
       await Bun.sleep(20)
       app.server?.stop(true)

@@ -9,7 +9,7 @@ import { Database } from '../../src/execute/database.ts'
 import { Answers } from '../../src/memory/answers.ts'
 import { takePieces } from '../../src/memory/copyPieces.ts'
 import { TableCopy } from '../../src/memory/tableCopy.ts'
-import { TableReader } from '../../src/memory/tableReader.ts'
+import { readTable } from '../../src/memory/tableReader.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -17,22 +17,21 @@ const TARGET = '/Companies'
 
 let sql: postgres.Sql
 let database: Database
-let reader: TableReader
+let url: string
 let lost: unknown
 beforeEach(async () => {
-  const url = await createDatabase()
+  url = await createDatabase()
   sql = connect(url)
   database = new Database({ url, poolSize: 2, prepare: true })
-  reader = new TableReader(url)
   lost = null
   await sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
 })
-afterEach(() => Promise.all([reader.end(), database.end(), sql.end()]))
+afterEach(() => Promise.all([database.end(), sql.end()]))
 
 /** A copy that was read before `write`, and that no list uses yet. */
 async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy> {
   const table = new ColumnTable(company, new Kernel(64 * 2 ** 20), ID)
-  const moment = await reader.read(company, null, (rows, sample) => {
+  const moment = await readTable(url, company, null, (rows, sample) => {
     table.prepare(rows, sample)
     return (bytes, from, to) => table.addLine(bytes, from, to)
   })
