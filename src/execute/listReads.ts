@@ -32,7 +32,7 @@ export class Abandoned extends ApiError {
   }
 }
 
-/** Of a list that PostgreSQL ended. Asked for again, it would end so again. */
+/** Message for a list that PostgreSQL ended. Asked for again, it would end so again. */
 const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
 /** Divides a pool between lists, which may take long, and all else: at least two for that, since a write may wait for a lock. */
