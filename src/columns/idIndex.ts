@@ -1,5 +1,4 @@
 // Index of rows by id: a sparse array in chunks, which also walks rows in the order of ids.
-import { firstNotBefore } from './bisect.ts'
 import { KernelFull } from './kernel.ts'
 
 /** Ids of a chunk. */
@@ -10,8 +9,8 @@ const NONE = -1
 export class IdIndex {
   /** By number: the slots of its ids, and behind them how many rows there are. */
   private readonly chunks = new Map<number, Int32Array>()
-  /** The numbers of the chunks, in ascending order. */
-  private readonly numbers: number[] = []
+  /** The numbers of the chunks, in ascending order; null: one has come or gone since. */
+  private numbers: Float64Array | null = null
 
   constructor(private readonly bytesMax: number) {}
 
@@ -40,7 +39,7 @@ export class IdIndex {
     chunk[id - number * CHUNK] = NONE
     if (--(chunk[CHUNK] as number) > 0) return
     this.chunks.delete(number)
-    this.numbers.splice(this.placeOf(number), 1)
+    this.numbers = null
   }
 
   /** Slots of the wanted rows `[from, end)` by id; null: more than `idsMax` ids to look at. `isWanted`: null for all rows. */
@@ -50,6 +49,7 @@ export class IdIndex {
     idsMax: number,
   ): number[] | null {
     const found: number[] = []
+    this.numbers ??= Float64Array.from(this.chunks.keys()).sort()
     let [passed, looked] = [0, 0]
     for (let index = 0; index < this.numbers.length && looked < idsMax; index++) {
       const chunk = this.chunks.get(this.numbers.at(isDescending ? -1 - index : index) as number) as Int32Array
@@ -73,14 +73,8 @@ export class IdIndex {
     if (this.bytes >= this.bytesMax) throw new KernelFull('the ids of the rows take too much')
     const chunk = new Int32Array(CHUNK + 1).fill(NONE, 0, CHUNK)
     this.chunks.set(number, chunk)
-    this.numbers.splice(this.placeOf(number), 0, number)
+    this.numbers = null
     return chunk
-  }
-
-  /** The index of the first number that is not less. */
-  private placeOf(number: number): number {
-    const { numbers } = this
-    return firstNotBefore(0, numbers.length, (index) => (numbers[index] as number) < number)
   }
 }
 
