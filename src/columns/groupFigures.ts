@@ -38,18 +38,14 @@ export class GroupRecords {
   /** Counts rows, unless the first sum does so. */
   count(rows: SelectedRows): void {
     // A record without sums has room for one that is never read.
-    if (this.sums === 0) this.addFloats(rows, rows.kernel.scratch.column, 0, 0)
+    if (this.sums === 0) this.add(rows, rows.kernel.scratch.column, 0, 0)
   }
 
-  /** Adds the values of a column to the sum at `index`, in so many units each. */
-  add(rows: SelectedRows, column: number, index: number, units: number): void {
-    this.addFloats(rows, rows.floatsOf(column), index, units)
-  }
-
-  private addFloats({ kernel, segment, bits }: SelectedRows, codes: number, index: number, units: number) {
+  /** Adds the floats at an address to the sum at `index`, in so many units each. */
+  add({ kernel, segment, bits }: SelectedRows, floats: number, index: number, units: number): void {
     const [one, value, sum] = [index === 0 ? 1 : 0, 4 * (1 + index), 4 * (this.firstSum + 2 * index)]
     const { calls, scratch } = kernel
-    calls.add(bits, segment.bitmapBytes, scratch.groups, codes, this.address, 4 * this.length, one, value, sum, units)
+    calls.add(bits, segment.bitmapBytes, scratch.groups, floats, this.address, 4 * this.length, one, value, sum, units)
   }
 
   /** The groups that have rows. */
@@ -113,7 +109,7 @@ export class Sums implements FigureValues {
   ) {}
 
   take(rows: SelectedRows): void {
-    this.records.add(rows, this.column, this.index, 10 ** this.scale)
+    this.records.add(rows, rows.floatsOf(this.column), this.index, 10 ** this.scale)
   }
 
   /** Part of the sum, by which groups are sorted; NaN: no row of the group has a value. */
