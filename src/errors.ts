@@ -42,6 +42,9 @@ export class ApiError extends Error {
   }
 }
 
+/** A change that what is stored does not allow; the message is for an operator. */
+export class Refused extends Error {}
+
 /** A body of nothing but faults must not make an answer many times its size; the search for more ends here. */
 export const FAULTS_MAX = 100
 

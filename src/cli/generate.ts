@@ -70,9 +70,7 @@ async function compare(config: Config) {
     requireOwnNames(declaredTables(config.entitiesDir === null ? entities : [...rosters, ...entities], (name) => name))
     for (const folder of migrationFolders(config)) await applyPending(sql, folder)
     return nextMigration(sql, entities, config.entitiesDir === null ? [] : others)
-  }).catch((error) => {
-    throw new CommandError(`the tables cannot be compared: ${error.message || String(error)}`)
-  })
+  }).catch((error) => orUnusable(error, 'the tables cannot be compared'))
 }
 
 /** The first that no file has, in four digits. */

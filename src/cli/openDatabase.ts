@@ -2,13 +2,12 @@
 import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
-import { HookRefused, HookStore } from '../hooks/store.ts'
-import { KeyRefused, KeyStore } from '../keys/store.ts'
+import { HookStore } from '../hooks/store.ts'
+import { KeyStore } from '../keys/store.ts'
 import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
 import { migrate, migrationFolders } from '../postgres/migrate.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { loadEntities } from '../registry.ts'
-import { SeedRefused } from '../seed/seed.ts'
 import { CommandError } from './run.ts'
 
 /** How long a command waits for a server that is starting: its first start makes a cluster, which takes seconds. */
@@ -88,16 +87,13 @@ export async function requireTable(url: string, table: string, config: Config, m
   else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
 }
 
-const UNUSABLE = 'the database cannot be used'
-
 /** For what the database refuses, or does not answer. @throws CommandError */
-export function orUnusable(error: Error): never {
-  throw new CommandError(`${UNUSABLE}: ${error.message || String(error)}`)
+export function orUnusable(error: Error, problem = 'the database cannot be used', remark = ''): never {
+  throw new CommandError(`${problem}: ${error.message || String(error)}${remark}`)
 }
 
-/** Errors of the driver have a code; one without is a fault of ours, whose stack is needed. */
-export function orFailed(error: Error & { code?: unknown }, problem = UNUSABLE, remark = ''): never {
-  if ([KeyRefused, HookRefused, SeedRefused].some((kind) => error instanceof kind)) throw new CommandError(error.message)
-  if (typeof error.code === 'string') throw new CommandError(`${problem}: ${error.message || String(error)}${remark}`)
+/** Errors of the driver have a code; one without is a refusal, or a fault of ours, whose stack is needed. */
+export function orFailed(error: Error & { code?: unknown }, problem?: string, remark?: string): never {
+  if (typeof error.code === 'string') orUnusable(error, problem, remark)
   throw error
 }

@@ -1,6 +1,7 @@
 // The command line: runs a command, and says what is wrong with its words in a line of stderr.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config.ts'
+import { Refused } from '../errors.ts'
 import { printable } from '../log.ts'
 import { suggest } from '../model/nearest.ts'
 import { DeclarationError } from '../registry.ts'
@@ -21,7 +22,7 @@ export async function runCommandLine(program: Command, words: readonly string[])
   } catch (error) {
     // Commander has said what is wrong; help that was asked for is none.
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE
-    const isKnown = [CommandError, ConfigError, DeclarationError].some((kind) => error instanceof kind)
+    const isKnown = [CommandError, ConfigError, DeclarationError, Refused].some((kind) => error instanceof kind)
     console.error(isKnown ? printable((error as Error).message).replace(/^/gm, 'roster: ') : error)
     return FAILED
   }

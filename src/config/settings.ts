@@ -101,7 +101,9 @@ export const settings = {
       '^(?=[!-~]{1,128}$)https?://[^/?#"<>@]+(/[^?#"<>]*)?$',
     ),
     meaning: 'Beginning of all links in responses. If empty, the address that the server listens on.',
-    check: parseUrl,
+    check(text: string): void {
+      if (!URL.canParse(text)) throw new RangeError('it cannot be read')
+    },
     read: (text: string) => text.replace(/\/+$/, ''),
   },
   CORS_ORIGINS: {
@@ -187,10 +189,6 @@ export type SettingName = keyof typeof settings
 export function isSecret(name: string, text: string | null = null): boolean {
   const isKey = text?.includes('-----BEGIN') === true
   return isKey || /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
-}
-
-function parseUrl(text: string): void {
-  if (!URL.canParse(text)) throw new RangeError('it cannot be read')
 }
 
 /** Returns the settings as `--help` shows them. */

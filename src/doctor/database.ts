@@ -1,7 +1,8 @@
 // Findings about the database: version, role, connections, migrations; rights and indexes of tables, changes that are held back.
 import type postgres from 'postgres'
-import { type Config, isPooled } from '../config/config.ts'
+import { type Config, isPooled, LOOPBACK } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
+import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import type { Entity } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
@@ -99,9 +100,7 @@ function encryption(url: string, { isEncrypted }: postgres.Row): Finding {
 
 /** Returns whether each host of an address is this machine. */
 export function isLocal(url: string): boolean {
-  const authority = /^\w+:\/\/([^/?]*)/.exec(url)?.[1] ?? ''
-  const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')
-  return hosts.every((host) => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(host))
+  return readDatabaseUrl(url).hosts.every(({ host }) => LOOPBACK.test(host))
 }
 
 async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Finding> {

@@ -6,7 +6,7 @@ import { dependencies, version } from '../../package.json'
 import { anonymousClients } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
 import { type Config, LOOPBACK } from '../config/config.ts'
-import { checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
+import { checkCertificate, readCertificate } from '../os/certificate.ts'
 import { lockPort, memoryFolderOf } from '../os/folder.ts'
 import { takePort } from '../processes/startError.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
@@ -14,8 +14,8 @@ import { advice, type Finding, fault, ok } from './finding.ts'
 const MIB = 2 ** 20
 /** Minimum free bytes of the disk with DATA_DIR: below that an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
-/** Programs that renew certificates of 90 days do so 30 days before. */
-const RENEWAL_DAYS = 14
+/** 14 days. Programs that renew certificates of 90 days do so 30 days before. */
+const RENEWAL_MS = 14 * 86_400_000
 
 /** Findings about this machine, without the database. */
 export async function examineMachine(config: Config): Promise<Finding[]> {
@@ -105,17 +105,18 @@ function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding {
 function tls({ tlsCert, tlsKey, publicUrl: url, trustedProxies }: Config): Finding {
   try {
     const certificate = checkCertificate(readCertificate(tlsCert as string, tlsKey as string))
-    const days = Math.floor(daysLeft(certificate))
+    const end = new Date(certificate.validTo)
+    const leftMs = end.getTime() - Date.now()
     const names = certificate.subjectAltName ?? certificate.subject
-    const text = `the certificate for ${names} is valid until ${new Date(certificate.validTo).toISOString()}`
-    if (days < 0) return fault('tls', `${text}: clients refuse it; renew it`)
+    const text = `the certificate for ${names} is valid until ${end.toISOString()}`
+    if (leftMs < 0) return fault('tls', `${text}: clients refuse it; renew it`)
     const host = url === null ? null : new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (host !== null && (isIP(host) ? !certificate.checkIP(host) : !certificate.checkHost(host)))
       return (trustedProxies === null ? fault : advice)(
         'tls',
         `${text}, and not for ${host} of PUBLIC_URL: clients refuse it, where no proxy has one of its own`,
       )
-    return days < RENEWAL_DAYS ? advice('tls', `${text}: see that it is renewed`) : ok('tls', text)
+    return leftMs < RENEWAL_MS ? advice('tls', `${text}: see that it is renewed`) : ok('tls', text)
   } catch (error) {
     return fault('tls', `${(error as Error).message}: no server starts`)
   }

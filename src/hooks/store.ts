@@ -3,15 +3,13 @@ import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { list } from '../compile/batch.ts'
 import { behind, SETTLED } from '../compile/changes.ts'
+import { Refused } from '../errors.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { integer, join, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { ACTIONS, wantsEvent } from './events.ts'
-
-/** A change that the existing hooks do not allow; the message is for an operator. */
-export class HookRefused extends Error {}
 
 /** A hook as a list shows it; times in UTC, to the second. */
 export interface ListedHook {
@@ -43,7 +41,7 @@ export class HookStore {
     this.keys = new KeyStore(sql)
   }
 
-  /** A hook that gets what changes from now on. Returns its id. @throws HookRefused where there are too many */
+  /** A hook that gets what changes from now on. Returns its id. @throws Refused where there are too many */
   add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
     return this.keys.transact(async (sql) => {
       const id = randomBytes(5).toString('hex')
@@ -54,12 +52,12 @@ export class HookStore {
         select ${id}, ${hook.url}, ${hook.secret}, ${events}::text[], run,
           pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0
         from change_feed where (select count(*) from hook) < ${HOOKS_MAX}`
-      if (made.count === 0) throw new HookRefused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
+      if (made.count === 0) throw new Refused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
       return id
     })
   }
 
-  /** @throws HookRefused when there is none with this id, as all of these */
+  /** @throws Refused when there is none with this id, as all of these */
   remove(id: string): Promise<void> {
     return this.keys.transact((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
   }
@@ -124,7 +122,7 @@ export class HookStore {
   private async require(sql: postgres.TransactionSql, id: string, statement: postgres.PendingQuery<postgres.Row[]>) {
     if ((await statement).count > 0) return
     const ids = (await sql<{ id: string }[]>`select id from hook order by id`).map((row) => row.id)
-    throw new HookRefused(`there is no hook "${id}".${suggest(id, ids)}`)
+    throw new Refused(`there is no hook "${id}".${suggest(id, ids)}`)
   }
 }
 

@@ -37,7 +37,7 @@ export function createRouter(parts: EndpointParts): Router {
     open(path.replace(/\{\w+\}$/, '*'), get, { route: `/${path}` })
   }
   open('livez', () => respondJson(200, '{"status":"live"}'), { isUnlimited: true })
-  const isReady = createReadiness(database, migrationFiles)
+  const isReady = createReadiness((statement) => database.read(statement), migrationFiles)
   const readiness = async () => {
     if (isWaiting()) throw databaseIsAway()
     if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')

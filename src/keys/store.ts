@@ -1,6 +1,6 @@
 // Keys in the database: as `roster keys` changes them, and as servers read them.
 import type postgres from 'postgres'
-import { ApiError } from '../errors.ts'
+import { ApiError, Refused } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/deadlines.ts'
@@ -32,9 +32,6 @@ export function touchKeys(ids: readonly string[]): Statement {
     update api_key set last_used = now() from used where api_key.id = used.id`)
 }
 
-/** A change that the existing keys do not allow; the message is for an operator. */
-export class KeyRefused extends Error {}
-
 /** A key as a list shows it; times in UTC, to the second. */
 export interface ListedKey {
   readonly id: string
@@ -57,15 +54,15 @@ export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
 export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 
-  /** @throws KeyRefused when the name has a current key already */
+  /** @throws Refused when the name has a current key already */
   create(key: KeyRecord): Promise<void> {
     return this.change(async (sql) => {
       const made = await insertKey(sql, key)
-      if (made.count === 0) throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
+      if (made.count === 0) throw new Refused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
     })
   }
 
-  /** Ends every valid key of that name, replaced ones too. Returns their ids. @throws KeyRefused when there is none */
+  /** Ends every valid key of that name, replaced ones too. Returns their ids. @throws Refused when there is none */
   revoke(name: string): Promise<string[]> {
     return this.change(async (sql) => {
       const revoked = await sql`
@@ -76,7 +73,7 @@ export class KeyStore {
     })
   }
 
-  /** Replaces the current key of that name, which stays valid for `overlapMs`. @throws KeyRefused when there is none */
+  /** Replaces the current key of that name, which stays valid for `overlapMs`. @throws Refused when there is none */
   rotate(name: string, fresh: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
     return this.change(async (sql) => {
       // With an overlap of 0 the key ends now.
@@ -137,11 +134,11 @@ function inTime<T>(work: Promise<T>): Promise<T> {
   })
 }
 
-async function unknownName(sql: postgres.TransactionSql, name: string): Promise<KeyRefused> {
+async function unknownName(sql: postgres.TransactionSql, name: string): Promise<Refused> {
   const valid = await sql`
     select distinct name from api_key where revoked is null and (expires is null or expires > now())`
   const names = valid.map((row) => row.name)
-  return new KeyRefused(`there is no valid key named "${name}".${suggest(name, names)}`)
+  return new Refused(`there is no valid key named "${name}".${suggest(name, names)}`)
 }
 
 /** Reads keys over the connections that requests are answered with: a process that serves also learns of revocations. */

@@ -59,8 +59,3 @@ function parse<T>(problem: string, read: () => T): T {
     throw new Error(`${problem} (${(error as Error).message})`)
   }
 }
-
-/** Days until a certificate expires, below 0 once it has. */
-export function daysLeft({ validTo }: X509Certificate, nowMs = Date.now()): number {
-  return (Date.parse(validTo) - nowMs) / 86_400_000
-}

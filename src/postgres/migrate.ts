@@ -117,7 +117,7 @@ export async function pendingMigrations(url: string, folder: string): Promise<st
 const SAMPLE = 'sample.sql'
 
 /** Loads the sample into a database without rows, once in its life; `wanted` false: only notes that it shall never be loaded. */
-export async function loadSample(url: string, folder: string, wanted: boolean): Promise<void> {
+export async function loadSample(url: string, wanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>
     inTransaction(sql, async (transaction) => {
       const noted = await transaction`
@@ -128,7 +128,7 @@ export async function loadSample(url: string, folder: string, wanted: boolean): 
       if (rows?.there) return
       // Triggers record no changes of sessions with a name of Roster's and without a key.
       await transaction`set local application_name = 'roster'`
-      await transaction.unsafe(readFileSync(join(folder, SAMPLE), 'utf8'))
+      await transaction.unsafe(readFileSync(join(MIGRATIONS, SAMPLE), 'utf8'))
     }),
   )
 }

@@ -63,11 +63,12 @@ const LINES_OF_ROW = 20
  * then no entries of deleted lines, over which each question would walk while an old snapshot is held.
  */
 export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
-  let earlier: { readonly oldest: string; readonly ms: number } | null = null
+  // Every transaction is newer than 0: the first look deletes nothing.
+  let earlier = { oldest: '0', ms: Number.NEGATIVE_INFINITY }
   return async (sql, rows) => {
     const nowMs = performance.now()
-    const isOld = earlier !== null && nowMs - earlier.ms >= keptMs
-    const before = isOld ? (earlier?.oldest as string) : '0'
+    const isOld = nowMs - earlier.ms >= keptMs
+    const before = isOld ? earlier.oldest : '0'
     const [found] = await sql<{ deleted: number; oldest: string }[]>`
       with recursive known (relation) as (
         (select relation from row_change order by relation limit 1) union all
@@ -90,7 +91,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
       select (select count(*) from deleted)::int as deleted, pg_snapshot_xmin(pg_current_snapshot())::text as oldest`
     const { deleted = 0, oldest = '0' } = found ?? {}
     if (deleted === LINES_OF_ROW * rows) return rows
-    if (isOld || earlier === null) earlier = { oldest, ms: nowMs }
+    if (isOld) earlier = { oldest, ms: nowMs }
     return 0
   }
 }

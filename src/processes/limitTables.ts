@@ -27,7 +27,6 @@ export function openTables(config: Config, log: Log, onReplaced: () => void) {
 function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced: () => void) {
   const folder = takeMemoryFolder(config.dataDir, config.port, kind)
   const files = new LimiterFiles(folder.path, config)
-  const limitsByWorker = new Map<unknown, OwnLimits>()
   const make = (limits: OwnLimits | null) =>
     files.ensure(limits, ({ message }, key) => {
       log.warn('the limits of a key cannot be used: RATE_LIMITS apply to it', { key, error: message })
@@ -40,7 +39,7 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     folder.remove()
     throw error
   }
-  /** Returns the tables, made or repaired; the last ones where that fails. */
+  /** Returns the tables, made or repaired, with those for `limits` of keys' own, else as they are; the last where that fails. */
   function ensure(limits: OwnLimits | null = null): LimiterTables {
     const { serial } = tables
     try {
@@ -53,12 +52,6 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
   }
   return {
     ensure,
-    /** A worker has other keys: returns the tables for the limits that these, and those of other workers, have of their own. */
-    take(worker: unknown, limits: OwnLimits) {
-      limitsByWorker.set(worker, limits)
-      return ensure(new Set([...limitsByWorker.values()].flatMap((own) => [...own])))
-    },
-    leave: (worker: unknown) => void limitsByWorker.delete(worker),
     release() {
       files.close()
       folder.release()

@@ -10,8 +10,6 @@ export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
   readonly databaseUrl: string
-  /** Address of the same database, past a pooler. */
-  readonly directUrl: string
   /** Secret with which every worker on the database signs cursors; null: the database is away, and `begin` follows. */
   readonly cursorSecret: string | null
   /** A key with all rights that no database has. */

@@ -5,13 +5,12 @@ import type postgres from 'postgres'
 import { version } from '../../package.json'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
-import type { Database } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { classify, unavailable } from '../execute/outcomes.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
-import { EXPOSITION_TYPE, type MetricSums, writeMetrics } from '../metrics/sums.ts'
-import type { Statement } from '../model/sql.ts'
+import { EXPOSITION_TYPE, writeMetrics } from '../metrics/sums.ts'
+import type { Row, Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { withDeadline } from '../os/time.ts'
 import { createReadiness } from '../postgres/readiness.ts'
@@ -19,8 +18,7 @@ import { StartError } from './startError.ts'
 import type { WorkerPool } from './workerPool.ts'
 
 interface Supervised {
-  readonly pool: Pick<WorkerPool, 'workers' | 'replacements' | 'poll'>
-  readonly sums: MetricSums
+  readonly pool: WorkerPool
   hooks(): HookUse | null
   readonly url: string
   readonly migrationFiles: readonly string[]
@@ -29,14 +27,14 @@ interface Supervised {
 }
 
 /** Serves metrics and readiness of a server, on a port of their own. Returns its address, and what ends it. @throws StartError */
-export function startMonitor(config: Config, { pool, sums, hooks, url, migrationFiles, isServing }: Supervised) {
+export function startMonitor(config: Config, { pool, hooks, url, migrationFiles, isServing }: Supervised) {
   const openMax = descriptorsMax()
 
   function ownSamples(): Partial<Record<MetricName, Sample[]>> {
     const running = [...pool.workers]
     const uses = [
       ...processUse('supervisor', 'self'),
-      ...running.flatMap((worker) => processUse(`worker-${sums.numberOf(worker)}`, worker.child.pid)),
+      ...running.flatMap((worker) => processUse(`worker-${pool.sums.numberOf(worker)}`, worker.child.pid)),
     ]
     const use = hooks()
     return {
@@ -55,26 +53,24 @@ export function startMonitor(config: Config, { pool, sums, hooks, url, migration
   async function text(): Promise<string> {
     await pool.poll()
     const own = ownSamples()
-    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : sums.samples(name)))
+    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : pool.sums.samples(name)))
   }
 
-  let known: readonly unknown[] = migrationFiles.map((file) => [file])
-  const database = {
-    async read({ text }: Statement) {
-      const tooLate = () => {
-        throw unavailable()
-      }
-      const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values() as Promise<unknown[]>, QUERY_MS_MAX, tooLate)
-      const keep = (error: unknown) => {
-        // PostgreSQL has no free connection, and the workers keep theirs.
-        if (classify(error) !== 'crowded') throw error
-        return known
-      }
-      known = await withConnection(url, ask).catch(keep)
-      return known
-    },
+  let known: readonly Row[] = migrationFiles.map((file) => [file])
+  async function read({ text }: Statement): Promise<readonly Row[]> {
+    const tooLate = () => {
+      throw unavailable()
+    }
+    const ask = (sql: postgres.Sql) => withDeadline(sql.unsafe(text).values() as Promise<Row[]>, QUERY_MS_MAX, tooLate)
+    try {
+      known = await withConnection(url, ask)
+    } catch (error) {
+      // PostgreSQL has no free connection, and the workers keep theirs.
+      if (classify(error) !== 'crowded') throw error
+    }
+    return known
   }
-  const isApplied = createReadiness(database as unknown as Pick<Database, 'read'>, migrationFiles)
+  const isApplied = createReadiness(read, migrationFiles)
   const isLive = () => pool.workers.size > 0
   const isReady = async () => isLive() && isServing() && isApplied()
   return serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })

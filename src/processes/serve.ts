@@ -35,9 +35,7 @@ export async function serve(config: Config, launcher: number, misses: ReturnType
   }
 
   const supervisor = createSupervisor(config, log, () => stop(1))
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  process.on('SIGHUP', onSignal)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
   process.on('SIGUSR2', supervisor.restartWorkers)
   const onFault = (error: unknown) => {
     log.error('the server failed: it stops', { error: String((error as Error | null)?.stack ?? error) })

@@ -53,18 +53,18 @@ interface Listening {
 /** Takes the port before anything is started: workers share it, servers must not. Returns what releases it. @throws StartError */
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at
-  const lock = port === 0 ? null : lockPort(host, port)
-  if (lock === null && port !== 0) throw portTaken(at)
+  const lock = port === 0 ? { release: () => undefined } : lockPort(host, port)
+  if (lock === null) throw portTaken(at)
   try {
     const probe = createServer().listen(port, host)
     await once(probe, 'listening')
     await once(probe.close(), 'close')
   } catch (error) {
-    lock?.release()
+    lock.release()
     const { code, message } = error as NodeJS.ErrnoException
     throw code === 'EADDRINUSE' ? portTaken(at) : new StartError(`cannot listen on ${host}:${port}: ${message}`)
   }
-  return () => lock?.release()
+  return lock.release
 }
 
 export function portTaken({ host, port, setting = 'PORT' }: Listening): StartError {

@@ -6,12 +6,11 @@ import { isAway } from '../execute/outcomes.ts'
 import { HookSender } from '../hooks/sender.ts'
 import { readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'
-import { MetricSums } from '../metrics/sums.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/targets.ts'
 import { withDeadline } from '../os/time.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
-import { checkChanges, loadSample, MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
+import { checkChanges, loadSample, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadEntities } from '../registry.ts'
@@ -20,9 +19,8 @@ import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
 import { startMonitor } from './monitor.ts'
 import { requireTables } from './requireTables.ts'
-import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePort } from './startError.ts'
+import { orDatabaseError, orStartError, readForStart, requireTls, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
-import { WorkerFailed } from './workerProcess.ts'
 
 /** The result of a start; `developmentKey` is null where the operator makes the keys. */
 export type Started = Awaited<ReturnType<ReturnType<typeof createSupervisor>['start']>>
@@ -65,7 +63,6 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
     const isThere = reason === null
     if (!isThere) log.warn('database unreachable: the server waits for it', { reason })
     if (isStopping) throw new StartError('the server was stopped while it started')
-    const sums = adminPort === null ? null : new MetricSums()
     pool = new WorkerPool({
       count: config.workers,
       log,
@@ -73,28 +70,21 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
-        directUrl,
         cursorSecret,
         bootstrapKey: config.bootstrapApiKey ?? developmentKey,
         migrationFiles,
         certificate: certificates?.current() ?? null,
         tables: tables.ensure(),
       }),
-      sums,
-      onEnd: (worker) => tables.leave(worker),
-      onKeys: (worker, limits) => {
+      onKeys: (limits) => {
         hooks?.look() // an operator may have changed them
-        return tables.take(worker, limits)
+        return tables.ensure(limits)
       },
     })
-    const { url, hasKeys: isOpen } = await pool.start().catch((error) => {
-      if (!(error instanceof WorkerFailed)) throw error
-      throw error.code === 'EADDRINUSE' ? portTaken(config) : new StartError(error.message, { cause: error })
-    })
-    if (sums !== null) {
-      const isServing = () => cursorSecret !== null && !isStopping
-      monitor = startMonitor(config, { pool, sums, hooks: () => hooks?.use ?? null, url: databaseUrl, migrationFiles, isServing })
-    }
+    const { url, hasKeys: isOpen } = await pool.start()
+    const isServing = () => cursorSecret !== null && !isStopping
+    if (adminPort !== null)
+      monitor = startMonitor(config, { pool, hooks: () => hooks?.use ?? null, url: databaseUrl, migrationFiles, isServing })
     if (!isThere) awaitDatabase(directUrl)
     return { url, adminUrl: monitor?.url ?? null, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
@@ -117,7 +107,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
 
   /** Ends what runs at once; an embedded PostgreSQL that is starting is stopped by the next start. */
   async function kill(): Promise<void> {
-    pool?.kill()
+    for (const worker of pool?.workers ?? []) worker.kill()
     embedded?.then((started) => started.kill()).catch(() => undefined)
   }
 
@@ -138,7 +128,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
       const silent = await checkChanges(url, { isKept, hasValues: config.changesValues }, tables).catch(orDatabaseError)
       if (isKept && silent.length > 0)
         log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: silent.join(' ') })
-      if (embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
+      if (embedded) await loadSample(url, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       const secret = await readCursorSecret(url).catch(orDatabaseError)
       await withConnection(url, (sql) =>
@@ -164,7 +154,7 @@ export function createSupervisor(config: Config, log: Log, onFailure: () => void
       return onFailure()
     }
     if (isStopping || cursorSecret === null) return
-    pool?.broadcast({ kind: 'begin', cursorSecret })
+    for (const worker of pool?.workers ?? []) worker.send({ kind: 'begin', cursorSecret })
     log.info('database reachable: the server answers requests')
   }
 

@@ -44,7 +44,7 @@ const DELAY_EVERY_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings) {
-  const { log, databaseUrl, directUrl, migrationFiles, certificate: tls } = surroundings
+  const { log, databaseUrl, migrationFiles, certificate: tls } = surroundings
   const connections = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
     url: databaseUrl,
@@ -59,7 +59,8 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
     },
   }
   const database = new Database({ ...options, lockMsMax: LOCK_MS_MAX })
-  // Past a pooler, where the role's time limit would end them.
+  // Past a pooler, where the role's time limit would end long statements.
+  const directUrl = config.databaseDirectUrl ?? databaseUrl
   const longWrites = new LongWrites({ ...options, url: directUrl })
   const lists = new Database({
     ...options,

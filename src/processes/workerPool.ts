@@ -1,19 +1,18 @@
 // Worker processes on one port: starts them, replaces those that end or hang, and exchanges them all on request.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { Log } from '../log.ts'
-import type { MetricSums } from '../metrics/sums.ts'
-import type { Ready, StartMessage, ToWorker } from './messages.ts'
-import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
+import { MetricSums } from '../metrics/sums.ts'
+import type { Ready, StartMessage } from './messages.ts'
+import { StartError } from './startError.ts'
+import { WorkerProcess } from './workerProcess.ts'
 
 interface PoolOptions {
   count: number
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
   startMessage(port: number | null): StartMessage
-  sums: MetricSums | null
-  onEnd(worker: WorkerProcess): void
-  /** Returns the tables for the keys that the worker has now. */
-  onKeys(worker: WorkerProcess, limits: OwnLimits): LimiterTables
+  /** A worker has other keys. Returns the tables for the limits of their own that those of all workers have now. */
+  onKeys(limits: OwnLimits): LimiterTables
 }
 
 /** A worker that has run this long did not die of its start, and is replaced without a pause. */
@@ -27,6 +26,7 @@ const PING_EVERY_MS = 2_000
 
 export class WorkerPool {
   readonly workers = new Set<WorkerProcess>()
+  readonly sums = new MetricSums()
   private port: number | null = null
   private isStopping = false
   private failures = 0
@@ -40,26 +40,22 @@ export class WorkerPool {
     setInterval(() => this.ping(), PING_EVERY_MS).unref()
   }
 
-  /** Resolves when all are ready. @throws WorkerFailed when one cannot start */
+  /** Resolves when all are ready. @throws StartError when one cannot start */
   async start(): Promise<Ready> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.settled = promise
     // The first finds the port, where any will do.
     const ready = await this.launch().ready
     this.port = ready.port
-    if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
+    if (this.isStopping) throw new StartError('the server was stopped while it started')
     await Promise.all(Array.from({ length: this.options.count - 1 }, () => this.launch().ready))
     resolve()
     return ready
   }
 
-  /** Resolves when `onSamples` has what all workers have counted until now, as far as they answer soon. */
+  /** Resolves when `sums` has what all workers have counted until now, as far as they answer soon. */
   async poll(): Promise<void> {
     await Promise.all([...this.workers].map((worker) => worker.poll()))
-  }
-
-  broadcast(message: ToWorker): void {
-    for (const worker of this.workers) worker.send(message)
   }
 
   /** Replaces one process after the other; each leaves when its successor is ready, so that no request is refused. */
@@ -96,23 +92,21 @@ export class WorkerPool {
     await Promise.all([...this.workers].map((worker) => worker.leave(leaveMs)))
   }
 
-  kill(): void {
-    for (const worker of this.workers) worker.kill()
-  }
-
   private launch(): WorkerProcess {
-    const { startMessage, sums, onKeys, onEnd } = this.options
+    const { startMessage, onKeys } = this.options
     const worker: WorkerProcess = new WorkerProcess(
       startMessage(this.port),
-      (limits, question) => worker.send({ kind: 'tables', tables: onKeys(worker, limits), question }),
-      (samples) => sums?.note(worker, samples),
+      (question) => {
+        const limits = new Set([...this.workers].flatMap((one) => [...one.limits]))
+        worker.send({ kind: 'tables', tables: onKeys(limits), question })
+      },
+      (samples) => this.sums.note(worker, samples),
     )
     this.workers.add(worker)
-    sums?.enter(worker)
+    this.sums.enter(worker)
     worker.child.exited.then(() => {
       this.workers.delete(worker)
-      sums?.leave(worker)
-      onEnd(worker)
+      this.sums.leave(worker)
       if (worker.hasBegun && !worker.isLeaving && !this.isStopping) this.replace(worker)
     })
     return worker

@@ -4,16 +4,7 @@ import type { OwnLimits } from '../admit/limiterFiles.ts'
 import type { Samples } from '../metrics/counts.ts'
 import { withDeadline } from '../os/time.ts'
 import { FINISH_MS, type FromWorker, type Ready, type StartMessage, type ToWorker } from './messages.ts'
-
-/** A worker's start went wrong. `code` as of a system error, or ''. */
-export class WorkerFailed extends Error {
-  constructor(
-    message: string,
-    readonly code: string,
-  ) {
-    super(message)
-  }
-}
+import { portTaken, StartError } from './startError.ts'
 
 const PROGRAM = join(import.meta.dir, 'workerMain.ts')
 /**
@@ -33,23 +24,21 @@ const POLL_MS_MAX = 500
 
 export class WorkerProcess {
   readonly startedMs = performance.now()
-  /** Resolves when it answers requests. Rejects with WorkerFailed when it does not come to that. */
+  /** Resolves when it answers requests. Rejects with StartError when it does not come to that. */
   readonly ready: Promise<Ready>
   /** True: its end is no reason to replace it. */
   isLeaving = false
   /** True once it has been ready; before, it may leave any number of pings unanswered. */
   hasBegun = false
+  /** Limits of their own that its keys have. */
+  limits: OwnLimits = new Set()
   readonly child: Bun.Subprocess
   private silence = 0
   /** Callbacks for the answers to pings, which come in the order of the pings. */
   private readonly waiting: (() => void)[] = []
 
   /** @throws Error when the process cannot be started at all */
-  constructor(
-    message: StartMessage,
-    onKeys: (limits: OwnLimits, question: number) => void,
-    onSamples: (samples: Samples) => void,
-  ) {
+  constructor(message: StartMessage, onKeys: (question: number) => void, onSamples: (samples: Samples) => void) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
@@ -57,18 +46,22 @@ export class WorkerProcess {
         if (received.samples !== null) onSamples(received.samples)
         this.waiting.shift()?.()
       } else if (received.kind === 'ready') resolve(received)
-      else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
-      else onKeys(received.limits, received.question)
+      else if (received.kind === 'failed')
+        reject(received.code === 'EADDRINUSE' ? portTaken(message.config) : new StartError(received.message))
+      else {
+        this.limits = received.limits
+        onKeys(received.question)
+      }
     }
     const env = { ...MEMORY, ...process.env }
     this.child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })
     this.send(message)
     this.ready = withDeadline(promise, START_MS_MAX, () => {
       this.kill()
-      throw new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, '')
+      throw new StartError(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`)
     })
     this.ready.then(() => (this.hasBegun = true)).catch(() => undefined)
-    this.child.exited.then(() => reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '')))
+    this.child.exited.then(() => reject(new StartError(`a worker ended with ${this.end} before it was ready`)))
   }
 
   get end(): string {

@@ -1,5 +1,6 @@
 // Generated rows of all entities: how many of each, in pieces, the ones that are referred to first.
 import type postgres from 'postgres'
+import { Refused } from '../errors.ts'
 import { referredFirst } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { compileSeed, type Ids, type Making, nextOwn, rowsMax } from './insertRows.ts'
@@ -7,9 +8,6 @@ import { type DayRange, rangesOf } from './values.ts'
 
 /** Each piece is a transaction of its own, so that others who write, or wait for what has changed, do not wait for all of it. */
 const PIECE_ROWS = 10_000
-
-/** The rows cannot be made; its message says why. */
-export class SeedRefused extends Error {}
 
 export interface Seeding {
   /** Rows of all entities together. */
@@ -27,7 +25,7 @@ export interface Share {
   readonly rows: number
 }
 
-/** Adds generated rows of all entities, in the order of their references. D67 @throws SeedRefused */
+/** Adds generated rows of all entities, in the order of their references. D67 @throws Refused */
 export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Share[]> {
   const seeded: Share[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
@@ -70,12 +68,12 @@ async function idsOf(sql: postgres.Sql, table: string, behind = 0): Promise<Ids 
   return row?.first == null ? null : { first: Number(row.first), last: Number(row.last) }
 }
 
-/** @throws SeedRefused where a row would have to name one that cannot be there */
+/** @throws Refused where a row would have to name one that cannot be there */
 function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<string, Ids | null>) {
   for (const { name: property, kind, reference } of properties)
     if (reference && !kind.nullable && !ids.get(reference.table)) {
       const reason = reference.table === table ? 'which the first cannot' : `of which there is none: they refer to each other`
-      throw new SeedRefused(`${property} of ${name} must name a row of ${reference.entity}, ${reason}`)
+      throw new Refused(`${property} of ${name} must name a row of ${reference.entity}, ${reason}`)
     }
 }
 

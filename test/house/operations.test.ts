@@ -60,7 +60,7 @@ describe('the page has what stops a start', () => {
 
   test('of all that is thrown on the way', () => {
     const paths = /^src\/(processes|postgres|keys)\/|^src\/os\/folder\./
-    const thrown = literalsAfter(/\bnew (?:StartError|DataDirInUse|WorkerFailed|Error)\(/, paths)
+    const thrown = literalsAfter(/\bnew (?:StartError|DataDirInUse|Error)\(/, paths)
     expect(thrown).toContain('the table cursor_secret is empty')
     // What stands before and after the colon has a row of its own.
     expect(thrown.filter((text) => text !== '<>: <>' && !there.includes(text))).toEqual([])

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
+import { Refused } from '../../src/errors.ts'
 import { Database } from '../../src/execute/database.ts'
-import { KeyRefused, KeyStore, keySource, touchKeys } from '../../src/keys/store.ts'
+import { KeyStore, keySource, touchKeys } from '../../src/keys/store.ts'
 import type { KeyRecord, KeySource } from '../../src/model/key.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -35,7 +36,7 @@ describe('create', () => {
     await store.create(key)
     const version = await source.version()
     await expect(store.create(next)).rejects.toThrow(
-      new KeyRefused('a key named "ci" exists already: rotate it, or revoke it first'),
+      new Refused('a key named "ci" exists already: rotate it, or revoke it first'),
     )
     expect([await source.current(), await source.version()]).toEqual([[key], version])
     await store.revoke('ci')
@@ -47,7 +48,7 @@ describe('create', () => {
     const stores = Array.from({ length: 6 }, () => new KeyStore(connect(url)))
     const results = await Promise.allSettled(stores.map((one) => one.create(recordOf('ci'))))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(KeyRefused)
+    for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(Refused)
     expect(await source.current()).toHaveLength(1)
   })
 })
@@ -71,7 +72,7 @@ describe('revoke', () => {
     for (const made of ['ci', 'gone']) await store.create(recordOf(made))
     await store.revoke('gone')
     const version = await source.version()
-    await expect(store.revoke(name)).rejects.toThrow(new KeyRefused(message))
+    await expect(store.revoke(name)).rejects.toThrow(new Refused(message))
     expect(await source.version()).toBe(version)
   })
 })
@@ -103,7 +104,7 @@ describe('rotate', () => {
         other.rotate(`ci${round}`, recordOf(`ci${round}`), HOUR_MS),
       ])
       expect(revoked.status).toBe('fulfilled')
-      if (rotated.status === 'rejected') expect(rotated.reason).toBeInstanceOf(KeyRefused)
+      if (rotated.status === 'rejected') expect(rotated.reason).toBeInstanceOf(Refused)
       expect(await source.current()).toEqual([])
     }
   })

@@ -17,13 +17,16 @@ afterAll(() => database.end())
 
 test('ready is a database with every migration, or more by a newer version, and none that lacks one', async () => {
   const asked = [files, files.slice(0, 1), [...files, '9999_future.sql']]
-  expect(await Promise.all(asked.map((own) => createReadiness(database, own)()))).toEqual([true, true, false])
+  expect(await Promise.all(asked.map((own) => createReadiness((statement) => database.read(statement), own)()))).toEqual([
+    true,
+    true,
+    false,
+  ])
 })
 
 test('one that does not answer is asked no second time meanwhile', async () => {
   let asked = 0
-  const hanging = { read: () => new Promise<never>(() => asked++) }
-  const isReady = createReadiness(hanging, files)
+  const isReady = createReadiness(() => new Promise<never>(() => asked++), files)
   void isReady()
   await Bun.sleep(1_100)
   void isReady()
@@ -32,7 +35,7 @@ test('one that does not answer is asked no second time meanwhile', async () => {
 
 test('one that was never migrated is not ready, which is no failure of ours', async () => {
   const empty = open(await createDatabase('empty'))
-  const answer = await createReadiness(empty, files)().catch((error) => error.code)
+  const answer = await createReadiness((statement) => empty.read(statement), files)().catch((error) => error.code)
   expect([false, 'ServiceUnavailable']).toContain(answer)
   await empty.end()
 })

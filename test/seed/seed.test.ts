@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
+import { Refused } from '../../src/errors.ts'
 import {
   copied,
   date,
@@ -16,7 +17,7 @@ import {
 } from '../../src/model/entity.ts'
 import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { SeedRefused, seed, sharesOf, withRows } from '../../src/seed/seed.ts'
+import { seed, sharesOf, withRows } from '../../src/seed/seed.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const entities = await loadEntities()
@@ -170,7 +171,7 @@ describe('of entities of one’s own', () => {
     const chain = defineEntity('Link', { id: identity(), beforeId: reference('Link', { required: true }) })
     const links = await databaseOf([chain])
     const refused = seed(links, [chain], options(5))
-    await expect(refused).rejects.toThrow(SeedRefused)
+    await expect(refused).rejects.toThrow(Refused)
     await expect(refused).rejects.toThrow('BeforeId of Link must name a row of Link, which the first cannot')
     await links.end()
   })

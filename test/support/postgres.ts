@@ -92,7 +92,7 @@ export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise
 /** A database of one's own with the sample of a first start. Returns its address. */
 export async function createSampleDatabase(): Promise<string> {
   const url = await createDatabase()
-  await loadSample(url, MIGRATIONS, true)
+  await loadSample(url, true)
   return url
 }
 

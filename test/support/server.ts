@@ -119,10 +119,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
   const surroundings = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
   const { entitiesDir = config.entitiesDir } = options
-  const worker = await startWorker(
-    { ...config, entitiesDir },
-    { databaseUrl, directUrl: databaseUrl, certificate: null, ...surroundings },
-  )
+  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...surroundings })
   const described = await conformance()
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
