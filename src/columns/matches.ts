@@ -72,16 +72,15 @@ function counted(
 }
 
 /** The numbers of the segments that may have rows that meet all conditions. Hundreds are ruled out for most lists. */
-export function candidatesOf({ segments, zones }: RowStore, conditions: readonly Condition[]): number[] {
+export function candidatesOf({ segments }: RowStore, conditions: readonly Condition[]): number[] {
   const ranges = conditions.filter(({ isComplement, byRank }) => !isComplement && byRank === null)
   const found: number[] = []
   for (let number = 0; number < segments.length; number++) {
+    const segment = segments[number] as Segment
     let isRuledOut = false
     for (let at = 0; at < ranges.length && !isRuledOut; at++) {
       const { column, least, greatest } = ranges[at] as Condition
-      isRuledOut =
-        ((zones.greatest[column] as Float64Array)[number] as number) < least ||
-        ((zones.least[column] as Float64Array)[number] as number) > greatest
+      isRuledOut = segment.greatestOf(column) < least || segment.leastOf(column) > greatest
     }
     if (!isRuledOut) found.push(number)
   }

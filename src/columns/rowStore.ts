@@ -3,7 +3,7 @@ import { firstNotBefore } from './bisect.ts'
 import { compareCodes } from './codes.ts'
 import { IdIndex } from './idIndex.ts'
 import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
-import { Segment, Zones } from './segment.ts'
+import { Segment } from './segment.ts'
 
 /** How full segments are made that are prepared, so that rows of the same range that come later find room. */
 const FILL = 0.85
@@ -28,7 +28,6 @@ interface Leaf extends Bound {
 export class RowStore {
   rows = 0
   readonly segments: Segment[] = []
-  readonly zones: Zones
   /** The segments in the order of their rows. */
   private readonly leaves: Leaf[] = []
   /** Numbers of segments that were released. */
@@ -44,7 +43,6 @@ export class RowStore {
     readonly segmentRows = SEGMENT_ROWS,
   ) {
     this.ids = new IdIndex(kernel.bytesMax)
-    this.zones = new Zones(columns)
     this.codes = new Float64Array(columns)
   }
 
@@ -118,7 +116,6 @@ export class RowStore {
     if (segment.live > 0) return
     const [{ number }] = this.leaves.splice(at, 1) as [Leaf]
     segment.release()
-    this.zones.clear(number)
     this.freeNumbers.push(number)
   }
 
@@ -142,8 +139,7 @@ export class RowStore {
 
   private open(at: number, { code, id }: Bound): { readonly segment: Segment; readonly number: number } {
     const number = this.freeNumbers.pop() ?? this.segments.length
-    this.zones.open(number)
-    const segment = new Segment(this.kernel, this.segmentRows, this.zones, number)
+    const segment = new Segment(this.kernel, this.segmentRows, this.codes.length)
     this.segments[number] = segment
     this.leaves.splice(at, 0, { code, id, number })
     return { segment, number }

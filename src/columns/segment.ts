@@ -1,4 +1,4 @@
-// Segment of a table: up to 8,192 rows as columns of codes, bitmaps of rows, and zone maps of all segments.
+// Segment of a table: up to 8,192 rows as columns of codes, and bitmaps of rows.
 import type { Kernel } from './kernel.ts'
 
 /** No value, where codes are of 32 bits; NaN where they are floats. */
@@ -22,21 +22,25 @@ export class Segment {
   readonly isWide: boolean[]
   /** True if a row is or was without a value; false for texts, which have a code for that. */
   readonly hasNone: boolean[]
+  /** The zone map: least and greatest code of each column (Moerkotte, "Small Materialized Aggregates", VLDB 1998). */
+  private readonly leasts: Float64Array
+  private readonly greatests: Float64Array
 
-  /** `capacity`: of how many rows, a multiple of 64. `number`: its own in `zones`. @throws KernelFull */
+  /** `capacity`: of how many rows, a multiple of 64. @throws KernelFull */
   constructor(
     private readonly kernel: Kernel,
     readonly capacity: number,
-    private readonly zones: Zones,
-    private readonly number: number,
+    columns: number,
   ) {
     const bitmap = capacity / 8
     this.liveBits = kernel.reserve(3 * bitmap)
     this.matchBits = this.liveBits + bitmap
     this.workBits = this.matchBits + bitmap
-    this.isWide = zones.least.map(() => false)
-    this.hasNone = zones.least.map(() => false)
-    this.addresses = zones.least.map(() => kernel.reserve(NARROW * capacity))
+    this.isWide = Array(columns).fill(false)
+    this.hasNone = Array(columns).fill(false)
+    this.leasts = new Float64Array(columns).fill(Number.POSITIVE_INFINITY)
+    this.greatests = new Float64Array(columns).fill(Number.NEGATIVE_INFINITY)
+    this.addresses = Array.from({ length: columns }, () => kernel.reserve(NARROW * capacity))
   }
 
   /** Bytes in use of each bitmap; 8 times as many rows are looked at. */
@@ -91,21 +95,22 @@ export class Segment {
 
   /** Learns between which codes the live rows lie, after others were removed. */
   tighten(): void {
-    this.zones.clear(this.number)
     this.hasNone.fill(false)
+    this.leasts.fill(Number.POSITIVE_INFINITY)
+    this.greatests.fill(Number.NEGATIVE_INFINITY)
     for (let row = 0; row < this.rows; row++)
       if (this.isLive(row))
         for (let column = 0; column < this.addresses.length; column++) this.bound(column, this.codeAt(row, column))
   }
 
-  /** No code of a column that is or was there is less. */
+  /** No code of a column that is or was there is less; Infinity: there is none. */
   leastOf(column: number): number {
-    return (this.zones.least[column] as Float64Array)[this.number] as number
+    return this.leasts[column] as number
   }
 
-  /** Returns the greatest code of a column that is or was there. */
+  /** Returns the greatest code of a column that is or was there; -Infinity: there is none. */
   greatestOf(column: number): number {
-    return (this.zones.greatest[column] as Float64Array)[this.number] as number
+    return this.greatests[column] as number
   }
 
   /** Reads all codes of a row. */
@@ -156,7 +161,8 @@ export class Segment {
 
   private bound(column: number, code: number) {
     if (Number.isNaN(code)) this.hasNone[column] = true
-    else this.zones.take(this.number, column, code)
+    if (code < (this.leasts[column] as number)) this.leasts[column] = code
+    if (code > (this.greatests[column] as number)) this.greatests[column] = code
   }
 
   private widen(column: number) {
@@ -171,50 +177,4 @@ export class Segment {
 
 function isNarrow(code: number): boolean {
   return Number.isNaN(code) || (code === (code | 0) && code !== NO_CODE)
-}
-
-const CAPACITY = 16
-
-/**
- * Least and greatest code of each column in each segment: a zone map (Moerkotte, "Small Materialized Aggregates", VLDB 1998).
- * Stored by column, then by segment, so that a look at hundreds of segments reads two arrays.
- */
-export class Zones {
-  /** No code that is or was there is less, or greater; +Infinity and -Infinity where there is none. */
-  readonly least: Float64Array[]
-  readonly greatest: Float64Array[]
-
-  constructor(columns: number) {
-    this.least = Array.from({ length: columns }, () => new Float64Array(CAPACITY).fill(Number.POSITIVE_INFINITY))
-    this.greatest = Array.from({ length: columns }, () => new Float64Array(CAPACITY).fill(Number.NEGATIVE_INFINITY))
-  }
-
-  /** Has room for a segment of this number from now on. */
-  open(segment: number): void {
-    if (segment < (this.least[0] as Float64Array).length) return
-    for (let column = 0; column < this.least.length; column++) {
-      this.least[column] = widened(this.least[column] as Float64Array, Number.POSITIVE_INFINITY)
-      this.greatest[column] = widened(this.greatest[column] as Float64Array, Number.NEGATIVE_INFINITY)
-    }
-  }
-
-  /** Forgets the codes of a segment. */
-  clear(segment: number): void {
-    for (const least of this.least) least[segment] = Number.POSITIVE_INFINITY
-    for (const greatest of this.greatest) greatest[segment] = Number.NEGATIVE_INFINITY
-  }
-
-  /** A row of the segment has this code. */
-  take(segment: number, column: number, code: number): void {
-    const least = this.least[column] as Float64Array
-    const greatest = this.greatest[column] as Float64Array
-    if (code < (least[segment] as number)) least[segment] = code
-    if (code > (greatest[segment] as number)) greatest[segment] = code
-  }
-}
-
-function widened(numbers: Float64Array, rest: number): Float64Array {
-  const wider = new Float64Array(2 * numbers.length).fill(rest, numbers.length)
-  wider.set(numbers)
-  return wider
 }
