@@ -21,14 +21,7 @@ export class Slices {
   /** Resolves when a list of this asker may be looked for; null: now. @throws ApiError 503, after 5 seconds */
   next(asker: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.waiting++
-    this.turns.take(asker).then((release) => {
-      const begin = () => this.begin(resolve, release)
-      if (this.spentMs < SLICE_MS) begin()
-      else setImmediate(begin)
-    })
-    return this.deadlines.race(promise, busyWithLists)
+    return this.deadlines.race(this.begin(asker), busyWithLists)
   }
 
   /** Does work whose steps are short, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
@@ -51,10 +44,12 @@ export class Slices {
     if (this.spentMs < SLICE_MS) this.release()
   }
 
-  private begin(resolve: () => void, release: () => void) {
+  private async begin(asker: string) {
+    this.waiting++
+    const release = await this.turns.take(asker)
+    if (this.spentMs >= SLICE_MS) await new Promise(setImmediate)
     this.waiting--
     this.release = release
-    resolve()
     setImmediate(() => {
       this.endTurn()
       release()
