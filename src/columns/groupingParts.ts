@@ -7,7 +7,7 @@ import { Extremes, type FigureValues, GroupRecords, Sums } from './groupFigures.
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { CodeNumbers, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
-import { type Printer, scaleOf } from './printers.ts'
+import type { Printer } from './printers.ts'
 import type { RowStore } from './rowStore.ts'
 
 /** Days of the years 1 to 9999; a range with infinite dates is longer. */
@@ -42,14 +42,13 @@ export function groupingParts(
     const column = entity.properties.indexOf(property)
     if ((uncoded[column] as number) > 0) return null
     const index = summed.indexOf(property)
+    const printer = rowCodes.printers[column] as Printer
     // Each average has a sum beside it.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
-    if (name === 'sum') {
-      const scale = property.kind.name === 'decimal' ? scaleOf(property.kind) : 0
-      return isExact(store, column, 10 ** scale) ? new Sums(records, column, index, scale) : null
-    }
+    if (name === 'sum')
+      return isExact(store, column, 10 ** printer.scale) ? new Sums(records, column, index, printer.scale) : null
     const ranks = ranksOf(coded, column)
-    return ranks === undefined ? null : new Extremes(column, name === 'maximum', ranks, rowCodes.printers[column] as Printer)
+    return ranks === undefined ? null : new Extremes(column, name === 'maximum', ranks, printer)
   }
 
   const own = { keys: query.keys.map(keyOf), figures: query.figures.map(figureOf) }

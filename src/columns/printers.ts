@@ -17,7 +17,7 @@ export class Printer {
   private readonly form: number
   private readonly plain: Plain | null
   /** Digits of a decimal behind the point, and the power of ten. */
-  private readonly scale: number
+  readonly scale: number
   private readonly power: number
 
   /** `dictionary`: null where the kind has no texts. */
@@ -27,7 +27,7 @@ export class Printer {
   ) {
     this.form = FORMS[kind.name]
     this.plain = dictionary ? null : plains[kind.name as PlainName](kind)
-    this.scale = kind.name === 'decimal' ? scaleOf(kind) : 0
+    this.scale = kind.name === 'decimal' ? Math.max(kind.printFilter('0').length - '0.'.length, 0) : 0
     this.power = 10 ** this.scale
   }
 
@@ -96,25 +96,12 @@ const plains: Readonly<Record<PlainName, (kind: Kind) => Plain>> = {
 /** With more digits than these, a float is not the only one of its decimal. */
 const UNITS_MAX = 10 ** 15
 
-/** The point, and as many zeros as stand behind it. */
-function zerosOf(kind: Kind): string {
-  return kind.printFilter('0').slice(1)
-}
-
-/** Digits of a decimal behind the point. */
-export function scaleOf(kind: Kind): number {
-  return Math.max(zerosOf(kind).length - 1, 0)
-}
-
 /** A decimal of 15 digits is the shortest that leads to its float, which is what JavaScript prints. ECMA-262, 6.1.6.1.20 */
 function plainDecimals(kind: Kind): Plain {
-  const zeros = zerosOf(kind)
   return (code) => {
     if (code === Number.POSITIVE_INFINITY) return 'NaN'
     const text = String(code)
-    const point = text.indexOf('.')
-    if (text.includes('e')) return kind.printFilter(plainDecimal(text) as string)
-    return point < 0 ? text + zeros : text.padEnd(point + zeros.length, '0')
+    return kind.printFilter(text.includes('e') ? (plainDecimal(text) as string) : text)
   }
 }
 
