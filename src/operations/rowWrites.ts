@@ -75,10 +75,13 @@ export class RowWrites {
     const plan = { id, values: NOTHING, versions: asked?.versions ?? null, once, asker: call.key }
     const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), async (violation) => {
       await asked?.find(id)
-      const [found] = await this.parts.database.read(compileKept(this.entity, id, this.referring))
-      if (!found) throw this.reads.notFound(id)
-      if (found[0] === 't' || violation?.isForeignKey)
-        throw new ApiError('StillReferenced', `${this.entity.name} ${id} was not deleted: other rows refer to it.`)
+      let isReferred = violation?.isForeignKey === true
+      if (!violation) {
+        const [found] = await this.parts.database.read(compileKept(this.entity, id, this.referring))
+        if (!found) throw this.reads.notFound(id)
+        isReferred = found[0] === 't'
+      }
+      if (isReferred) throw new ApiError('StillReferenced', `${this.entity.name} ${id} was not deleted: other rows refer to it.`)
     })
     return row as Row
   }
