@@ -20,10 +20,9 @@ export class Deadlines {
       const entry = { dueMs: performance.now() + this.afterMs, onMiss, reject }
       this.waiting.add(entry)
       this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
-      const end = () => this.waiting.delete(entry)
       promise.then(
-        (result) => end() && resolve(result),
-        (error) => end() && reject(error),
+        (result) => this.waiting.delete(entry) && resolve(result),
+        (error) => this.waiting.delete(entry) && reject(error),
       )
     })
   }
