@@ -8,7 +8,7 @@ import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
-import { KeptCounts, type Matches, matchesOf } from './matches.ts'
+import { candidatesOf, KeptCounts, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf, setsBefore } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
 import { PageSearch } from './pageSearch.ts'
@@ -96,7 +96,7 @@ export class ColumnTable {
     size: number,
     bounds?: TextBounds,
   ): FoundPage | null {
-    const { kernel, store } = this
+    const { store } = this
     const keys = pageKeysOf(this.coded, sorts)
     const conditions = keys && conditionsOf(this.coded, filters, bounds)
     if (keys === null || conditions === null) return null
@@ -105,24 +105,28 @@ export class ColumnTable {
     // What the filters match is kept by their operands; how texts lie to an operand may change without them.
     const isKept = conditions.every(({ byRank }) => byRank === null)
     const known = isKept ? this.kept.get(filters) : null
-    const list = known ?? matchesOf(kernel, store, conditions)
+    const list = known ?? this.matchesOf(conditions)
     if (known === null && isKept) this.kept.set(filters, list)
     const [from, end] = range.map((row) => Math.min(row, list.total)) as [number, number]
     let slots: readonly number[] = []
     if (from < end) {
-      const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, from, end)
+      const { segments, before } = pageRangeOf(list, keys[0] as PageKey, from, end)
       const isAll = known === null && segments.length === list.segments.length
-      const matches = isAll ? (list as Matches) : matchesOf(kernel, store, conditions, segments)
-      slots = new PageSearch(kernel, store, keys, conditions, size).find(matches, from - before, end - before)
+      const matches = isAll ? (list as Matches) : matchesOf(conditions, segments)
+      slots = new PageSearch(store, keys, conditions, size).find(matches, from - before, end - before)
     }
     return { total: list.total, rows: new FoundRows(slots, store, this.rowCodes.printers, this.uncodedRows) }
+  }
+
+  private matchesOf(conditions: readonly Condition[]): Matches {
+    return matchesOf(conditions, candidatesOf(this.store, conditions))
   }
 
   /** The numbers of the first row of a page, and of the one behind its last; null: codes cannot decide. */
   private rangeBeside(keys: PageKey[], conditions: Condition[], { side, position }: Seek, size: number): number[] | null {
     const sets = setsBefore(keys, this.rowCodes, position)
     if (sets === null) return null
-    const counts = sets.map((set) => matchesOf(this.kernel, this.store, inOrderOfCost([...conditions, ...set])).total)
+    const counts = sets.map((set) => this.matchesOf(inOrderOfCost([...conditions, ...set])).total)
     const behind = counts.reduce((sum, count) => sum + count, 0)
     if (side === 'behind') return [behind, behind + size + 1]
     const end = behind - (counts.at(-1) as number)

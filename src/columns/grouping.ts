@@ -68,8 +68,8 @@ export class Grouping {
       size = isFew ? size * numbers.size : GROUPS_MAX
     }
     this.grow(this.combined.at(-1) ? GROUPS_FIRST : size)
-    for (const number of candidatesOf(store, conditions)) {
-      this.takeSegment(number)
+    for (const segment of candidatesOf(store, conditions)) {
+      this.takeSegment(segment)
       yield
     }
     const groups = records.found()
@@ -101,12 +101,11 @@ export class Grouping {
     this.parts.onClose()
   }
 
-  private takeSegment(number: number) {
-    const { store, conditions, records, figures } = this.parts
-    const { kernel } = this.parts.memory
-    const { bits } = matchesOf(kernel, store, conditions, [number])
+  private takeSegment(segment: Segment) {
+    const { conditions, records, figures } = this.parts
+    const { bits } = matchesOf(conditions, [segment])
     if (bits[0] === undefined) return
-    const rows = new SelectedRows(kernel, store.segments[number] as Segment, bits[0])
+    const rows = new SelectedRows(segment.kernel, segment, bits[0])
     this.number(rows)
     records.count(rows)
     for (const figure of figures) figure.take?.(rows)

@@ -2,7 +2,6 @@
 import { LruCache } from '../model/lruCache.ts'
 import type { Filter } from '../model/query.ts'
 import type { Condition } from './conditions.ts'
-import type { Kernel } from './kernel.ts'
 import type { RowStore } from './rowStore.ts'
 import { NO_CODE, type Segment } from './segment.ts'
 
@@ -17,8 +16,8 @@ type Verdict = 'all' | 'none' | 'some'
 
 /** Numbers of matching rows by segment. */
 export interface Counts {
-  /** The numbers of the segments that have some. */
-  readonly segments: readonly number[]
+  /** The segments that have some. */
+  readonly segments: readonly Segment[]
   /** Rows in each of these segments. */
   readonly counts: readonly number[]
   readonly total: number
@@ -29,72 +28,59 @@ export interface Matches extends Counts {
   readonly bits: readonly number[]
 }
 
-/** The rows that meet all conditions, of the segments of these numbers. The bitmaps hold until the next call. */
-export function matchesOf(
-  kernel: Kernel,
-  rows: RowStore,
-  conditions: readonly Condition[],
-  numbers: readonly number[] = candidatesOf(rows, conditions),
-): Matches {
-  return counted(kernel, rows, numbers, (segment) =>
-    segment.live === 0 ? NO_ROWS : meeting(kernel, segment, conditions, segment.liveBits, segment.matchBits),
+/** The rows of these segments that meet all conditions. The bitmaps hold until the next call. */
+export function matchesOf(conditions: readonly Condition[], segments: readonly Segment[]): Matches {
+  return counted(segments, (segment) =>
+    segment.live === 0 ? NO_ROWS : meeting(segment, conditions, segment.liveBits, segment.matchBits),
   )
 }
 
 /** Returns the rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
-export function restrict(kernel: Kernel, rows: RowStore, matches: Matches, condition: Condition): Matches {
-  return counted(kernel, rows, matches.segments, (segment, at) =>
-    meeting(kernel, segment, [condition], matches.bits[at] as number, segment.workBits),
-  )
+export function restrict({ segments, bits }: Matches, condition: Condition): Matches {
+  return counted(segments, (segment, at) => meeting(segment, [condition], bits[at] as number, segment.workBits))
 }
 
 /** Counts the bits of bitmaps; `bitmapOf` returns the address of a segment's, or `NO_ROWS`. */
-function counted(
-  kernel: Kernel,
-  rows: RowStore,
-  numbers: readonly number[],
-  bitmapOf: (segment: Segment, at: number) => number,
-): Matches {
-  const [segments, bits, counts]: [number[], number[], number[]] = [[], [], []]
+function counted(all: readonly Segment[], bitmapOf: (segment: Segment, at: number) => number): Matches {
+  const [segments, bits, counts]: [Segment[], number[], number[]] = [[], [], []]
   let total = 0
-  for (let at = 0; at < numbers.length; at++) {
-    const segment = rows.segments[numbers[at] as number] as Segment
+  for (let at = 0; at < all.length; at++) {
+    const segment = all[at] as Segment
     const found = bitmapOf(segment, at)
     if (found === NO_ROWS) continue
-    const count = found === segment.liveBits ? segment.live : kernel.calls.popcount(found, segment.bitmapBytes)
+    const count = found === segment.liveBits ? segment.live : segment.kernel.calls.popcount(found, segment.bitmapBytes)
     if (count === 0) continue
     total += count
-    segments.push(numbers[at] as number)
+    segments.push(segment)
     bits.push(found)
     counts.push(count)
   }
   return { segments, bits, counts, total }
 }
 
-/** The numbers of the segments that may have rows that meet all conditions. Hundreds are ruled out for most lists. */
-export function candidatesOf({ segments }: RowStore, conditions: readonly Condition[]): number[] {
+/** The segments that may have rows that meet all conditions. Hundreds are ruled out for most lists. */
+export function candidatesOf({ segments }: RowStore, conditions: readonly Condition[]): Segment[] {
   const ranges = conditions.filter(({ isComplement, byRank }) => !isComplement && byRank === null)
-  const found: number[] = []
-  for (let number = 0; number < segments.length; number++) {
-    const segment = segments[number] as Segment
+  const found: Segment[] = []
+  for (const segment of segments) {
     let isRuledOut = false
     for (let at = 0; at < ranges.length && !isRuledOut; at++) {
       const { column, least, greatest } = ranges[at] as Condition
       isRuledOut = segment.greatestOf(column) < least || segment.leastOf(column) > greatest
     }
-    if (!isRuledOut) found.push(number)
+    if (!isRuledOut) found.push(segment)
   }
   return found
 }
 
 /** The address of those bits of `from` whose rows meet all conditions: `from`, `to`, or `NO_ROWS`. */
-function meeting(kernel: Kernel, segment: Segment, conditions: readonly Condition[], from: number, to: number): number {
+function meeting(segment: Segment, conditions: readonly Condition[], from: number, to: number): number {
   let bits = from
   for (const condition of conditions) {
     const verdict = verdictOf(segment, condition)
     if (verdict === 'none') return NO_ROWS
     if (verdict === 'all') continue
-    test(kernel, segment, condition, bits, to)
+    test(segment, condition, bits, to)
     bits = to
   }
   return bits
@@ -125,25 +111,25 @@ function greatestIn(segment: Segment, { column, greatest }: Condition): number {
 }
 
 /** Clears the bits of rows that do not meet the condition. */
-function test(kernel: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
+function test(segment: Segment, condition: Condition, from: number, to: number): void {
   const { column, isComplement, byRank, anyOf } = condition
-  const { calls, scratch } = kernel
+  const { calls, scratch } = segment.kernel
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
   const address = segment.addresses[column] as number
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0
   if (byRank) calls.rank(address, from, segment.bitmapBytes, byRank.address, scratch.column)
-  if (typeof anyOf === 'function') testEach(kernel, segment, column, anyOf, from, to)
-  else if (anyOf) testAny(kernel, segment, anyOf, from, to)
+  if (typeof anyOf === 'function') testEach(segment, column, anyOf, from, to)
+  else if (anyOf) testAny(segment, anyOf, from, to)
   else if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
   else calls.range32(byRank ? scratch.column : address, rows, from, to, least, greatest - least, flip)
 }
 
 /** Clears the bits of rows that meet all of the conditions. */
-function testAny(kernel: Kernel, segment: Segment, others: readonly Condition[], from: number, to: number): void {
-  const { words, scratch } = kernel
-  const rest = meeting(kernel, segment, others, from, scratch.column)
+function testAny(segment: Segment, others: readonly Condition[], from: number, to: number): void {
+  const { words, scratch } = segment.kernel
+  const rest = meeting(segment, others, from, scratch.column)
   for (let at = 0; at < segment.bitmapBytes; at += 4) {
     const left = rest === NO_ROWS ? 0 : (words[(rest + at) >> 2] as number)
     words[(to + at) >> 2] = (words[(from + at) >> 2] as number) & ~left
@@ -151,14 +137,8 @@ function testAny(kernel: Kernel, segment: Segment, others: readonly Condition[],
 }
 
 /** Clears the bits of rows whose code does not pass. */
-function testEach(
-  { words }: Kernel,
-  segment: Segment,
-  column: number,
-  passes: (code: number) => boolean,
-  from: number,
-  to: number,
-): void {
+function testEach(segment: Segment, column: number, passes: (code: number) => boolean, from: number, to: number): void {
+  const { words } = segment.kernel
   for (let at = 0; at < segment.bitmapBytes; at += 4) {
     let found = 0
     for (let left = words[(from + at) >> 2] as number; left !== 0; left &= left - 1) {

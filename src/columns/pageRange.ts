@@ -1,23 +1,22 @@
 // Segments that can hold a page: rules out the others by the least and the greatest code of the first sort key.
 import type { Counts } from './matches.ts'
 import type { PageKey } from './pageKeys.ts'
-import type { RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
 
 /** Segments whose codes overlap. */
 interface Group {
   readonly least: number
   greatest: number
-  readonly segments: number[]
+  readonly segments: Segment[]
   rows: number
 }
 
 /** The segments that have the rows [from, end) of a list, few if they lie by the first key; and the rows `before` these. */
-export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: number, end: number) {
+export function pageRangeOf(list: Counts, key: PageKey, from: number, end: number) {
   if (key.ranks || list.segments.length < 2) return { segments: list.segments, before: 0 }
-  const groups = groupsOf(rows, list, key.column)
+  const groups = groupsOf(list, key.column)
   if (key.isDescending) groups.reverse()
-  const segments: number[] = []
+  const segments: Segment[] = []
   let before = 0
   let reached = 0
   for (const group of groups) {
@@ -30,11 +29,10 @@ export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: nu
 }
 
 /** In ascending order. A row without a value comes behind all others. */
-function groupsOf(rows: RowStore, { segments, counts }: Counts, column: number): Group[] {
-  const groups = segments.map((number, index): Group => {
-    const segment = rows.segments[number] as Segment
+function groupsOf({ segments, counts }: Counts, column: number): Group[] {
+  const groups = segments.map((segment, index): Group => {
     const greatest = segment.hasNone[column] ? Number.POSITIVE_INFINITY : segment.greatestOf(column)
-    return { least: segment.leastOf(column), greatest, segments: [number], rows: counts[index] as number }
+    return { least: segment.leastOf(column), greatest, segments: [segment], rows: counts[index] as number }
   })
   groups.sort((one, other) => (one.least < other.least ? -1 : Number(one.least > other.least)))
   const apart: Group[] = []

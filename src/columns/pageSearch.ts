@@ -1,7 +1,7 @@
 // Search for one page among the matches: walks the index of ids, or narrows the rows down by buckets and sorts the rest.
 import type { Condition } from './conditions.ts'
 import { type Cut, cutBetween, NONE, type Run, rangeOf } from './cut.ts'
-import { BUCKETS, type Kernel, SEGMENT_ROWS } from './kernel.ts'
+import { BUCKETS, SEGMENT_ROWS } from './kernel.ts'
 import { type Matches, restrict } from './matches.ts'
 import { type PageKey, sortSlots } from './pageKeys.ts'
 import { ID, type RowStore } from './rowStore.ts'
@@ -21,7 +21,6 @@ export class PageSearch {
   private readonly sortedMax: number
 
   constructor(
-    private readonly kernel: Kernel,
     private readonly rows: RowStore,
     private readonly keys: readonly PageKey[],
     /** Conditions that all matches meet. */
@@ -39,7 +38,7 @@ export class PageSearch {
 
   /** By the index of ids, from the nearer end; null: another key comes first, or that would take longer. */
   private findById(matches: Matches, from: number, end: number): number[] | null {
-    const { kernel, rows } = this
+    const { rows } = this
     const { column, isDescending } = this.keys[0] as PageKey
     const { total } = matches
     if (column !== ID || rows.column === ID) return null
@@ -47,7 +46,7 @@ export class PageSearch {
     const range = isFromEnd ? { from: total - end, end: total - from } : { from, end }
     const rowsMax = total / WALK_WORTH
     if (total < rows.rows && (range.end * rows.rows) / total > rowsMax) return null
-    const isWanted = total === rows.rows ? null : wantedIn(kernel, rows, matches)
+    const isWanted = total === rows.rows ? null : wantedIn(rows, matches)
     const found = rows.ids.take(isWanted, { ...range, isDescending: isDescending !== isFromEnd }, rowsMax)
     return isFromEnd ? (found?.reverse() ?? null) : found
   }
@@ -70,7 +69,7 @@ export class PageSearch {
     while (rows.total > this.sortedMax) {
       const run = this.runOf(this.histogram(rows, cut), cut.key.isDescending, from - skipped, end - skipped)
       skipped += run.before
-      rows = restrict(this.kernel, this.rows, rows, rangeOf(cut, run))
+      rows = restrict(rows, rangeOf(cut, run))
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
       // All of them have the same value, or none.
       const isOne = cut.shift === 0 || run.first === NONE
@@ -84,8 +83,7 @@ export class PageSearch {
     const key = this.keys[level] as PageKey
     const { column, ranks } = key
     let [least, greatest, isWide] = ranks ? [0, ranks.greatest, false] : [Infinity, -Infinity, false]
-    for (const number of ranks ? [] : segments) {
-      const segment = this.rows.segments[number] as Segment
+    for (const segment of ranks ? [] : segments) {
       least = Math.min(least, segment.leastOf(column))
       greatest = Math.max(greatest, segment.greatestOf(column))
       isWide ||= segment.isWide[column] as boolean
@@ -101,7 +99,7 @@ export class PageSearch {
 
   /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
   private finer(rows: Matches, cut: Cut): Cut {
-    const { words, floats, calls, scratch } = this.kernel
+    const { words, floats, calls, scratch } = this.rows.kernel
     const { level, key, isWide } = cut
     let [least, greatest] = [Infinity, -Infinity]
     this.each(rows, cut, (column, bits, bytes) => {
@@ -118,7 +116,7 @@ export class PageSearch {
 
   /** How many rows lie in each bucket; it holds until the next call. */
   private histogram(rows: Matches, cut: Cut): Int32Array {
-    const { counts, calls, scratch } = this.kernel
+    const { counts, calls, scratch } = this.rows.kernel
     const { least, leastOrdinal, shift } = cut
     counts.fill(0)
     this.each(rows, cut, (column, bits, bytes) => {
@@ -152,12 +150,11 @@ export class PageSearch {
 
   /** The slots of rows, in order. */
   private sorted({ segments, bits }: Matches): Int32Array {
-    const { words, calls, scratch } = this.kernel
+    const { words, calls, scratch } = this.rows.kernel
     const { rows } = this
     let to = scratch.selected
     for (let at = 0; at < segments.length; at++) {
-      const number = segments[at] as number
-      const { bitmapBytes } = rows.segments[number] as Segment
+      const { bitmapBytes, number } = segments[at] as Segment
       to = calls.gather(bits[at] as number, bitmapBytes, number * rows.segmentRows, to)
     }
     return sortSlots(words.slice(scratch.selected >> 2, to >> 2), this.keys, rows)
@@ -169,9 +166,9 @@ export class PageSearch {
     { key: { column, ranks }, isWide }: Cut,
     call: (column: number, bits: number, bytes: number) => void,
   ) {
-    const { calls, scratch } = this.kernel
+    const { calls, scratch } = this.rows.kernel
     for (let at = 0; at < segments.length; at++) {
-      const segment = this.rows.segments[segments[at] as number] as Segment
+      const segment = segments[at] as Segment
       const [own, from, bytes] = [segment.addresses[column] as number, bits[at] as number, segment.bitmapBytes]
       const isMade = ranks !== null || (isWide && !segment.isWide[column])
       if (ranks) calls.rank(own, from, bytes, ranks.address, scratch.column)
@@ -182,9 +179,9 @@ export class PageSearch {
 }
 
 /** Returns whether the row of a slot is among the matches. */
-function wantedIn({ words }: Kernel, { segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
+function wantedIn({ kernel: { words }, segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
   const addresses = new Int32Array(segments.length)
-  for (const [index, number] of matches.segments.entries()) addresses[number] = (matches.bits[index] as number) >> 2
+  for (const [index, { number }] of matches.segments.entries()) addresses[number] = (matches.bits[index] as number) >> 2
   return (slot) => {
     const address = addresses[(slot / segmentRows) | 0] as number
     const row = slot % segmentRows

@@ -3,23 +3,12 @@ import { firstNotBefore } from './bisect.ts'
 import { compareCodes } from './codes.ts'
 import { IdIndex } from './idIndex.ts'
 import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
-import { Segment } from './segment.ts'
+import { type Bound, Segment } from './segment.ts'
 
 /** How full segments are made that are prepared, so that rows of the same range that come later find room. */
 const FILL = 0.85
 /** The id is each entity's first property. */
 export const ID = 0
-
-/** Begin of a segment: no row in it has a lesser code, or the same code and a lesser id. */
-interface Bound {
-  readonly code: number
-  readonly id: number
-}
-
-interface Leaf extends Bound {
-  /** Number of its segment. */
-  readonly number: number
-}
 
 /**
  * Segments of rows. A range of the property, or a page by it, lies in few of them; within one, rows have no order. A slot is the
@@ -27,9 +16,10 @@ interface Leaf extends Bound {
  */
 export class RowStore {
   rows = 0
+  /** By number; those that were released have no rows. */
   readonly segments: Segment[] = []
   /** The segments in the order of their rows. */
-  private readonly leaves: Leaf[] = []
+  private readonly leaves: Segment[] = []
   /** Numbers of segments that were released. */
   private readonly freeNumbers: number[] = []
   readonly ids: IdIndex
@@ -37,7 +27,7 @@ export class RowStore {
 
   /** `column`: of the property by which the rows lie. `segmentRows`: a multiple of 64. */
   constructor(
-    private readonly kernel: Kernel,
+    readonly kernel: Kernel,
     columns: number,
     readonly column: number,
     readonly segmentRows = SEGMENT_ROWS,
@@ -56,7 +46,7 @@ export class RowStore {
     sample.sort()
     for (let at = 0; at < segments; at++) {
       const code = sample[Math.floor((at * sample.length) / segments)] as number
-      if (at === 0 || !Object.is(code, (this.leaves.at(-1) as Leaf).code))
+      if (at === 0 || !Object.is(code, (this.leaves.at(-1) as Segment).begin.code))
         this.open(this.leaves.length, { code, id: Number.NEGATIVE_INFINITY })
     }
   }
@@ -114,9 +104,9 @@ export class RowStore {
     const segment = this.segmentOf(slot)
     segment.remove(slot % this.segmentRows)
     if (segment.live > 0) return
-    const [{ number }] = this.leaves.splice(at, 1) as [Leaf]
+    this.leaves.splice(at, 1)
     segment.release()
-    this.freeNumbers.push(number)
+    this.freeNumbers.push(segment.number)
   }
 
   /** A free slot for a row. @throws KernelFull */
@@ -124,9 +114,9 @@ export class RowStore {
     if (this.leaves.length === 0) this.open(0, key)
     for (;;) {
       const at = this.leafOf(key)
-      const { number } = this.leaves[at] as Leaf
-      const row = (this.segments[number] as Segment).freeRow()
-      if (row >= 0) return number * this.segmentRows + row
+      const segment = this.leaves[at] as Segment
+      const row = segment.freeRow()
+      if (row >= 0) return segment.number * this.segmentRows + row
       this.split(at, key)
     }
   }
@@ -134,23 +124,23 @@ export class RowStore {
   /** The index of the leaf in which a row is, or would be. */
   private leafOf(key: Bound): number {
     // All that is less than the others is in the first leaf.
-    return firstNotBefore(1, this.leaves.length, (at) => compare(this.leaves[at] as Leaf, key) <= 0) - 1
+    return firstNotBefore(1, this.leaves.length, (at) => compare((this.leaves[at] as Segment).begin, key) <= 0) - 1
   }
 
-  private open(at: number, { code, id }: Bound): { readonly segment: Segment; readonly number: number } {
+  private open(at: number, begin: Bound): Segment {
     const number = this.freeNumbers.pop() ?? this.segments.length
-    const segment = new Segment(this.kernel, this.segmentRows, this.codes.length)
+    const segment = new Segment(this.kernel, this.segmentRows, this.codes.length, number, begin)
     this.segments[number] = segment
-    this.leaves.splice(at, 0, { code, id, number })
-    return { segment, number }
+    this.leaves.splice(at, 0, segment)
+    return segment
   }
 
   /** Adds a segment behind a full one: empty for rows that come in order, else with half of its rows. */
   private split(at: number, key: Bound) {
-    const segment = this.segments[(this.leaves[at] as Leaf).number] as Segment
+    const segment = this.leaves[at] as Segment
     const isAppended = at === this.leaves.length - 1 && this.isBehindAll(segment, key)
     const bound = isAppended ? key : middleOf(segment, this.column)
-    const { segment: other, number } = this.open(at + 1, bound)
+    const other = this.open(at + 1, bound)
     if (isAppended) return
     for (let row = 0; row < segment.rows; row++) {
       const id = segment.codeAt(row, ID)
@@ -159,7 +149,7 @@ export class RowStore {
       const to = other.rows
       other.put(to, this.codes)
       segment.remove(row)
-      this.ids.set(id, number * this.segmentRows + to)
+      this.ids.set(id, other.number * this.segmentRows + to)
     }
     segment.tighten()
   }

@@ -7,6 +7,12 @@ export const NO_CODE = -(2 ** 31)
 const NARROW = 4
 const WIDE = 8
 
+/** Begin of a segment: no row in it has a lesser code, or the same code and a lesser id. */
+export interface Bound {
+  readonly code: number
+  readonly id: number
+}
+
 /** Columns have codes of 32 bits until one does not fit, then floats. A row is live until it is removed; its codes stay. */
 export class Segment {
   /** Rows that are or were there; new ones come behind them. */
@@ -26,11 +32,13 @@ export class Segment {
   private readonly leasts: Float64Array
   private readonly greatests: Float64Array
 
-  /** `capacity`: of how many rows, a multiple of 64. @throws KernelFull */
+  /** `capacity`: of how many rows, a multiple of 64. `number`: its own in the table. @throws KernelFull */
   constructor(
-    private readonly kernel: Kernel,
+    readonly kernel: Kernel,
     readonly capacity: number,
     columns: number,
+    readonly number: number,
+    readonly begin: Bound,
   ) {
     const bitmap = capacity / 8
     this.liveBits = kernel.reserve(3 * bitmap)
