@@ -35,7 +35,8 @@ export interface Coded {
 export function ranksOf({ rowCodes, ranks }: Coded, column: number): RankTable | null | undefined {
   const dictionary = rowCodes.dictionaries[column]
   if (!dictionary) return null
-  return ranks[column]?.knows(dictionary.size) ? ranks[column] : undefined
+  const known = ranks[column]
+  return known && dictionary.size <= known.ranks.length ? known : undefined
 }
 
 /** Bounds of filters on texts: the rank below which texts are less than the operand, or the codes of texts that match. */

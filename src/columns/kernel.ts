@@ -26,17 +26,11 @@ interface Calls extends Ranges {
   add(bits: number, bytes: number, numbers: number, column: number, records: number, size: number, one: number, value: number, sum: number, units: number): void
 }
 
-/** Addresses of buffers that are used during one call. */
-interface Scratch {
-  /** A histogram. */
-  readonly counts: number
-  /** A column of a segment. */
-  readonly column: number
-  /** An integer for each row of a segment: its group, its number by one key; and the numbers of those that are selected. */
-  readonly groups: number
-  readonly keys: number
-  readonly selected: number
-}
+/**
+ * Addresses of buffers that are used during one call: of a histogram; of a column of a segment; and of an integer for each row of
+ * it, its group, its number by one key, and the numbers of those that are selected.
+ */
+type Scratch = Readonly<Record<'counts' | 'column' | 'groups' | 'keys' | 'selected', number>>
 
 /** Unit of memory for bitmaps and columns, in bytes. */
 const BLOCK = 8_192

@@ -11,7 +11,7 @@ export class RankTable {
   /** @throws KernelFull */
   constructor(
     private readonly kernel: Kernel,
-    private readonly ranks: Int32Array,
+    readonly ranks: Int32Array,
   ) {
     this.address = kernel.reserve(this.bytes)
     kernel.words.set(ranks, this.address >> 2)
@@ -25,11 +25,6 @@ export class RankTable {
 
   get bytes(): number {
     return 4 * this.ranks.length
-  }
-
-  /** Returns whether every text of codes up to, not including, `size` has a rank. */
-  knows(size: number): boolean {
-    return size <= this.ranks.length
   }
 
   /** Returns the rank of a text, also after the table is released: groups of a stream are sorted later. */

@@ -145,7 +145,7 @@ export class RowStore {
     for (let row = 0; row < segment.rows; row++) {
       const id = segment.codeAt(row, ID)
       if (compare({ code: segment.codeAt(row, this.column), id }, bound) < 0) continue
-      segment.read(row, this.codes)
+      segment.readAll([row], 0, 0, 1, this.codes)
       const to = other.rows
       other.put(to, this.codes)
       segment.remove(row)

@@ -61,13 +61,12 @@ export class Segment {
     return this.isWide.reduce((sum, isWide) => sum + (isWide ? WIDE : NARROW) * this.capacity, (3 * this.capacity) / 8)
   }
 
-  /** @throws KernelFull; the row is then as it was. */
+  /** @throws KernelFull */
   put(row: number, codes: Float64Array): void {
-    for (let column = 0; column < codes.length; column++)
-      if (!this.isWide[column] && !isNarrow(codes[column] as number)) this.widen(column)
     const { words, floats } = this.kernel
     for (let column = 0; column < codes.length; column++) {
       const code = codes[column] as number
+      if (!this.isWide[column] && !isNarrow(code)) this.widen(column)
       const address = this.addresses[column] as number
       if (this.isWide[column]) floats[(address >> 3) + row] = code
       else words[(address >> 2) + row] = Number.isNaN(code) ? NO_CODE : code
@@ -119,11 +118,6 @@ export class Segment {
   /** Returns the greatest code of a column that is or was there; -Infinity: there is none. */
   greatestOf(column: number): number {
     return this.greatests[column] as number
-  }
-
-  /** Reads all codes of a row. */
-  read(row: number, into: Float64Array): void {
-    for (let column = 0; column < this.addresses.length; column++) into[column] = this.codeAt(row, column)
   }
 
   /**

@@ -61,12 +61,10 @@ export class TextRanks {
     return this.order.ranks
   }
 
-  /** Adds the texts that there are at the call. False: too many to order. @throws ApiError 500, 503; nothing has changed then */
-  async extend(): Promise<boolean> {
+  /** Adds the texts that there are at the call, unless they are too many. @throws ApiError 500, 503; nothing has changed then */
+  async extend(): Promise<void> {
     const { size } = this.texts
-    if (size > TEXTS_MAX) return false
-    while (this.ranks.length < size) await (this.extending ??= this.add())
-    return true
+    while (this.ranks.length < size && size <= TEXTS_MAX) await (this.extending ??= this.add())
   }
 
   /** How many texts of the order are less than the operand; null: `boundOf` has to look for it. */
