@@ -1,5 +1,6 @@
 // One table as columns of codes in memory: takes rows in, and finds totals, pages and groups without PostgreSQL.
 import type { Entity, Property } from '../model/entity.ts'
+import { LruCache } from '../model/lruCache.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
@@ -8,7 +9,7 @@ import { type FoundPage, FoundRows } from './foundPage.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { type Kernel, Reservations } from './kernel.ts'
-import { candidatesOf, KeptCounts, type Matches, matchesOf } from './matches.ts'
+import { type Counts, candidatesOf, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf, setsBefore } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
 import { PageSearch } from './pageSearch.ts'
@@ -17,6 +18,8 @@ import { RowCodes, type UncodedValues } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
 
+/** Maximum lists whose counts are kept: each takes some 30 KB for a table of 10,000,000 rows. */
+const LISTS_MAX = 64
 /** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
 
@@ -27,7 +30,8 @@ export class ColumnTable {
   private readonly store: RowStore
   /** By id and column, values without a code, as PostgreSQL prints them. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  private readonly kept = new KeptCounts()
+  /** Counts of the lists that were found last; null: a row has changed since. */
+  private kept: LruCache<Counts> | null = null
 
   /** `kernel`: has the rows in its memory, and those of no other table. `orderedBy`: the column by whose values the rows lie. */
   constructor(
@@ -72,7 +76,7 @@ export class ColumnTable {
   }
 
   private noteChange(uncoded: UncodedValues | null) {
-    this.kept.forget()
+    this.kept = null
     if (uncoded?.has(ID)) throw new Error(`the id ${uncoded.get(ID)} is greater than 2^53`)
     const id = this.rowCodes.codes[ID] as number
     if (this.uncodedRows.size > 0) this.forgetUncoded(id)
@@ -83,7 +87,7 @@ export class ColumnTable {
 
   /** Removes the row of this id, if there is one. */
   remove(id: string): void {
-    this.kept.forget()
+    this.kept = null
     this.forgetUncoded(Number(id))
     this.store.remove(Number(id))
   }
@@ -103,10 +107,10 @@ export class ColumnTable {
     const range = typeof place === 'number' ? [place, place + size] : this.rangeBeside(keys, conditions, place, size)
     if (range === null) return null
     // What the filters match is kept by their operands; how texts lie to an operand may change without them.
-    const isKept = conditions.every(({ byRank }) => byRank === null)
-    const known = isKept ? this.kept.get(filters) : null
+    const key = conditions.every(({ byRank }) => byRank === null) ? keyOf(filters) : null
+    const known = (key !== null && this.kept?.get(key)) || null
     const list = known ?? this.matchesOf(conditions)
-    if (known === null && isKept) this.kept.set(filters, list)
+    if (known === null && key !== null) this.keep(key, list)
     const [from, end] = range.map((row) => Math.min(row, list.total)) as [number, number]
     let slots: readonly number[] = []
     if (from < end) {
@@ -133,6 +137,11 @@ export class ColumnTable {
     return [Math.max(0, end - size - 1), end]
   }
 
+  private keep(key: string, { segments, counts, total }: Counts) {
+    this.kept ??= new LruCache(LISTS_MAX, () => 1)
+    this.kept.set(key, { segments, counts, total })
+  }
+
   /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */
   group(query: SummaryQuery, bounds?: TextBounds): Grouping | null {
     const { store } = this
@@ -156,7 +165,6 @@ export class ColumnTable {
   }
 
   useRanks(property: Property, ranks: Int32Array): void {
-    this.kept.forget()
     const column = this.entity.properties.indexOf(property)
     this.coded.ranks[column]?.release()
     this.coded.ranks[column] = null
@@ -168,4 +176,9 @@ export class ColumnTable {
     if (!dictionary) throw new Error(`${property.name} has no texts`)
     return dictionary
   }
+}
+
+function keyOf(filters: readonly Filter[]): string {
+  // No value is another operand than the text "null".
+  return filters.map(({ property, operator, value }) => `${property.column}${operator.sign}${value ?? '\0'}`).join('\0')
 }

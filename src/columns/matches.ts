@@ -1,6 +1,4 @@
 // Matches of conditions: bitmaps of the rows that meet all of them, by segment. Zone maps rule most segments out first.
-import { LruCache } from '../model/lruCache.ts'
-import type { Filter } from '../model/query.ts'
 import type { Condition } from './conditions.ts'
 import type { RowStore } from './rowStore.ts'
 import { NO_CODE, type Segment } from './segment.ts'
@@ -147,31 +145,4 @@ function testEach(segment: Segment, column: number, passes: (code: number) => bo
     }
     words[(to + at) >> 2] = found
   }
-}
-
-/** Maximum lists: each takes some 30 KB for a table of 10,000,000 rows. */
-const LISTS_MAX = 64
-
-/** Counts of the lists that were found last, until a row changes. */
-export class KeptCounts {
-  private lists: LruCache<Counts> | null = null
-
-  get(filters: readonly Filter[]): Counts | null {
-    return this.lists?.get(keyOf(filters)) ?? null
-  }
-
-  set(filters: readonly Filter[], { segments, counts, total }: Counts): void {
-    this.lists ??= new LruCache(LISTS_MAX, () => 1)
-    this.lists.set(keyOf(filters), { segments, counts, total })
-  }
-
-  /** Forgets all: a row has changed, or the order of a text. */
-  forget(): void {
-    this.lists = null
-  }
-}
-
-function keyOf(filters: readonly Filter[]): string {
-  // No value is another operand than the text "null".
-  return filters.map(({ property, operator, value }) => `${property.column}${operator.sign}${value ?? '\0'}`).join('\0')
 }
