@@ -5,7 +5,7 @@ import { isText as isTextName, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { compareCodes, nextAbove, nextBelow } from './codes.ts'
-import { EMPTY_TEXT, NO_TEXT } from './dictionary.ts'
+import { EMPTY_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowCodes } from './rowCodes.ts'
 
@@ -88,8 +88,8 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   if (!sides) return null
   const isText = isTextName(kind.name)
   if (value === null) {
-    const none = isText ? textsWithout(kind) : { least: -Infinity, greatest: Infinity }
-    return { column, ...none, isComplement: isText !== sides.equal, byRank: null }
+    const least = kind.emptyIsNoValue ? EMPTY_TEXT + 1 : -Infinity
+    return { column, least, greatest: Infinity, isComplement: sides.equal, byRank: null }
   }
   const operand = kind.printFilter(value)
   if (isText && sides.less !== sides.greater) return rankCondition(table, column, sides, operand, bounds?.get(filter) as number)
@@ -99,7 +99,7 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
 
 /** The codes of rows that have this value. */
 function codesOf({ rowCodes }: Coded, column: number, kind: Kind, value: string | null): number[] {
-  if (value === null && kind.emptyIsNoValue) return [NO_TEXT, EMPTY_TEXT]
+  if (value === null && kind.emptyIsNoValue) return [Number.NaN, EMPTY_TEXT]
   return [rowCodes.find(column, value === null ? null : kind.printFilter(value)) ?? []].flat()
 }
 
@@ -124,17 +124,16 @@ function testOf(codes: readonly number[], size: number | undefined): (code: numb
   }
   // A set of many thousand codes would take longer to make than to use.
   const marks = new Uint8Array(size)
-  for (const code of codes) marks[code] = 1
-  return (code) => marks[code] === 1
+  // No text has the code 0, so it stands for no value.
+  for (const code of codes) marks[code | 0] = 1
+  return (code) => marks[code | 0] === 1
 }
 
-/** Condition that a row has this code, or `isComplement`: any other. NaN: that of rows without a number. */
+/** Condition that a row has this code, or `isComplement`: any other. NaN: that of rows without a value. */
 export function withCode(column: number, code: number, isComplement = false): Condition {
   const [least, greatest] = Number.isNaN(code) ? [-Infinity, Infinity] : [code, code]
   return { column, least, greatest, isComplement: Number.isNaN(code) !== isComplement, byRank: null }
 }
-
-const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })
 
 /** The greatest code that is less than an operand's, its own, and the least that is greater. */
 interface Around {

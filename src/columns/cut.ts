@@ -1,7 +1,6 @@
 // Buckets of a sort key: how the range of its codes is divided, and the condition of the rows in some buckets.
 import { floatOf, ordinalOf } from './codes.ts'
 import { type Condition, withCode } from './conditions.ts'
-import { NO_TEXT } from './dictionary.ts'
 import { BUCKETS } from './kernel.ts'
 import type { PageKey } from './pageKeys.ts'
 
@@ -42,7 +41,7 @@ export function cutBetween(level: number, key: PageKey, isWide: boolean, least: 
 /** Condition that the rows of some buckets meet. */
 export function rangeOf(cut: Cut, { first, last }: Run): Condition {
   const { column, ranks } = cut.key
-  if (first === NONE) return withCode(column, ranks ? NO_TEXT : Number.NaN)
+  if (first === NONE) return withCode(column, Number.NaN)
   const [low, high] = first < last ? [first, last] : [last, first]
   const [least, greatest] = cut.isWide ? floatsOf(cut, low, high) : numbersOf(cut, low, high)
   return { column, least, greatest, isComplement: false, byRank: ranks }

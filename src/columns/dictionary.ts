@@ -4,8 +4,7 @@ import { KernelFull } from './kernel.ts'
 
 const encoder = new TextEncoder()
 
-/** Codes of no text and of the empty text. */
-export const NO_TEXT = 0
+/** The least code, that of the empty text. */
 export const EMPTY_TEXT = 1
 
 /** Ends of texts are integers of 32 bits. */

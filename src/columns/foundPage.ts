@@ -37,7 +37,7 @@ export class FoundRows implements CodedRows {
   }
 
   hasValue(index: number, column: number): boolean {
-    return this.uncoded[index]?.has(column) || this.printerOf(column).hasValue(this.codeAt(index, column))
+    return this.uncoded[index]?.has(column) || !Number.isNaN(this.codeAt(index, column))
   }
 
   write(index: number, column: number, into: JsonWriter): void {

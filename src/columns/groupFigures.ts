@@ -1,5 +1,4 @@
 // Figures of a summary's groups in columns: counts, exact sums, least and greatest values.
-import { NO_TEXT } from './dictionary.ts'
 import type { Reservations } from './kernel.ts'
 import type { Printer } from './printers.ts'
 import type { RankTable } from './rankTable.ts'
@@ -151,7 +150,7 @@ export class Extremes implements FigureValues {
     const [first, groups] = [rows.floatsOf(this.column) >> 3, scratch.groups >> 2]
     for (const row of rows.numbers) {
       const code = floats[first + row] as number
-      if (Number.isNaN(code) || (ranks !== null && code === NO_TEXT)) continue
+      if (Number.isNaN(code)) continue
       const group = words[groups + row] as number
       const known = best[group] as number
       if (known === code) continue

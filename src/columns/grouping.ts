@@ -136,16 +136,12 @@ export class Grouping {
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
     const { keys, records, figures } = this.parts
     const key = keys[column]
-    if (key) return [{ isDescending, numberOf: (group) => this.rankOf(group, column, key) }]
+    if (key?.ranks) return [{ isDescending, numberOf: (group) => (key.ranks as RankTable).rankOf(this.codeOf(group, column)) }]
+    if (key) return [{ isDescending, numberOf: (group) => this.codeOf(group, column) }]
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
     // No sort names another figure.
     const sum = figures[column - keys.length - 1] as Sums
     return SUM_PARTS.map((part) => ({ isDescending, numberOf: (group) => sum.partOf(group, part) }))
-  }
-
-  private rankOf(group: number, column: number, { ranks }: GroupedKey): number {
-    const code = this.codeOf(group, column)
-    return ranks === null || Number.isNaN(code) ? code : ranks.rankOf(code)
   }
 
   private rowOf(group: number): Row {

@@ -91,7 +91,7 @@
     (local.get $out))
 
   ;; Writes a column of the ranks of codes, by a table, where a bitmap has a row; elsewhere, anything. Every
-  ;; code of these rows has an entry there.
+  ;; code of these rows has an entry there; that of no value is the first.
   (func (export "rank")
     (param $column i32) (param $bits i32) (param $bytes i32) (param $ranks i32) (param $to i32)
     (local $end i32) (local $left i64) (local $offset i32)

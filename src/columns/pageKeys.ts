@@ -2,7 +2,6 @@
 import { order, type Seek, type Sort } from '../model/query.ts'
 import { compareCodes, nextBelow } from './codes.ts'
 import { type Coded, type Condition, ranksOf, withCode } from './conditions.ts'
-import { NO_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowCodes } from './rowCodes.ts'
 import type { RowStore } from './rowStore.ts'
@@ -58,7 +57,7 @@ function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore)
   const values = new Float64Array(slots.length)
   for (let at = 0; at < slots.length; at++) {
     const code = rows.codeAt(slots[at] as number, column)
-    values[at] = !ranks ? code : code === NO_TEXT ? Number.NaN : ranks.rankOf(code)
+    values[at] = ranks === null ? code : ranks.rankOf(code)
   }
   return values
 }
@@ -71,7 +70,7 @@ export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, positio
     const code = rowCodes.find(key.column, position[index] as string | null)
     // A text that no row has any more, or a number that has no code.
     if (code === null) return null
-    const before = conditionBefore(key, code, Number.isNaN(code) || (key.ranks !== null && code === NO_TEXT))
+    const before = conditionBefore(key, code)
     if (before !== null) sets.push([...equal, before])
     equal.push(withCode(key.column, code))
   }
@@ -80,8 +79,8 @@ export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, positio
 }
 
 /** Rows without a value come last, and first where the order descends. Null: no row can come before. */
-function conditionBefore({ column, isDescending, ranks }: PageKey, code: number, isNone: boolean): Condition | null {
-  if (isNone) return isDescending ? null : withCode(column, code, true)
+function conditionBefore({ column, isDescending, ranks }: PageKey, code: number): Condition | null {
+  if (Number.isNaN(code)) return isDescending ? null : withCode(column, code, true)
   const own = ranks === null ? code : ranks.rankOf(code)
   if (isDescending) return { column, least: -Infinity, greatest: own, isComplement: true, byRank: ranks }
   const greatest = ranks === null ? nextBelow(own) : own - 1

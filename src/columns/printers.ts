@@ -4,7 +4,7 @@ import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
 import type { JsonWriter } from '../respond/jsonWriter.ts'
 import { DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
-import { type Dictionary, NO_TEXT } from './dictionary.ts'
+import type { Dictionary } from './dictionary.ts'
 
 /** Numbers for kinds, of which a switch is quicker than calls of as many functions. */
 const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
@@ -31,13 +31,9 @@ export class Printer {
     this.power = 10 ** this.scale
   }
 
-  hasValue(code: number): boolean {
-    return this.form === FORMS.text ? code !== NO_TEXT : !Number.isNaN(code)
-  }
-
   /** As PostgreSQL prints it; null: there is no value. */
   print(code: number): string | null {
-    if (!this.hasValue(code)) return null
+    if (Number.isNaN(code)) return null
     return this.dictionary === null ? (this.plain as Plain)(code) : this.dictionary.text(code)
   }
 
@@ -56,8 +52,9 @@ export class Printer {
     switch (this.form) {
       case FORMS.text:
         // Texts are JSON as they are.
-        if (code !== NO_TEXT) (this.dictionary as Dictionary).write(code, into)
-        return code !== NO_TEXT
+        if (Number.isNaN(code)) return false
+        ;(this.dictionary as Dictionary).write(code, into)
+        return true
       case FORMS.integer:
         if (!(code >= 0)) return false
         into.integer(code)

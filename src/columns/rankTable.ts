@@ -1,9 +1,8 @@
 // Ranks of texts in the kernel's memory, which is freed once the table and all groupings have released them.
-import { NO_TEXT } from './dictionary.ts'
 import type { Kernel } from './kernel.ts'
 import { NO_CODE } from './segment.ts'
 
-/** The ranks of texts by their codes, from 0 on, in the kernel's memory, too; there `NO_CODE` stands for no text. */
+/** The ranks of texts by their codes, from 0 on, in the kernel's memory, too, where `NO_CODE` leads to the first, which is it. */
 export class RankTable {
   readonly address: number
   private users = 1
@@ -15,7 +14,7 @@ export class RankTable {
   ) {
     this.address = kernel.reserve(this.bytes)
     kernel.words.set(ranks, this.address >> 2)
-    kernel.words[(this.address >> 2) + NO_TEXT] = NO_CODE
+    kernel.words[this.address >> 2] = NO_CODE
   }
 
   /** The greatest rank; code 0 is no text. */
@@ -27,9 +26,9 @@ export class RankTable {
     return 4 * this.ranks.length
   }
 
-  /** Returns the rank of a text, also after the table is released: groups of a stream are sorted later. */
+  /** Returns the rank of a text, also after the table is released: groups of a stream are sorted later. NaN: no text. */
   rankOf(code: number): number {
-    return this.ranks[code] as number
+    return this.ranks[code] ?? Number.NaN
   }
 
   /** Keeps its memory until one more `release`. */

@@ -4,7 +4,7 @@ import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
 import { BACKSLASH, dateAt, decoder, instantAt, isNull, numberAt, TAB, writeUnescaped } from './copyText.ts'
-import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
+import { Dictionary, HASH_SEED, hashed } from './dictionary.ts'
 import { Printer } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
@@ -20,7 +20,7 @@ const READERS: Readonly<Record<PlainName, ReadField>> = {
 /** Values of a row that have no code, as PostgreSQL prints them, by column; they are coded as no value. */
 export type UncodedValues = ReadonlyMap<number, string>
 
-/** Dictionaries, printers and codes of an entity. NaN: no value; for texts that is `NO_TEXT`. */
+/** Dictionaries, printers and codes of an entity. NaN: no value. */
 export class RowCodes {
   /** Codes of the row that was coded last. */
   readonly codes: Float64Array
@@ -59,7 +59,7 @@ export class RowCodes {
   /** The code of one value; null: it has none. */
   find(column: number, text: string | null): number | null {
     const dictionary = this.dictionaries[column]
-    if (text === null) return dictionary ? NO_TEXT : Number.NaN
+    if (text === null) return Number.NaN
     return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text)
   }
 
@@ -100,7 +100,7 @@ export class RowCodes {
   }
 
   private escaped(dictionary: Dictionary, bytes: Uint8Array, from: number, to: number): number {
-    if (isNull(bytes, from, to)) return NO_TEXT
+    if (isNull(bytes, from, to)) return Number.NaN
     if (this.unescaped.length < to - from) this.unescaped = new Uint8Array(2 * (to - from))
     return dictionary.codeOf(this.unescaped, 0, writeUnescaped(bytes, from, to, this.unescaped))
   }

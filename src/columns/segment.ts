@@ -26,7 +26,7 @@ export class Segment {
   /** The addresses of the columns. */
   readonly addresses: number[]
   readonly isWide: boolean[]
-  /** True if a row is or was without a value; false for texts, which have a code for that. */
+  /** True if a row is or was without a value. */
   readonly hasNone: boolean[]
   /** The zone map: least and greatest code of each column (Moerkotte, "Small Materialized Aggregates", VLDB 1998). */
   private readonly leasts: Float64Array

@@ -22,7 +22,7 @@ export class SelectedRows {
     return this.gathered
   }
 
-  /** The address of a column as floats, which hold until the next call; NaN: no value, but in texts, which have a code for it. */
+  /** The address of a column as floats, which hold until the next call; NaN: no value. */
   floatsOf(column: number): number {
     const { calls, scratch } = this.kernel
     const { segment } = this
