@@ -11,6 +11,8 @@ import type { Segment } from './segment.ts'
 const SORTED_MIN = 128
 /** To put as many rows that match into buckets takes about as long as to look at one row of the index of ids. */
 const WALK_WORTH = 2
+/** Minimum share of matches for a walk, one row in so many: the ids of fewer often lie together, far from either end. */
+const SELECTIVE = 8
 
 /**
  * Finds the buckets of the first key that have the page, and sorts their rows. While those are too many, it cuts a bucket into
@@ -45,7 +47,7 @@ export class PageSearch {
     const isFromEnd = total - end < from
     const range = isFromEnd ? { from: total - end, end: total - from } : { from, end }
     const rowsMax = total / WALK_WORTH
-    if (total < rows.rows && (range.end * rows.rows) / total > rowsMax) return null
+    if (SELECTIVE * total < rows.rows || (total < rows.rows && (range.end * rows.rows) / total > rowsMax)) return null
     const isWanted = total === rows.rows ? null : wantedIn(rows, matches)
     const found = rows.ids.take(isWanted, { ...range, isDescending: isDescending !== isFromEnd }, rowsMax)
     return isFromEnd ? (found?.reverse() ?? null) : found
