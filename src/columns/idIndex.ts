@@ -9,8 +9,8 @@ const NONE = -1
 export class IdIndex {
   /** By number: the slots of its ids, and behind them how many rows there are. */
   private readonly chunks = new Map<number, Int32Array>()
-  /** The numbers of the chunks, in ascending order; null: one has come or gone since. */
-  private numbers: Float64Array | null = null
+  /** The numbers of the chunks, in ascending order; null: one has gone since, or has come in front of others. */
+  private numbers: number[] | null = []
 
   constructor(private readonly bytesMax: number) {}
 
@@ -49,7 +49,7 @@ export class IdIndex {
     idsMax: number,
   ): number[] | null {
     const found: number[] = []
-    this.numbers ??= Float64Array.from(this.chunks.keys()).sort()
+    this.numbers ??= [...Float64Array.from(this.chunks.keys()).sort()]
     let [passed, looked] = [0, 0]
     for (let index = 0; index < this.numbers.length && looked < idsMax; index++) {
       const chunk = this.chunks.get(this.numbers.at(isDescending ? -1 - index : index) as number) as Int32Array
@@ -73,7 +73,8 @@ export class IdIndex {
     if (this.bytes >= this.bytesMax) throw new KernelFull('the ids of the rows take too much')
     const chunk = new Int32Array(CHUNK + 1).fill(NONE, 0, CHUNK)
     this.chunks.set(number, chunk)
-    this.numbers = null
+    if (this.numbers !== null && number > (this.numbers.at(-1) ?? -1)) this.numbers.push(number)
+    else this.numbers = null
     return chunk
   }
 }

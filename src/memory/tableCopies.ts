@@ -98,7 +98,7 @@ export class TableCopies {
     if (tracked.copy === null) this.startLoad(tracked, orderFor(entity, query))
   }
 
-  /** Asks and logs nothing any more; a load that is under way ends with the process. */
+  /** Begins no load any more; one that is under way ends with the process. */
   end(): void {
     this.isEnded = true
     clearInterval(this.timer)
@@ -109,6 +109,7 @@ export class TableCopies {
     tracked.isLoading = true
     // One table at a time, so that the sizes of all others are known.
     this.lastLoad = this.lastLoad.then(async () => {
+      if (this.isEnded) return
       const startMs = performance.now()
       const fail = (error: unknown) => this.noteFailure(tracked, error, OVERTAKEN_PAUSE * (performance.now() - startMs))
       await this.loadCopy(tracked, orderedBy).catch(fail)

@@ -135,6 +135,9 @@ export class RowWrites {
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       throw brokenRule(this.ruleOf(rule) as Rule)
     const faults = [...references.map((column) => missingReference(column, values)), ...taken]
+    // A trigger may have changed the value, or the other row may be gone by now.
+    const known = violation && takenValue(this.entity, violation.constraint)
+    if (faults.length === 0 && known) faults.push(known)
     if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   }
 
