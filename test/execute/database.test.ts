@@ -73,6 +73,13 @@ describe('deadlines', () => {
     expect(await read(sql`select 'room'::text`)).toEqual([['room']])
   }, 20_000)
 
+  test('of reads by id at once each gets its row, also the second of one id, and none where there is none', async () => {
+    const made = await admin`insert into company (name) select 'c' || n from generate_series(1, 20) as n returning id::text`
+    const ids = [...made.map(({ id }) => id as string).toReversed(), made[5]?.id as string, '999999']
+    const rows = await Promise.all(ids.map((id) => database.read(compileGet(company, id))))
+    expect(rows.map((found) => found.map(([id]) => id))).toEqual([...ids.slice(0, -1).map((id) => [id]), []])
+  })
+
   test('reads of a locked table are not tried one by one: each would wait for the same lock', async () => {
     const sent: string[] = []
     const onStatement = (text: string) => void sent.push(text)
