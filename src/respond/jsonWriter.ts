@@ -97,6 +97,11 @@ export class JsonWriter {
     this.length = length + 22
   }
 
+  /** Drops what was written, if it was not taken. */
+  reset(): void {
+    this.length = 0
+  }
+
   /** Returns what was written; the writer is then empty. */
   take(): Uint8Array<ArrayBuffer> {
     const { length } = this

@@ -52,6 +52,8 @@ const writer = new JsonWriter()
 
 function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
   const write = codedWriter(entity, choice)
+  // A page whose cell could not be written has left its bytes.
+  writer.reset()
   writer.json('[')
   for (let index = begin; index < end; index++) {
     if (index > begin) writer.raw(COMMA)
