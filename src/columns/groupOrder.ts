@@ -24,10 +24,10 @@ export function* groupsInOrder(
   const [key, ...rest] = keys
   if (key === undefined) return groups.subarray(from, to)
   if (groups.length <= SORTED_MAX) {
-    const values = keys.map(({ numberOf }) => Float64Array.from(groups, numberOf))
-    return sortBy(groups, keys, values).subarray(from, to)
+    const columns = keys.map(({ numberOf }) => Float64Array.from(groups, numberOf))
+    return sortBy(groups, keys, columns).subarray(from, to)
   }
-  for (let at = 0; at < groups.length; at++) values[at] = key.numberOf(groups[at] as number)
+  for (let at = 0; at < groups.length; at++) scratch[at] = key.numberOf(groups[at] as number)
   if (!divide(groups.length, key.isDescending)) {
     yield
     return yield* groupsInOrder(groups, rest, from, to)
@@ -47,14 +47,14 @@ export function* groupsInOrder(
 }
 
 // Used within one step: memory that was never touched costs more than what is written there.
-const values = new Float64Array(GROUPS_MAX)
+const scratch = new Float64Array(GROUPS_MAX)
 const buckets = new Int16Array(GROUPS_MAX)
 
 /** Finds the bucket of each of `count` values; infinite ones have buckets of their own. False: all are the same. */
 function divide(count: number, isDescending: boolean): boolean {
   let [least, greatest] = [Infinity, -Infinity]
   for (let at = 0; at < count; at++) {
-    const value = values[at] as number
+    const value = scratch[at] as number
     if (value < least && value !== -Infinity) least = value
     if (value > greatest && value !== Infinity) greatest = value
   }
@@ -62,7 +62,7 @@ function divide(count: number, isDescending: boolean): boolean {
   const scale = greatest > least ? (BUCKETS - 3) / (greatest - least) : 0
   let isDivided = false
   for (let at = 0; at < count; at++) {
-    const value = values[at] as number
+    const value = scratch[at] as number
     let bucket = 1
     if (Number.isNaN(value)) bucket = BUCKETS
     else if (value === Infinity) bucket = BUCKETS - 1

@@ -6,7 +6,7 @@ import { withDeadline } from '../os/time.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-/** Maximum age of the keys in ms, so that a revoked key is refused within a second although the supervisor hangs. */
+/** Longest wait for the supervisor's tables, so that a revoked key is refused within a second although it hangs. */
 const TABLES_MS_MAX = 300
 /** Clients of a worker that alone gets a signal can go to another one, and have time to do so. */
 const LEAVE_MS = 2_000

@@ -18,7 +18,7 @@ interface Options {
   /** After so many ms each of these clients leaves; null: it waits for its answer. */
   readonly leaveMs?: number | null
   /** With 0, PostgreSQL finds each of these lists; null: as the server does by default. */
-  readonly columnsMb?: number | null
+  readonly memoryMb?: number | null
   /** What the keys write in place of asking for lists. */
   readonly writes?: Writes | null
   readonly seconds: number
@@ -49,10 +49,10 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   try {
     await fill(folder, options.absences)
-    const columns = { ...(options.columnsMb == null ? {} : { MEMORY_MB: String(options.columnsMb) }) }
+    const memory = { ...(options.memoryMb == null ? {} : { MEMORY_MB: String(options.memoryMb) }) }
     const keyOf = async (name: string) =>
       keyIn(await roster({ DATA_DIR: folder }, 'keys', 'create', '--name', name, '--rights', '*:read,*:write'))
-    const server = run(MAIN, { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error', LOG_FORMAT: 'pretty', ...columns })
+    const server = run(MAIN, { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error', LOG_FORMAT: 'pretty', ...memory })
     const [, url = ''] = await server.waitFor(LISTENS)
     try {
       const others = await Promise.all(names('other', OTHERS).map(keyOf))

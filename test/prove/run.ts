@@ -116,14 +116,14 @@ const ATTACKS = [
 /** Writes of the same eight rows by one key within its limits, and bodies that do not end by two. */
 const WRITE_ATTACKS = WRITES.map((writes) => {
   const clients = writes === 'slow bodies' ? { keys: 2, connections: 28 } : { keys: 1, connections: 24 }
-  return { ...clients, leaveMs: null, columnsMb: null, writes }
+  return { ...clients, leaveMs: null, memoryMb: null, writes }
 })
 
 /** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
-const LIST_ATTACKS = [null, 0].flatMap((columnsMb) => ATTACKS.map((attack) => ({ ...attack, columnsMb, writes: null })))
+const LIST_ATTACKS = [null, 0].flatMap((memoryMb) => ATTACKS.map((attack) => ({ ...attack, memoryMb, writes: null })))
 const fairness: Record<string, Proof> = Object.fromEntries(
   [...WRITE_ATTACKS, ...LIST_ATTACKS].map((attack) => [
-    `others beside ${attack.keys} greedy keys, ${attack.writes ?? (attack.leaveMs === null ? 'which stay' : 'which leave')}${attack.columnsMb === 0 ? ', without columns' : ''}`,
+    `others beside ${attack.keys} greedy keys, ${attack.writes ?? (attack.leaveMs === null ? 'which stay' : 'which leave')}${attack.memoryMb === 0 ? ', without memory' : ''}`,
     async () => {
       const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
       const { 200: served = 0, 201: created = 0, ...others } = beside.statuses
