@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
-import { type ResourceRequest, requireRight } from '../operations/resourceRequest.ts'
+import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { respondError } from '../respond/error.ts'
 import { fitHead } from '../respond/pageLinks.ts'
@@ -61,12 +61,11 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   for (const [path, { allow }] of router.added)
     for (const method of allow.split(', ').slice(0, -1))
       app.route(method, `/${path.replace('*', ':id')}`, serve(null), { parse: 'none' })
-  const inner = (call: ResourceRequest, request: Request) => answerInner(parts, router, call.exchange as Call, request)
   const taken = app.routes.map(({ method, path }) => `${method} ${path}`)
   requireFree(ownRoutes, taken)
   for (const own of ownRoutes)
     for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method]) {
-      const location = { endpoint: ownEndpoint(own, inner), id: '' }
+      const location = { endpoint: ownEndpoint(own), id: '' }
       app.route(method, own.path, serve(location), { parse: 'none' })
     }
   router.others = ownPaths(ownRoutes)
@@ -153,7 +152,8 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     rights: key?.rights ?? null,
     key: key?.id ?? '',
     keyName: key?.name ?? '',
-    exchange: call,
+    charged: call,
+    answerInner: (inner) => answerInner(parts, router, call, inner),
   })
 }
 

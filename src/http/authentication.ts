@@ -91,8 +91,7 @@ export function keyChecks(admission: Admission): KeysInUse {
       return key.rights
     },
     // D59
-    async chargeMore(exchange, count) {
-      const charged = exchange as { readonly key: Key | null; rateLimit: RateLimitStatus | null }
+    async chargeMore(charged, count) {
       if (charged.key === null) return
       const limiter = admission.limiters.of(charged.key)
       const { limit, period } = limiter.mostTogether

@@ -1,17 +1,15 @@
 // Facts about a request and its response, for metrics and the access log.
 import type { PeerAddresses } from '../admit/admission.ts'
-import type { Key } from '../admit/keyring.ts'
-import type { RateLimitStatus } from '../admit/limiter.ts'
 import type { Log, LogFields } from '../log.ts'
 import { countRequest } from '../metrics/counts.ts'
 import type { KindOfRequest } from '../metrics/declared.ts'
-import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import type { Charged, ResourceRequest } from '../operations/resourceRequest.ts'
 import { noteAnswered } from '../operations/streams.ts'
 import type { Location } from './router.ts'
 import { pathOf } from './target.ts'
 
 /** A request with the facts that its response and its log line need. */
-export interface Exchange {
+export interface Exchange extends Charged {
   readonly request: Request
   readonly server: (ResourceRequest['server'] & PeerAddresses) | null
   readonly requestId: string
@@ -19,9 +17,6 @@ export interface Exchange {
   /** Address of the client, as of the request's arrival. */
   readonly address: string
   readonly location: Location | null
-  readonly key: Key | null
-  /** Null: nothing is charged here. As of the last request that it was charged. */
-  rateLimit: RateLimitStatus | null
 }
 
 /** Facts about a response; of a stream, once it has ended. */

@@ -23,21 +23,15 @@ export function requireFree(own: readonly OwnRoute[], taken: readonly string[]):
       throw new Error(`APP_FILE cannot have the route ${method} ${path}: the API has it`)
 }
 
-/** Answers a request that such a route makes, for the client that has asked it. */
-type Answer = (inner: Request) => Promise<Reply> | Reply
-
 /** Handlers of `ask`, by the request that a route is answering. */
-const askers = new WeakMap<Request, Answer>()
+const askers = new WeakMap<Request, NonNullable<ResourceRequest['answerInner']>>()
 
-/** An endpoint of a project's own route, under the rules of all others. `answer`: answers the requests that the route makes. */
-export function ownEndpoint(
-  { method, path, isOpen, handle }: OwnRoute,
-  answer: (call: ResourceRequest, inner: Request) => Promise<Reply> | Reply,
-): Endpoint {
+/** An endpoint of a project's own route, under the rules of all others. */
+export function ownEndpoint({ method, path, isOpen, handle }: OwnRoute): Endpoint {
   const route = path.replace(/:(\w+)\??/g, '{$1}')
   const respond = async (call: ResourceRequest) => {
     const request = await bounded(call.request)
-    askers.set(request, (inner) => answer(call, inner))
+    if (call.answerInner) askers.set(request, call.answerInner)
     return replyOf(await handle(request))
   }
   return defineEndpoint({ [method]: respond }, { isOpen, route })

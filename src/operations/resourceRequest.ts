@@ -1,4 +1,6 @@
 // Inputs of the operations: a request after routing, their dependencies, and checks of keys and rights.
+import type { Key } from '../admit/keyring.ts'
+import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
@@ -7,7 +9,16 @@ import type { TableCopies } from '../memory/tableCopies.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Action, allows, type Rights } from '../model/rights.ts'
+import type { Reply } from '../respond/reply.ts'
 import type { Places } from './places.ts'
+
+/** The key of a request, and its limits after the last charge. */
+export interface Charged {
+  /** Null: the request has none. */
+  readonly key: Key | null
+  /** Null: nothing is charged here. As of the last request that it was charged. */
+  rateLimit: RateLimitStatus | null
+}
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -28,8 +39,10 @@ export interface ResourceRequest {
   readonly key: string
   /** The name of its key, which a rotated one has too. */
   readonly keyName: string
-  /** The server's data about the request; undefined: none. */
-  readonly exchange?: unknown
+  /** The key that pays for the request; not there: none does. */
+  readonly charged?: Charged
+  /** Answers another request for the same client; not there: no route of a project's own is asked. */
+  readonly answerInner?: (inner: Request) => Promise<Reply>
 }
 
 /** Checks and charges the keys of requests that go on, or wait. */
@@ -39,7 +52,7 @@ export interface KeysInUse {
   /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<Rights>
   /** Charges `count` requests more than the one that was charged, for one that is as much work. @throws ApiError */
-  chargeMore(exchange: unknown, count: number): Promise<void>
+  chargeMore(charged: Charged, count: number): Promise<void>
 }
 
 /** Checks that a key may do this with the entity, which its plural names. @throws ApiError Forbidden */

@@ -50,7 +50,7 @@ export class RowsCreates {
     const found = findRows(body)
     const { length } = await found.catch(() => [])
     const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
-    if (requests > 1) await keysInUse?.chargeMore(call.exchange, requests - 1)
+    if (requests > 1 && call.charged) await keysInUse?.chargeMore(call.charged, requests - 1)
     const rows = await parseRows(entity, await found)
     requireDistinct(entity, rows)
     requireList(call.request.headers)
