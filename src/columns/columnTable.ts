@@ -23,7 +23,7 @@ const LISTS_MAX = 64
 /** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
 
-/** The rows of a table. After a method has thrown `KernelFull`, the table cannot be used any more. */
+/** The rows of a table. After a method has thrown `KernelFull` or `TextsCollide`, the table cannot be used any more. */
 export class ColumnTable {
   private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
   private readonly rowCodes: RowCodes

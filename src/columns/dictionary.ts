@@ -1,6 +1,7 @@
 // Dictionary of a property's texts: a hash table over UTF-8 that gives each text a code. It never removes a text.
 import type { JsonWriter } from '../respond/jsonWriter.ts'
 import { KernelFull } from './kernel.ts'
+import { type Factors, hashOf, randomFactors } from './textHash.ts'
 
 const encoder = new TextEncoder()
 
@@ -9,8 +10,13 @@ export const EMPTY_TEXT = 1
 
 /** Ends of texts are integers of 32 bits. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Slots that a search passes. Chance makes a hundred in use side by side; more texts were made so that searches take long. */
+/** Maximum slots that the search for a new text passes. Chance makes a hundred in use side by side. */
 const PASSED_MAX = 1_000
+/** Maximum choices of other factors for one more text. */
+const FACTORS_MAX = 4
+
+/** Thrown for texts that collide whatever the factors. */
+export class TextsCollide extends Error {}
 
 /** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
 export class Dictionary {
@@ -21,6 +27,11 @@ export class Dictionary {
   private ends = new Int32Array(1 << 5)
   private octets = Buffer.alloc(1 << 9)
   private last = EMPTY_TEXT
+  private factors: Factors
+
+  constructor(private readonly chooseFactors = randomFactors) {
+    this.factors = chooseFactors()
+  }
 
   /** One more than the greatest code. */
   get size(): number {
@@ -28,8 +39,8 @@ export class Dictionary {
   }
 
   get bytes(): number {
-    const { slots, hashes, ends, octets } = this
-    return slots.byteLength + hashes.byteLength + ends.byteLength + octets.length
+    const { slots, hashes, ends, octets, factors } = this
+    return slots.byteLength + hashes.byteLength + ends.byteLength + octets.length + factors.byteLength
   }
 
   /** The text's code; a new one if it has none. */
@@ -38,18 +49,30 @@ export class Dictionary {
     return this.codeOf(bytes, 0, bytes.length)
   }
 
-  /** Returns the code of UTF-8 in `bytes[from, to)`, whose hash may be known; a new one if it has none. */
-  codeOf(bytes: Uint8Array, from: number, to: number, hash = hashOf(bytes, from, to)): number {
+  /** Returns the code of UTF-8 in `bytes[from, to)`; a new one if it has none. @throws TextsCollide; KernelFull */
+  codeOf(bytes: Uint8Array, from: number, to: number): number {
     if (from === to) return EMPTY_TEXT
+    const hash = hashOf(bytes, from, to, this.factors)
     const slot = this.slotOf(bytes, from, to, hash, PASSED_MAX)
+    if (slot < 0) return this.codeByOtherFactors(bytes, from, to)
     return (this.slots[slot] as number) || this.add(bytes, from, to, hash, slot)
+  }
+
+  private codeByOtherFactors(bytes: Uint8Array, from: number, to: number): number {
+    for (let left = FACTORS_MAX; left > 0; left--) {
+      this.hashAnew()
+      const hash = hashOf(bytes, from, to, this.factors)
+      const slot = this.slotOf(bytes, from, to, hash, PASSED_MAX)
+      if (slot >= 0) return this.add(bytes, from, to, hash, slot)
+    }
+    throw new TextsCollide()
   }
 
   /** The text's code; null: it has none. */
   find(text: string): number | null {
     if (text === '') return EMPTY_TEXT
     const bytes = encoder.encode(text)
-    return (this.slots[this.slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length))] as number) || null
+    return (this.slots[this.slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length, this.factors))] as number) || null
   }
 
   /** The text of a code from 1 on. */
@@ -62,16 +85,15 @@ export class Dictionary {
     into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
   }
 
-  /** Returns the slot of the text's code, or the empty one where it would be. */
+  /** Returns the slot of the text's code, or the empty one where it would be; -1: it lies behind too many others. */
   private slotOf(bytes: Uint8Array, from: number, to: number, hash: number, passedMax?: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
     let passed = 0
-    // The high bits of a hash are the better ones.
-    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const code = slots[slot] as number
       if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
-      if (++passed === passedMax) throw new KernelFull('too many texts have hashes that are the same or alike')
+      if (++passed === passedMax) return -1
     }
   }
 
@@ -98,30 +120,33 @@ export class Dictionary {
     this.hashes[code] = hash
     this.slots[slot] = code
     this.last = code
-    if (2 * code > this.slots.length) this.spread()
+    if (2 * code > this.slots.length && !this.spread(4 * this.slots.length)) this.hashAnew()
     return code
   }
 
-  private spread() {
-    const { ends, octets, hashes } = this
-    this.slots = new Int32Array(4 * this.slots.length)
-    for (let code = EMPTY_TEXT + 1; code <= this.last; code++)
-      this.slots[this.slotOf(octets, ends[code - 1] as number, ends[code] as number, hashes[code] as number, PASSED_MAX)] = code
+  /** Hashes all texts by other factors, where too many lie side by side. @throws TextsCollide */
+  private hashAnew() {
+    for (let left = FACTORS_MAX; left > 0; left--) {
+      const { ends, octets, hashes } = this
+      this.factors = this.chooseFactors()
+      for (let code = EMPTY_TEXT + 1; code <= this.last; code++)
+        hashes[code] = hashOf(octets, ends[code - 1] as number, ends[code] as number, this.factors)
+      if (this.spread(this.slots.length)) return
+    }
+    throw new TextsCollide()
   }
-}
 
-/** Hash of no bytes; see `hashed`. */
-export const HASH_SEED = 0x811c9dc5 | 0
-
-/** The hash of one more byte: FNV-1a, which is as quick as a hash of single bytes can be. */
-export function hashed(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, 0x01000193)
-}
-
-function hashOf(bytes: Uint8Array, from: number, to: number): number {
-  let hash = HASH_SEED
-  for (let at = from; at < to; at++) hash = hashed(hash, bytes[at] as number)
-  return hash
+  /** Spreads all codes over so many slots. False: one lies behind too many others. */
+  private spread(length: number): boolean {
+    const { ends, octets, hashes } = this
+    this.slots = new Int32Array(length)
+    for (let code = EMPTY_TEXT + 1; code <= this.last; code++) {
+      const slot = this.slotOf(octets, ends[code - 1] as number, ends[code] as number, hashes[code] as number, PASSED_MAX)
+      if (slot < 0) return false
+      this.slots[slot] = code
+    }
+    return true
+  }
 }
 
 /** Returns the numbers, with room for as many more. */

@@ -4,7 +4,7 @@ import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
 import { BACKSLASH, dateAt, decoder, instantAt, isNull, numberAt, TAB, writeUnescaped } from './copyText.ts'
-import { Dictionary, HASH_SEED, hashed } from './dictionary.ts'
+import { Dictionary } from './dictionary.ts'
 import { Printer } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
@@ -73,16 +73,13 @@ export class RowCodes {
       let end = start
       let code: number | null
       if (dictionary) {
-        // Hashed on the way to its end, as a load is mostly that.
-        let hash = HASH_SEED
         let hasEscapes = false
         for (; end < to; end++) {
           const byte = bytes[end] as number
           if (byte === TAB) break
           if (byte === BACKSLASH) hasEscapes = true
-          hash = hashed(hash, byte)
         }
-        code = hasEscapes ? this.escaped(dictionary, bytes, start, end) : dictionary.codeOf(bytes, start, end, hash)
+        code = hasEscapes ? this.escaped(dictionary, bytes, start, end) : dictionary.codeOf(bytes, start, end)
       } else {
         while (end < to && bytes[end] !== TAB) end++
         code = isNull(bytes, start, end) ? Number.NaN : this.plain(column, bytes, start, end)

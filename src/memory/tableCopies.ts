@@ -1,5 +1,6 @@
 // The copies of tables in the memory of a worker: loads them on demand, and evicts the idle ones when memory runs out.
 import { ColumnTable } from '../columns/columnTable.ts'
+import { TextsCollide } from '../columns/dictionary.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
 import { orderFor } from '../columns/orderDemand.ts'
 import { ID } from '../columns/rowStore.ts'
@@ -144,7 +145,8 @@ export class TableCopies {
     const moment = await readTable(url, entity, sampled, begin).catch(noteSize)
     const onLost = (error: unknown) => {
       tracked.copy = null
-      if (error instanceof CopyLost || error instanceof KernelFull) this.noteFailure(tracked, error, 0)
+      if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
+        this.noteFailure(tracked, error, 0)
       else log.warn('a table is in memory no more', { table: entity.table, reason: (error as Error).message })
     }
     const parts = { database, questions, slices: this.slices, onLost }
@@ -203,6 +205,8 @@ export class TableCopies {
         table,
         mb: Math.floor(this.bytesMax / 2 ** 20),
       })
+    else if (error instanceof TextsCollide)
+      log.warn('memory off for a table: the hashes of its texts collide, whatever the seed', { table })
     else if (error instanceof NotRecorded)
       log.info('memory off for a table: its triggers of changes are missing or disabled', { table })
     else log.warn('a table cannot be read into memory', { table, error: String(error) })

@@ -1,48 +1,101 @@
-import { expect, test } from 'bun:test'
-import { Dictionary, HASH_SEED, hashed } from '../../src/columns/dictionary.ts'
+import { describe, expect, test } from 'bun:test'
+import { Dictionary, TextsCollide } from '../../src/columns/dictionary.ts'
+import { type Factors, hashOf, randomFactors } from '../../src/columns/textHash.ts'
+import { randomText, textsOfOneFnv } from '../support/collidingTexts.ts'
 import { Random } from '../support/random.ts'
 
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const random = new Random(1)
+const encoder = new TextEncoder()
 
-function hashOf(text: string, seed: number): number {
-  return [...text].reduce((hash, letter) => hashed(hash, letter.charCodeAt(0)), seed)
+function hashUnder(factors: Factors, text: string): number {
+  const bytes = encoder.encode(text)
+  return hashOf(bytes, 0, bytes.length, factors)
 }
 
-/** Two texts that lead from a hash to the same one. */
-function pairFrom(seed: number): [string, string] {
-  const seen = new Map<number, string>()
-  for (;;) {
-    const text = Array.from({ length: 8 }, () => LETTERS[random.below(26)]).join('')
-    const other = seen.get(hashOf(text, seed))
-    if (other !== undefined && other !== text) return [other, text]
-    seen.set(hashOf(text, seed), text)
-  }
+/** Texts that lie side by side under these factors: in one of 256 bands of 64 slots of a table of up to 8,192 texts. */
+function alike(factors: Factors, count: number, prefix = 't'): string[] {
+  const texts: string[] = []
+  for (let number = 0; texts.length < count; number++)
+    if ((hashUnder(factors, `${prefix}${number}`) & 0x3fc0) === 0) texts.push(`${prefix}${number}`)
+  return texts
 }
 
-test('texts that were made to have one hash are refused before searches among them take long', () => {
-  let texts = ['']
-  for (let seed = HASH_SEED; texts.length < 2_048; seed = hashOf(texts[0] as string, HASH_SEED)) {
-    const pair = pairFrom(seed)
-    texts = texts.flatMap((text) => pair.map((more) => text + more))
-  }
-  const dictionary = new Dictionary()
-  const codes = texts.slice(0, 500).map((text) => dictionary.code(text))
-  expect([new Set(codes).size, dictionary.find(texts[499] as string)]).toEqual([500, codes.at(-1) as number])
-  expect(() => texts.map((text) => dictionary.code(text))).toThrow('too many texts have hashes that are the same or alike')
-  expect([dictionary.find('another'), dictionary.find(texts.at(-1) as string)]).toEqual([null, null])
+/** Fails where a text has no code of its own. */
+function expectDistinct(dictionary: Dictionary, texts: readonly string[]) {
+  const codes = texts.map((text) => dictionary.code(text))
+  expect(new Set(codes).size).toBe(texts.length)
+  expect(texts.map((text) => dictionary.find(text))).toEqual(codes)
+  expect(codes.map((code) => dictionary.text(code))).toEqual([...texts])
+}
+
+describe('a dictionary', () => {
+  test('takes texts that were made to collide in FNV-1a', () => {
+    expectDistinct(new Dictionary(), textsOfOneFnv(random))
+  })
+
+  test('takes texts that collide under its factors: it chooses others, under which the texts before still have their codes', () => {
+    const [known, texts] = [randomFactors(), Array.from({ length: 2_000 }, (_, index) => `before ${index}`)]
+    const choices = [known, randomFactors()]
+    const dictionary = new Dictionary(() => choices.shift() as Factors)
+    expectDistinct(dictionary, [...texts, ...alike(known, 1_500)])
+    expect(choices).toEqual([])
+  })
+
+  test('takes texts that collide under the first factors and the second ones', () => {
+    const [first, second] = [randomFactors(), randomFactors()]
+    const choices = [first, second, randomFactors()]
+    const dictionary = new Dictionary(() => choices.shift() as Factors)
+    expectDistinct(dictionary, [...alike(first, 1_500), ...alike(second, 1_500, 'u')])
+    expect(choices).toEqual([])
+  })
+
+  test('gives up texts that collide whatever the factors, before searches among them take long', () => {
+    const known = randomFactors()
+    const dictionary = new Dictionary(() => known)
+    const texts = alike(known, 1_500)
+    expect(() => texts.map((text) => dictionary.code(text))).toThrow(TextsCollide)
+    expect([dictionary.find('another'), dictionary.find(texts.at(-1) as string)]).toEqual([null, null])
+  })
 })
 
-test('texts that were made to lie side by side are refused, too, also once there is more room', () => {
-  const dictionary = new Dictionary()
-  const crowd = () => {
-    for (let number = 0, added = 0; added < 5_000; number++) {
-      const hash = hashOf(`t${number}`, HASH_SEED)
-      // In one of 4,096 bands of a table of 2^18 slots, which such a table of any size has.
-      if (((hash ^ (hash >>> 15)) & 0x3ffc0) !== 0) continue
-      dictionary.code(`t${number}`)
-      added++
+describe('texts of one hash under some factors', () => {
+  /** Two different texts of one hash. */
+  function pairUnder(factors: Factors): [string, string] {
+    const seen = new Map<number, string>()
+    for (;;) {
+      const text = randomText(random)
+      const hash = hashUnder(factors, text)
+      const other = seen.get(hash)
+      if (other !== undefined && other !== text) return [other, text]
+      seen.set(hash, text)
     }
   }
-  expect(crowd).toThrow('too many texts have hashes that are the same or alike')
+
+  test('have different ones under others', () => {
+    const [factors, other] = [randomFactors(), randomFactors()]
+    for (let times = 0; times < 3; times++) {
+      const [one, two] = pairUnder(factors)
+      expect(hashUnder(other, one)).not.toBe(hashUnder(other, two))
+    }
+  })
+
+  test('have different ones under others, too, where both begin or end alike, are long, or change places with a block between', () => {
+    const factors = randomFactors()
+    const long = 'x'.repeat(1_024)
+    const texts = [
+      'ab',
+      'ba',
+      `${long}ab`,
+      `${long}ba`,
+      `a${long}b`,
+      `b${long}a`,
+      `ab${long}`,
+      `ba${long}`,
+      `${long}${long}`,
+      long,
+    ]
+    for (const text of [...texts]) texts.push(`${text}${text}`, `${text}x`)
+    const distinct = [...new Set(texts)]
+    expect(new Set(distinct.map((text) => hashUnder(factors, text))).size).toBe(distinct.length)
+  })
 })

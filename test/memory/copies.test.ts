@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createLog } from '../../src/log.ts'
 import { oldRowChanges } from '../../src/postgres/oldRows.ts'
+import { textsOfOneFnv } from '../support/collidingTexts.ts'
 import { until } from '../support/process.ts'
+import { Random } from '../support/random.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const PATH = '/Companies?sort=-Name&PageSize=50'
@@ -41,6 +43,13 @@ describe('a copy of a table', () => {
   test('is made by the first list that asks for it, while the database answers, and is said', async () => {
     expect(said).toEqual([])
     expect(await total()).toBe(30)
+    await untilInMemory()
+    expect(said).toEqual(['a table is in memory'])
+  })
+
+  test('has texts that were made to have one hash', async () => {
+    const rows = textsOfOneFnv(new Random(1)).map((name) => ({ name }))
+    await server.sql`insert into company ${server.sql(rows)}`
     await untilInMemory()
     expect(said).toEqual(['a table is in memory'])
   })

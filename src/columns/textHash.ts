@@ -1,0 +1,29 @@
+// Hash of texts that clients choose: its factors are secret, so that nobody can make texts of one hash.
+
+/** A factor for each position in a block of a text. */
+export type Factors = Int32Array
+
+/** Positions that have factors of their own; longer texts are hashed block by block. */
+const BLOCK = 1_024
+
+/** Returns factors that nobody knows. */
+export function randomFactors(): Factors {
+  return crypto.getRandomValues(new Int32Array(BLOCK))
+}
+
+/**
+ * Returns the hash of `bytes[from, to)`, an integer of 32 bits: a sum of products, so that two texts of a block have one hash
+ * under one of 2^25 choices of factors, whoever made the texts. A secret start of FNV-1a would not do: whether two texts of one
+ * length collide depends on 8 bits of it.
+ */
+export function hashOf(bytes: Uint8Array, from: number, to: number, factors: Factors): number {
+  let hash = 0
+  for (let begin = from; begin < to; begin += BLOCK) {
+    const end = Math.min(begin + BLOCK, to)
+    for (let at = begin; at < end; at++) hash = (hash + Math.imul(factors[at - begin] as number, bytes[at] as number)) | 0
+    // Sums of few factors lie side by side; also, the next block must not be a sum like this one.
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+    hash ^= hash >>> 13
+  }
+  return hash
+}
