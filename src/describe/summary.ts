@@ -18,9 +18,8 @@ export function summaryParameters(entity: Entity): Schema[] {
       items: { type: 'string', enum: properties.filter(takesKey).flatMap(keyNames) },
       maxItems: KEYS_MAX,
     }),
-    ...AGGREGATES.map((aggregate) => {
-      const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
-      const items = { type: 'string', enum: names }
+    ...aggregatesOf(entity).map(([aggregate, taken]) => {
+      const items = { type: 'string', enum: taken.map(({ name }) => name) }
       return listInQuery(aggregate, MEANINGS[aggregate], { minItems: 1, items, maxItems: MEASURES_MAX })
     }),
     listInQuery(
@@ -34,14 +33,22 @@ export function summaryParameters(entity: Entity): Schema[] {
   ]
 }
 
+/** The aggregates that some of the entity's properties can have, and these properties. */
+function aggregatesOf({ properties }: Entity): [Aggregate, Property[]][] {
+  return AGGREGATES.map((aggregate): [Aggregate, Property[]] => [
+    aggregate,
+    properties.filter((property) => takesAggregate(property, aggregate)),
+  ]).filter(([, taken]) => taken.length > 0)
+}
+
 function keyNames(property: Property): string[] {
   const periods = takesPeriods(property) ? PERIODS.map((period) => groupName({ property, period })) : []
   return [property.name, ...periods]
 }
 
 const MEANINGS: Readonly<Record<Aggregate, string>> = {
-  sum: 'Properties whose values are added up, exactly.',
-  average: 'Properties whose average is taken, rounded half away from zero to 8 places.',
+  sum: 'Properties whose values are added up, exactly: numbers other than ids.',
+  average: 'Properties whose average is taken, rounded half away from zero to 8 places: numbers other than ids.',
   minimum: 'Properties of which the least value is taken.',
   maximum: 'Properties of which the greatest value is taken.',
 }
@@ -50,15 +57,14 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 export function groupSchema(entity: Entity): Schema {
   const { properties } = choiceSchema(entity) as { properties: Record<string, Schema> }
   const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
-  const aggregates = AGGREGATES.map((aggregate) => [aggregate, aggregatedSchema(entity, aggregate)])
+  const aggregates = aggregatesOf(entity).map(([aggregate, taken]) => [aggregate, aggregatedSchema(entity, aggregate, taken)])
   return {
     description: 'A group of a summary.',
     ...objectSchema({ ...properties, count, ...Object.fromEntries(aggregates) }, ['count']),
   }
 }
 
-function aggregatedSchema(entity: Entity, aggregate: Aggregate): Schema {
-  const taken = entity.properties.filter((property) => takesAggregate(property, aggregate))
+function aggregatedSchema(entity: Entity, aggregate: Aggregate, taken: readonly Property[]): Schema {
   const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
   const schemaOf = (property: Property) => (isOfKind ? orNull(answeredValue(property, entity)) : { type: ['number', 'null'] })
   return objectOf(choose(entity, new Set(taken)).members, schemaOf, optional, 'object')

@@ -98,10 +98,11 @@ export const badRequests = ofStatus(400, {
   },
   InvalidAggregate: {
     title: 'A property cannot be aggregated so',
-    explanation: 'sum and average take numbers, the others what has an order, up to 8 properties each: sum=Period.Days.',
+    explanation:
+      'sum and average take numbers other than ids, the others what has an order, up to 8 properties each: sum=Period.Days.',
     remedy: 'Take the name that the message suggests, or another property.',
     request: 'GET /Absences/Summary?groupBy=Type&sum=Start',
-    answer: about('sum', 'Start is a date-time like 2024-01-31T09:00:00Z: sum takes numbers.'),
+    answer: about('sum', 'Start is a date-time like 2024-01-31T09:00:00Z: sum takes Period.Days or Period.Hours.'),
   },
   TooManyGroups: {
     title: 'The summary would have too many groups',

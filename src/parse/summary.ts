@@ -105,10 +105,8 @@ function keyOf(entity: Entity, text: string): GroupKey {
 function addMeasure(measures: Measure[], entity: Entity, aggregate: Aggregate, text: string) {
   const property = propertyOf(entity, text, aggregate)
   const invalid = (message: string) => new ApiError('InvalidAggregate', message, { target: aggregate })
-  if (!takesAggregate(property, aggregate)) {
-    const taken = isOfNumbers(aggregate) ? 'numbers' : 'what has an order'
-    throw invalid(`${property.name} is ${property.kind.allowed}: ${aggregate} takes ${taken}.`)
-  }
+  if (!takesAggregate(property, aggregate))
+    throw invalid(`${property.name} is ${meaningOf(property)}: ${aggregate} takes ${takenBy(entity, aggregate)}.`)
   const same = measures.filter((other) => other.aggregate === aggregate)
   if (same.some((other) => other.property === property)) return
   if (same.length === MEASURES_MAX) throw invalid(`${aggregate} takes up to ${MEASURES_MAX} properties.`)
@@ -125,13 +123,34 @@ export function takesPeriods({ kind }: Property): boolean {
   return kind.name === 'instant' || kind.name === 'date'
 }
 
-/** Returns whether the property can be aggregated so. */
-export function takesAggregate({ kind }: Property, aggregate: Aggregate): boolean {
-  return isOfNumbers(aggregate) ? kind.name === 'integer' || kind.name === 'decimal' : kind.ordered
+/** Returns whether the property can be aggregated so; ids are integers, and have no sum that means anything. */
+export function takesAggregate(property: Property, aggregate: Aggregate): boolean {
+  const { kind } = property
+  if (!isOfNumbers(aggregate)) return kind.ordered
+  return (kind.name === 'integer' || kind.name === 'decimal') && !isId(property)
 }
 
 function isOfNumbers(aggregate: Aggregate): boolean {
   return aggregate === 'sum' || aggregate === 'average'
+}
+
+function isId({ name, reference }: Property): boolean {
+  return name === 'Id' || reference !== null
+}
+
+function meaningOf(property: Property): string {
+  const { kind, reference } = property
+  if (reference) return `the id of another row (${reference.entity})`
+  return isId(property) ? 'the id of the row' : kind.allowed
+}
+
+/** Continues "sum takes": the properties that it takes. */
+function takenBy({ plural, properties }: Entity, aggregate: Aggregate): string {
+  const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
+  if (names.length > 0) return listed(names, 'or')
+  return isOfNumbers(aggregate)
+    ? `numbers other than ids, of which ${plural} have none`
+    : `what has an order, which nothing of ${plural} has`
 }
 
 function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate): Property {

@@ -37,7 +37,17 @@ describe('a summary (D76)', () => {
     ],
     ['?groupBy=Id,Type,Status,Reason', '400 InvalidGroupBy groupBy', 'Rows are grouped by up to 3 properties.'],
     ['?sum=Period.Day', '400 InvalidAggregate sum', 'Absences have no property "Period.Day". Did you mean Period.Days?'],
-    ['?average=Start', '400 InvalidAggregate average', 'Start is a date-time like 2024-01-31T09:00:00Z: average takes numbers.'],
+    [
+      '?average=Start',
+      '400 InvalidAggregate average',
+      'Start is a date-time like 2024-01-31T09:00:00Z: average takes Period.Days or Period.Hours.',
+    ],
+    ['?sum=Id', '400 InvalidAggregate sum', 'Id is the id of the row: sum takes Period.Days or Period.Hours.'],
+    [
+      '?average=employeeid',
+      '400 InvalidAggregate average',
+      'EmployeeId is the id of another row (Employee): average takes Period.Days or Period.Hours.',
+    ],
     ['?sort=Type', '400 InvalidSort sort', 'These groups are sorted by count, not by "Type".'],
     [
       '?groupBy=Type&sum=Period.Days&sort=-sum(Period.Hours)',
@@ -58,6 +68,16 @@ describe('a summary (D76)', () => {
   ])('%s is %s', async (query, outcome, message) => {
     expect(outcomeOf(await get(query))).toBe(outcome)
     expect(await messageOf(query)).toBe(message)
+  })
+
+  test('of an entity without numbers but ids has no sums, which its message and the document say', async () => {
+    const { status, body } = await server.get('/Companies/Summary?sum=Id')
+    expect(status).toBe(400)
+    expect(body.Error.Message).toBe('Id is the id of the row: sum takes numbers other than ids, of which Companies have none.')
+    const { paths } = (await server.get('/openapi.json')).body
+    const { parameters } = paths['/Companies/Summary'].get
+    const names = parameters.map(({ name }: { name?: string }) => name)
+    expect(['sum', 'average', 'minimum', 'maximum'].filter((name) => names.includes(name))).toEqual(['minimum', 'maximum'])
   })
 
   test('takes names in any case and several parameters of a name, and an aggregate of a property once', async () => {

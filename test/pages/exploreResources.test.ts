@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test'
+import { describeApi } from '../../src/describe/openApi.ts'
+import { decimal, defineEntity, type Entity, group, identity, integer, reference, text } from '../../src/model/entity.ts'
+import { isQuantity, resourcesOf } from '../../src/pages/explore/resources.ts'
+import { takesAggregate } from '../../src/parse/summary.ts'
+import { loadEntities } from '../../src/registry.ts'
+
+const team = defineEntity('Team', { id: identity(), name: text() })
+const shift = defineEntity('Shift', {
+  id: identity(),
+  teamId: reference('Team'),
+  seats: integer(),
+  cost: group({ hours: decimal(2), rate: decimal(4) }),
+  tent: group({ id: integer() }),
+})
+
+test.each<[string, () => Promise<readonly Entity[]>]>([
+  ['the folder', () => loadEntities()],
+  ['entities with references and an id within an object', async () => [team, shift]],
+])('/explore adds up the properties that sum takes, and no ids: of %s', async (_, load) => {
+  const all = await load()
+  const resources = resourcesOf(describeApi(all, { baseUrl: 'http://localhost', limits: [], anonymousLimits: [] }))
+  const summed = ({ properties }: Entity) => properties.filter((property) => takesAggregate(property, 'sum'))
+  expect(resources.map(({ entity, properties }) => [entity, properties.filter(isQuantity).map(({ name }) => name)])).toEqual(
+    all.map((entity) => [entity.name, summed(entity).map(({ name }) => name)]),
+  )
+})
