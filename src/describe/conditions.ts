@@ -33,6 +33,9 @@ const operandPatterns: Readonly<Record<PlainName, string>> = {
 /** Nothing behind `<`, `<=`, `>`, `>=` is no text; anything else is, also what begins with another character. */
 const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
 
+/** A text with more than accents. D72 */
+const PART_PATTERN = '^[\\u0300-\\u036f]*[^\\u0000\\u0300-\\u036f][^\\u0000]*$'
+
 /** The operators in front of values that serve a kind. */
 export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operator.serves(kind))
 
@@ -74,7 +77,7 @@ export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema>
     schemas[schemaNameOf(kind, 'Condition')] = conditionSchema(kind)
     schemas[schemaNameOf(kind, 'Value')] = valueSchema(kind)
   }
-  const part = { description: 'A part of a text, whatever its case and accents.', type: 'string', pattern: '^[^\\u0000]+$' }
+  const part = { description: 'A part of a text, whatever its case and accents.', type: 'string', pattern: PART_PATTERN }
   return { ...schemas, ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
 }
 

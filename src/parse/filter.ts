@@ -1,6 +1,7 @@
 // Filters of a query string: operators before the value or in brackets, values of `[]`, and hints for misspelled ones.
 import { ApiError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
@@ -92,6 +93,8 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
     if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.sign}`)
     return { property, operator, value: null }
   }
+  if (operator.folded && foldText(operand) === '')
+    throw invalid(property, `needs more than accents behind ${operator.sign}: they do not count`)
   try {
     return { property, operator, value: property.kind.parseFilter(operand) }
   } catch (error) {

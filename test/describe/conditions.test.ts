@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { conditionPattern, INSTANT_PATTERN } from '../../src/describe/conditions.ts'
+import { conditionPattern, conditionSchemas, INSTANT_PATTERN } from '../../src/describe/conditions.ts'
 import { ApiError } from '../../src/errors.ts'
 import { defineEntity, identity, instant } from '../../src/model/entity.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
@@ -59,6 +59,20 @@ describe.each(byKind)('the pattern of conditions on %s', (kind, { entity, proper
     const short = hostileTexts.filter((value) => value.length < 50)
     expect(short.filter((value) => pattern.test(value) !== takes(value))).toEqual([])
   })
+})
+
+test('D72: the pattern of parts of texts says what the parser takes', () => {
+  const { entity, property } = properties.find(({ property }) => property.kind.name === 'text') as (typeof properties)[number]
+  const pattern = new RegExp(conditionSchemas([property.kind]).TextPart?.pattern as string, 'u')
+  const random = new Random(firstSeed)
+  const pieces = ['\u0300', '\u0344', '\u036f', '\u02ff', '\u0370', '\u1dc4', '\u200d', 'é', 'e', ' ', '\n', '=', '😀', '\0']
+  const differing: string[] = []
+  for (let round = 0; round < rounds(2_000, 50_000); round++) {
+    const value = random.times(3, () => random.pick(pieces)).join('')
+    const isPart = isTaken(() => parseFilter(entity, { name: `${property.name}[contains]`, value, raw: '' }))
+    if (pattern.test(value) !== isPart) differing.push(value)
+  }
+  expect(differing).toEqual([])
 })
 
 test('D15: the pattern of date-times has every day that exists, and no other', () => {

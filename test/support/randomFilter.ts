@@ -1,4 +1,5 @@
 import type { Entity, Property } from '../../src/model/entity.ts'
+import { foldText } from '../../src/model/fold.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Filter } from '../../src/model/query.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
@@ -18,10 +19,11 @@ export function randomFilter(entity: Entity, property: Property, random: Random,
   return filters[0] as Filter
 }
 
-/** Some of the characters of a text, in another case or form, one at least. */
+/** Some of the characters of a text, in another case or form, one that counts at least. */
 function partOf(text: string, random: Random): string {
   const characters = Array.from(text)
   const from = random.chance(50) ? 0 : random.below(characters.length + 1)
-  const part = characters.slice(from, from + 1 + random.below(4)).join('') || 'e'
+  const drawn = characters.slice(from, from + 1 + random.below(4)).join('')
+  const part = foldText(drawn) === '' ? 'e' : drawn
   return random.pick([part, part.toUpperCase(), part.toLowerCase(), part.normalize('NFD')])
 }

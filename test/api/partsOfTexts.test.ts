@@ -1,0 +1,47 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { expectAll, useServer } from '../support/cases.ts'
+import { until } from '../support/process.ts'
+import { createRows, listed } from '../support/rows.ts'
+
+const NAMES = ['Öberg', 'O\u0308z', 'Kαρσος', '100%', '', null]
+
+const memory = useServer()
+const plain = useServer(() => ({ databaseUrl: memory.databaseUrl, environment: { MEMORY_MB: '0' } }))
+beforeAll(async () => {
+  await createRows(
+    memory,
+    '/Employees',
+    NAMES.map((LastName) => ({ LastName })),
+  )
+  await until(async () => {
+    await memory.get('/Employees')
+    return memory.sql.begin(async (transaction) => {
+      await transaction`lock table employee in access exclusive mode`
+      const answer = await Promise.race([memory.get('/Employees?LastName[contains]=o'), Bun.sleep(300)])
+      return answer?.status === 200
+    })
+  })
+})
+
+const target = (operator: string, value: string) => `/Employees?LastName[${operator}]=${encodeURIComponent(value)}`
+
+describe('D72: texts', () => {
+  test.each([
+    ['begins', 'o', ['Öberg', 'O\u0308z']],
+    ['contains', 'ΡΣΟΣ', ['Kαρσος']],
+    ['contains', '%', ['100%']],
+    ['contains', '\u0308%', ['100%']],
+  ])('[%s]=%s are found alike in memory and by PostgreSQL', async (operator, value, names) => {
+    const expected = NAMES.filter((name) => name !== null && names.includes(name))
+    for (const server of [plain, memory]) expect(await listed(server, target(operator, value), 'lastName')).toEqual(expected)
+  })
+
+  test('[begins] and [contains] refuse a value of nothing but accents, as an empty one', async () => {
+    const requests = ['', '\u0301', '\u0323\u0301', '\u0344', '\u034f'].flatMap((value) =>
+      ['begins', 'contains'].map((operator) => [`GET ${target(operator, value)}`] as const),
+    )
+    for (const server of [plain, memory]) await expectAll(server, '400 InvalidFilter LastName', requests)
+    const { body } = await plain.get(target('contains', '\u0301'))
+    expect(body.Error.Message).toBe('LastName needs more than accents behind [contains]: they do not count.')
+  })
+})
