@@ -3,7 +3,9 @@ import { expectAll, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { createRows, listed } from '../support/rows.ts'
 
-const NAMES = ['Öberg', 'O\u0308z', 'Kαρσος', '100%', '', null]
+// How texts are folded is in test/model/fold.test.ts.
+
+const NAMES = ['임', '인', '이', 'ガブ', 'カフ', 'Öberg', 'O\u0308z', 'Kαρσος', '100%', '', null]
 
 const memory = useServer()
 const plain = useServer(() => ({ databaseUrl: memory.databaseUrl, environment: { MEMORY_MB: '0' } }))
@@ -27,6 +29,12 @@ const target = (operator: string, value: string) => `/Employees?LastName[${opera
 
 describe('D72: texts', () => {
   test.each([
+    ['begins', '이', ['이']],
+    ['begins', 'ㅇ', []],
+    ['contains', '\u110b\u1175\u11b7', ['임']],
+    ['contains', 'カ', ['カフ']],
+    ['contains', 'カ\u3099', ['ガブ']],
+    ['contains', 'フ', ['カフ']],
     ['begins', 'o', ['Öberg', 'O\u0308z']],
     ['contains', 'ΡΣΟΣ', ['Kαρσος']],
     ['contains', '%', ['100%']],

@@ -38,9 +38,25 @@ let rows: Row[]
 beforeAll(async () => {
   const url = await createDatabase()
   const sql = connect(url)
-  // The last two are letters of which versions of Unicode differ, and the Greek ones end in either sigma.
-  const odd = ['Straße', 'ΟΔΟΣ', 'οδοσήμανση', 'ᲐᲑ', 'აბ']
-  const own = () => (random.chance(10) ? random.pick(odd) : storedValue('text', random))
+  // Versions of Unicode differ in some letters of the last line, and the Greek ones end in either sigma.
+  const odd = [
+    ...['Straße', 'ΟΔΟΣ', 'οδοσήμανση', 'Yıldız', 'İnci', 'Łukasz', 'Søren', 'Ægir', 'Þórður', 'Griﬃn', 'Gal·la', 'GAĿLA'],
+    ...[
+      '이도윤',
+      '임',
+      '인',
+      '\u110b\u1175',
+      '\u110b\u1175\u11b7',
+      'ガブ',
+      'カフ',
+      'カ\u3099',
+      'ｶﾞ',
+      'e\u0301\u0323',
+      '👩\u200d🚀',
+    ],
+    ...['ᲐᲑ', 'აბ', '이\u11a7', 'ا\u0898\u0650', 'ا\u0650\u0898'],
+  ]
+  const own = () => (random.chance(30) ? random.pick(odd) : storedValue('text', random))
   const texts = () => (random.chance(10) ? null : random.chance(50) ? own() : `name ${random.below(300)}`)
   const made = Array.from({ length: ROWS }, () => ({
     status: random.pick(['Approved', 'Requested', '', null]),

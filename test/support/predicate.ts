@@ -2,11 +2,11 @@
 // holds against PostgreSQL itself.
 import { compareDecimals } from '../../src/model/decimal.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import { foldText } from '../../src/model/fold.ts'
 import type { Kind, KindName } from '../../src/model/kinds.ts'
 import { equality } from '../../src/model/operators.ts'
 import type { Filter } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { foldedText } from './foldedText.ts'
 
 /** The order of two values as PostgreSQL prints them: below 0, 0, above 0. */
 export type Compare = (one: string, other: string) => number
@@ -67,9 +67,9 @@ function testOf({ property, operator, value, anyOf }: Filter): ValueTest | null 
     return (text) => ways.some((test) => test?.(text))
   }
   if (folded) {
-    const part = foldText(value as string)
+    const part = foldedText(value as string)
     const isAt = (text: string) => (folded === 'beginning' ? text.startsWith(part) : text.includes(part))
-    return (text) => text !== null && isAt(foldText(text))
+    return (text) => text !== null && isAt(foldedText(text))
   }
   if (sides === null) return null
   if (value === null) {

@@ -1,8 +1,8 @@
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { foldText } from '../../src/model/fold.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Filter } from '../../src/model/query.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
+import { foldedText } from './foldedText.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
@@ -24,6 +24,6 @@ function partOf(text: string, random: Random): string {
   const characters = Array.from(text)
   const from = random.chance(50) ? 0 : random.below(characters.length + 1)
   const drawn = characters.slice(from, from + 1 + random.below(4)).join('')
-  const part = foldText(drawn) === '' ? 'e' : drawn
+  const part = foldedText(drawn) === '' ? 'e' : drawn
   return random.pick([part, part.toUpperCase(), part.toLowerCase(), part.normalize('NFD')])
 }
