@@ -48,6 +48,8 @@ export const name = writerOf('a name of a table or column', /^[a-z][a-z0-9_]{0,6
 export const typeName = writerOf('a name of a type', /^[a-z][a-z0-9 (),]*$/, '')
 /** A text that is part of the statement's shape: the name of a table or of a property. */
 export const word = writerOf('the name of anything', /^[A-Za-z][A-Za-z0-9_.]*$/, "'")
+/** Letters as a text, and the point between letters. */
+export const letters = writerOf('letters', /^[\p{L}·]+$/u, "'")
 
 /** A number that is part of the statement's shape, such as a page size, so that the planner sees it. */
 export function integer(value: number | bigint): Sql {

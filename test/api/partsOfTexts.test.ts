@@ -5,7 +5,10 @@ import { createRows, listed } from '../support/rows.ts'
 
 // How texts are folded is in test/model/fold.test.ts.
 
-const NAMES = ['임', '인', '이', 'ガブ', 'カフ', 'Öberg', 'O\u0308z', 'Kαρσος', '100%', '', null]
+const NAMES = [
+  ...['임', '인', '이', 'ガブ', 'カフ', 'Yıldız', 'İnci', 'Groß', 'Łukasz', 'Søren', 'Đặng', 'Ægir', 'Þór', 'Öberg', 'O\u0308z'],
+  ...['Kαρσος', '100%', '', null],
+]
 
 const memory = useServer()
 const plain = useServer(() => ({ databaseUrl: memory.databaseUrl, environment: { MEMORY_MB: '0' } }))
@@ -35,7 +38,19 @@ describe('D72: texts', () => {
     ['contains', 'カ', ['カフ']],
     ['contains', 'カ\u3099', ['ガブ']],
     ['contains', 'フ', ['カフ']],
+    ['begins', 'YILDIZ', ['Yıldız']],
+    ['begins', 'yildiz', ['Yıldız']],
+    ['begins', 'inci', ['İnci']],
+    ['begins', 'ıNCİ', ['İnci']],
+    ['contains', 'GROSS', ['Groß']],
+    ['contains', 'groẞ', ['Groß']],
+    ['begins', 'lukasz', ['Łukasz']],
+    ['begins', 'soren', ['Søren']],
+    ['begins', 'dang', ['Đặng']],
+    ['begins', 'aegir', ['Ægir']],
+    ['begins', 'thor', ['Þór']],
     ['begins', 'o', ['Öberg', 'O\u0308z']],
+    ['contains', 'Ö', ['Groß', 'Søren', 'Þór', 'Öberg', 'O\u0308z']],
     ['contains', 'ΡΣΟΣ', ['Kαρσος']],
     ['contains', '%', ['100%']],
     ['contains', '\u0308%', ['100%']],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { integer, name, type Param, param, sql, toStatement, typeName } from '../../src/model/sql.ts'
+import { integer, letters, name, type Param, param, sql, toStatement, typeName } from '../../src/model/sql.ts'
 
 describe('the sql tag', () => {
   test('numbers the parameters in the order of their appearance, those of an inner piece where it stands', () => {
@@ -24,6 +24,11 @@ describe('the sql tag', () => {
 test('a name refuses what PostgreSQL would not take as it is', () => {
   for (const wrong of ['', 'Name', 'a b', 'a"b', '1a', '_a', 'ä', `a${'b'.repeat(63)}`])
     expect(() => name(wrong)).toThrow('not a name of a table or column')
+})
+
+test('letters refuse what could end their text', () => {
+  expect(toStatement(letters('ßæ·')).text).toBe("'ßæ·'")
+  for (const wrong of ['', "'", "ß'", '\\', 'a b', 'ß\n']) expect(() => letters(wrong)).toThrow('not letters')
 })
 
 test('an integer refuses what is none', () => {

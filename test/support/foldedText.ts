@@ -1,5 +1,42 @@
 // D72 in TypeScript, character by character: the oracle of what texts [begins] and [contains] compare.
 
+/** How letters without a decomposition are typed. */
+const TYPED: Readonly<Record<string, string>> = {
+  ...{
+    ß: 'ss',
+    æ: 'ae',
+    œ: 'oe',
+    þ: 'th',
+    ð: 'd',
+    ø: 'o',
+    đ: 'd',
+    ħ: 'h',
+    ı: 'i',
+    ĸ: 'q',
+    ł: 'l',
+    ŀ: 'l',
+    ŉ: 'n',
+    ŋ: 'n',
+    ŧ: 't',
+  },
+  ...{
+    ſ: 's',
+    ĳ: 'ij',
+    ǆ: 'dz',
+    ǳ: 'dz',
+    ǉ: 'lj',
+    ǌ: 'nj',
+    ﬀ: 'ff',
+    ﬁ: 'fi',
+    ﬂ: 'fl',
+    ﬃ: 'ffi',
+    ﬄ: 'ffl',
+    ﬅ: 'st',
+    ﬆ: 'st',
+    ς: 'σ',
+  },
+}
+
 function isAccent(character: string): boolean {
   const code = character.codePointAt(0) as number
   return code >= 0x300 && code <= 0x36f
@@ -10,7 +47,8 @@ export function foldedText(text: string): string {
   let folded = ''
   for (const character of text.normalize('NFD')) {
     const lower = isAccent(character) ? '' : character.toLowerCase()
-    folded += lower === 'ς' ? 'σ' : lower
+    folded += TYPED[lower] ?? lower
   }
-  return folded.normalize('NFC')
+  // Catalan's l·l.
+  return folded.replaceAll('l·', 'l').normalize('NFC')
 }

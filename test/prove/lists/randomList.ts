@@ -29,7 +29,7 @@ const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
   integer: ['', '1', '2', '3', '5', '10', '40', '-1', '99999999999999999999'],
   boolean: ['true', 'false', 'TRUE'],
 }
-const PARTS = ['a', 'E', 'É', ' ', 'd', 'zz'] as const
+const PARTS = ['a', 'E', 'É', 'S', 'ß', ' ', 'd', 'zz'] as const
 const EQUALITIES = ['=', '!=']
 const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
 /** Those that the random writes set. */
@@ -124,7 +124,7 @@ function conditionOf({ field, operator, operand }: Filter, values: string[]): st
     return `(${ways.join(' or ')})`
   }
   if (operator.startsWith('[')) {
-    const plain = (text: string) => `lower(translate(${text}, 'éÉ', 'ee'))`
+    const plain = (text: string) => `replace(lower(translate(${text}, 'éÉ', 'ee')), 'ß', 'ss')`
     const found = `strpos(${plain(column)}, ${plain(`$${values.push(operand)}`)})`
     return operator === '[begins]' ? `${found} = 1` : `${found} > 0`
   }
