@@ -12,8 +12,8 @@ const BODY_MS_MAX = 10_000
 // The rest of the body is still on its way; only a closed connection stops its sender.
 const LEAVE = { Connection: 'close' }
 
-/** Unknown parameters are ignored (RFC 6838, 4.3); every charset must be UTF-8. */
-const PARAMETERS = /(?!.*;[ \t]*charset=(?!"?utf-8"?[ \t]*(?:;|$)))[ \t]*(?:;.*)?$/.source
+/** Unknown parameters are ignored (RFC 6838, 4.3); every charset must be UTF-8, which many programs call utf8. */
+const PARAMETERS = /(?!.*;[ \t]*charset=(?!"?utf-?8"?[ \t]*(?:;|$)))[ \t]*(?:;.*)?$/.source
 const MEDIA_TYPE = new RegExp(`^application/(?:json|[\\w!#$&^.+-]+\\+json)${PARAMETERS}`, 'i')
 const LINES_TYPE = new RegExp(`^application/x-ndjson${PARAMETERS}`, 'i')
 /** Begin of an array, which is no object. */

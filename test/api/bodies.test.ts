@@ -59,6 +59,7 @@ describe('4.1 Bodies', () => {
   test.each([
     ...['application/json', 'APPLICATION/JSON', 'application/json; charset=UTF-8', 'application/json ; charset="utf-8"'],
     ...['application/vnd.roster.company+json', 'application/merge-patch+json; charset=utf-8', 'application/problem+JSON'],
+    ...['application/json; charset=utf8', 'application/json;charset="UTF8"; v=1'],
     ...['application/json;', 'application/json; profile="x"', 'application/json; charset=utf-8; odata.metadata=minimal'],
   ])('D18: %s is accepted', async (type) => {
     const { status, body } = await postAs(type)
@@ -69,6 +70,7 @@ describe('4.1 Bodies', () => {
     ...['text/json', 'application/jsonx', 'application/jso', 'application/xml', 'application/octet-stream', 'json'],
     ...['application/json; charset=iso-8859-1', 'application/json; charset=utf-16', 'application/json, text/plain'],
     ...['application/json; v=1; charset=latin1', 'application/json;charset=utf-80'],
+    ...['application/json; charset=utf8x', 'application/json; charset=utf--8', 'application/json; charset=utf8; charset=latin1'],
     ...['x-application/json', 'text/vnd.x+json', 'application/+json', 'text/plain', 'text/xml'],
     ...['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
   ])('1, rule 2, D18: a body declared as %s is 415, even if it is JSON, and nothing is written', async (type) => {

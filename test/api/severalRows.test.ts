@@ -66,6 +66,9 @@ describe('D59: an array of rows', () => {
     expect(namesOf(Bun.JSONL.parse(lines.text) as { name: string }[])).toEqual(['A', 'B\n', 'C'])
     expect(lines.text).toEndWith('}\n')
     expect((await server.send('PUT', `/Companies/${body[0].id}`, '{"name":"A"}', NDJSON)).status).toBe(415)
+    const typed = async (charset: string) =>
+      (await post(text, { 'content-type': `application/x-ndjson; charset=${charset}` })).status
+    expect([await typed('utf8'), await typed('UTF-8'), await typed('utf16')]).toEqual([201, 201, 415])
   })
 
   test('D34: a key that may not read gets the ids alone', async () => {
