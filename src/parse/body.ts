@@ -18,6 +18,8 @@ const MEDIA_TYPE = new RegExp(`^application/(?:json|[\\w!#$&^.+-]+\\+json)${PARA
 const LINES_TYPE = new RegExp(`^application/x-ndjson${PARAMETERS}`, 'i')
 /** Begin of an array, which is no object. */
 const ARRAY = /^[ \t\r\n]*\[/
+/** Bytes that may precede a value of JSON: white space, and those of a byte order mark. */
+const LEADING = [0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Maximum values of an object, more than any entity has properties; each takes a third of a microsecond to parse. */
@@ -54,24 +56,49 @@ export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<J
 export async function readBodies(request: Request): Promise<JsonObject | RowsText> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
-  const text = decodeUtf8(await readBytes(request, ROWS_BYTES_MAX))
+  const text = decodeUtf8(await (isLines ? readBytes(request, ROWS_BYTES_MAX) : readJson(request)))
   if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array')
-  if (Buffer.byteLength(text) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX)
   return parseObject(text)
+}
+
+/** Reads a body of JSON. One that is no array is refused once its first byte, and its length or too many bytes, are known. */
+function readJson(request: Request): Promise<Uint8Array> {
+  const declared = declaredLength(request)
+  if (declared !== null && declared <= BODY_BYTES_MAX) return readBytes(request)
+  if (declared !== null && declared > ROWS_BYTES_MAX) throw tooLarge(ROWS_BYTES_MAX)
+  let first: number | undefined
+  return readPieces(request, ROWS_BYTES_MAX, BODY_MS_MAX, (piece, bytes) => {
+    first ??= piece.find((byte) => !LEADING.includes(byte))
+    const isOneRow = first !== undefined && first !== ARRAY_BEGIN
+    if (isOneRow && (declared ?? bytes) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX)
+  })
 }
 
 /** Reads a body, by default of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
 export function readBytes(request: Request, bytesMax = BODY_BYTES_MAX, msMax = BODY_MS_MAX): Promise<Uint8Array> {
-  const declared = request.headers.get('content-length')
-  if (Number(declared) > bytesMax) throw tooLarge(bytesMax)
-  // Two of the same length come as one header, which is no number.
-  if (declared === null || !/^\d+$/.test(declared)) return readPieces(request, bytesMax, msMax)
+  const declared = declaredLength(request)
+  if (declared === null) return readPieces(request, bytesMax, msMax)
+  if (declared > bytesMax) throw tooLarge(bytesMax)
   // HTTP ends it at its length; a stream would cost several times as much.
   return withDeadline(request.bytes(), msMax, tooLate).catch(fail)
 }
 
-/** Reads a body of unknown length piece by piece. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
-export async function readPieces(request: Request, bytesMax: number, msMax: number): Promise<Uint8Array> {
+/** The length that a body's sender declares; null: none. Two equal headers come as one, `12, 12`. RFC 9110, 8.6 */
+function declaredLength({ headers }: Request): number | null {
+  const [, length] = /^(\d+)(?:, *\1)*$/.exec(headers.get('content-length') ?? '') ?? []
+  return length === undefined ? null : Number(length)
+}
+
+/**
+ * Reads a body piece by piece. `onPiece` gets each piece and the number of bytes so far, and may throw.
+ * @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson
+ */
+export async function readPieces(
+  request: Request,
+  bytesMax: number,
+  msMax: number,
+  onPiece?: (piece: Uint8Array, bytes: number) => void,
+): Promise<Uint8Array> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const read = async () => {
@@ -80,6 +107,7 @@ export async function readPieces(request: Request, bytesMax: number, msMax: numb
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.length
       if (bytes > bytesMax) throw tooLarge(bytesMax)
+      onPiece?.(part.value, bytes)
       chunks.push(part.value)
     }
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
 import { createRow, listed } from '../support/rows.ts'
 import { KEY } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
 const TARGET_BYTES_MAX = 3 * 1024
@@ -47,6 +48,45 @@ describe('8 Limits', () => {
     expect(await send(BODY_BYTES_MAX + 1)).toBe(413)
     expect(await send(2 * BODY_BYTES_MAX)).toBe(413)
     expect(await listed(server, '/Companies?Name=Chunked')).toEqual(['Chunked'])
+  })
+
+  const JSON_HEAD = `Host: x\r\nAuthorization: ApiKey ${KEY}\r\nContent-Type: application/json\r\n`
+  const LENGTH = `Content-Length: ${BODY_BYTES_MAX + 1}\r\n`
+  /** The head of an answer to a request whose body never ends: 408 where the server waits for the rest. */
+  const headOf = async (lines: string, begin: string) => {
+    const [head = ''] = (await exchange(server.url, `${lines}\r\n${begin}`, 15_000)).split('\r\n\r\n').filter(isFinal)
+    return `${head.split(' ')[1]} ${/^Connection: (\w+)/im.exec(head)?.[1]}`
+  }
+  const isFinal = (head: string) => head.startsWith('HTTP/1.1') && !head.startsWith('HTTP/1.1 100')
+
+  test.concurrent.each([
+    ['an object', 'POST /Companies', LENGTH, '{"Name":"'],
+    ['an object of PUT', 'PUT /Companies/1', LENGTH, '{'],
+    ['an object of PATCH', 'PATCH /Companies/1', LENGTH, '{'],
+    ['an array of PUT', 'PUT /Companies/1', LENGTH, '['],
+    ['an object after white space', 'POST /Companies', LENGTH, ' \r\n\t {'],
+    ['an object after a byte order mark', 'POST /Companies', LENGTH, '\u{feff}{'],
+    ['a text', 'POST /Companies', LENGTH, '"'],
+    ['an object for which the client waits', 'POST /Companies', `${LENGTH}Expect: 100-continue\r\n`, '{'],
+    ['an object of two equal lengths', 'POST /Companies', LENGTH + LENGTH, '{'],
+    ['an object of PUT, of two equal lengths', 'PUT /Companies/1', LENGTH + LENGTH, '{'],
+    ['an array of over 2 MiB', 'POST /Companies', `Content-Length: ${2 * BODY_BYTES_MAX + 1}\r\n`, '['],
+    ['an object to check', 'POST /Companies?dryRun=1', LENGTH, '{'],
+  ])('D18: %s that is declared too large is 413 before its rest arrives', async (_, line, more, begin) => {
+    expect(await headOf(`${line} HTTP/1.1\r\n${JSON_HEAD}${more}`, begin)).toBe('413 close')
+  })
+
+  test.concurrent('D18: an object in chunks is 413 once it has more than 1 MiB, before its rest arrives', async () => {
+    const chunk = `${(BODY_BYTES_MAX + 1).toString(16)}\r\n{${' '.repeat(BODY_BYTES_MAX)}\r\n`
+    const head = `POST /Companies HTTP/1.1\r\n${JSON_HEAD}Transfer-Encoding: chunked\r\n`
+    expect(await headOf(head, chunk)).toBe('413 close')
+  })
+
+  test('D59: an array of over 1 MiB is read, after a byte order mark and white space, too', async () => {
+    for (const begin of ['[', ' \n[', '\u{feff}[', `${' '.repeat(BODY_BYTES_MAX)}[`]) {
+      const rows = `${begin}{"Name":"Many"}${' '.repeat(BODY_BYTES_MAX / 2)},${' '.repeat(200_000)}{"Name":"Many"}]`
+      expect((await server.send('POST', '/Companies?dryRun=1', rows)).body).toEqual({ rows: 2 })
+    }
   })
 
   test('D19: a request target of 3 KiB is served, one byte more is 414; percent escapes count as they are written', async () => {
