@@ -1,5 +1,6 @@
 // Admission of a request: finds its key, and charges the request to its limits.
 import type { BlockList } from 'node:net'
+import { withDeadline } from '../os/time.ts'
 import { addressBehind, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
@@ -19,6 +20,10 @@ interface Admitted {
   readonly rateLimit: RateLimitStatus
 }
 
+/** Maximum time that a request which needs no key waits for the look-up of one. */
+const OPEN_MS_MAX = 250
+const UNCONFIRMED = { key: null, isConfirmed: false }
+
 export class Admission {
   constructor(
     readonly keyring: Keyring,
@@ -28,13 +33,13 @@ export class Admission {
   ) {}
 
   /**
-   * Finds the key with this text and charges the request to it or, so that keys cannot be guessed at speed, to its address. For
-   * an unknown key the address is charged first, and then the database is asked whether its keys have changed. `isOpen`: no key
-   * is needed, so the database is not asked.
+   * Finds the key with this text, and charges the request to it; without a valid key, to its address. An unknown key is looked up
+   * first, so that a valid one costs its address nothing, unless the address has no request left: so keys cannot be guessed at
+   * speed. `isOpen`: no key is needed, so the request does not wait for a database that is slow.
    */
   admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     const key = this.keyring.find(text)
-    if (!isOpen && isUnknown(key, text)) return this.admitUnknown(text, address)
+    if (isUnknown(key, text)) return this.admitUnknown(text, address, isOpen)
     const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
     if (isConfirmed === true) return this.charged(key, isConfirmed, address)
     return this.confirm(text).then((found) => this.charged(found.key, found.isConfirmed, address))
@@ -44,7 +49,8 @@ export class Admission {
   async confirm(text: string | undefined): Promise<Omit<Admitted, 'rateLimit'>> {
     const found = this.keyring.find(text)
     const isConfirmed = isUnknown(found, text) ? await this.asks() : !found?.isStored || (await this.refresh.confirm())
-    return { key: this.keyring.find(text), isConfirmed }
+    const key = this.keyring.find(text)
+    return { key, isConfirmed: isConfirmed && (key !== null || text === undefined || !this.keyring.withholds(text)) }
   }
 
   charge(key: Key | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
@@ -52,13 +58,15 @@ export class Admission {
     return this.limiters.of(key).charge(key.client)
   }
 
-  /** Has the key looked up where the address may still try one, and charges it, too, where it is found. */
-  private async admitUnknown(text: string, address: string): Promise<Admitted> {
-    const rateLimit = await this.charge(null, address)
-    if (!rateLimit.admitted) return { key: null, isConfirmed: true, rateLimit }
-    const isConfirmed = await this.asks()
-    const key = this.keyring.find(text)
-    return { key, isConfirmed, rateLimit: key === null ? rateLimit : await this.charge(key, address) }
+  /** Looks the key up, together with all others that wait; charges the address after that, unless there is such a key. */
+  private async admitUnknown(text: string, address: string, isOpen: boolean): Promise<Admitted> {
+    const left = await this.limiters.anonymous.foresee(clientOf(address))
+    if (!left.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: left }
+    const confirmed = this.confirm(text)
+    const { key, isConfirmed } = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
+    // The key may be a valid one, and the address has to have requests left for it when it can be looked up.
+    if (key === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: left }
+    return this.charged(key, isConfirmed, address)
   }
 
   /** Reads keys that have changed. False: the database does not answer. */

@@ -29,6 +29,7 @@ const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'
 export class Keyring {
   private readonly bootstrap: Entry | null
   private entries = new Map<string, Entry>()
+  private withheld = new Map<string, Entry>()
   private readonly used = new Set<Key>()
   private readonly presented = Buffer.alloc(32)
 
@@ -40,24 +41,31 @@ export class Keyring {
     return this.bootstrap !== null || this.entries.size > 0
   }
 
-  replace(keys: readonly KeyRecord[]): void {
-    const entries = keys.map((record): [string, Entry] => {
-      const known = this.entries.get(record.id)
-      return [record.id, known && Bun.deepEquals(known.record, record) ? known : entryOf(record)]
-    })
-    this.entries = new Map(entries)
+  /** `withheld`: those that cannot be charged yet, so that `find` does not find them. */
+  replace(keys: readonly KeyRecord[], withheld: readonly KeyRecord[] = []): void {
+    const entriesOf = (records: readonly KeyRecord[]) =>
+      new Map(
+        records.map((record): [string, Entry] => {
+          const known = this.entries.get(record.id)
+          return [record.id, known && Bun.deepEquals(known.record, record) ? known : entryOf(record)]
+        }),
+      )
+    ;[this.entries, this.withheld] = [entriesOf(keys), entriesOf(withheld)]
   }
 
   find(text: string | undefined): Key | null {
     if (text === undefined) return null
     hashKey(text, this.presented)
-    let found = this.bootstrap
-    if (found === null || !timingSafeEqual(this.presented, found.hash)) {
-      found = this.entries.get(idOf(text)) ?? UNKNOWN_KEY
-      if (!timingSafeEqual(this.presented, found.hash) || found === UNKNOWN_KEY) return null
-    }
+    const isBootstrap = this.bootstrap !== null && timingSafeEqual(this.presented, this.bootstrap.hash)
+    const found = isBootstrap ? this.bootstrap : matching(this.entries, text, this.presented)
+    if (found === null) return null
     this.used.add(found.key)
     return found.key
+  }
+
+  /** Returns whether a valid key has this text that `find` does not find. */
+  withholds(text: string): boolean {
+    return matching(this.withheld, text, hashKey(text, this.presented)) !== null
   }
 
   /** The ids of the database's keys that `find` has found since the last call. */
@@ -66,6 +74,11 @@ export class Keyring {
     this.used.clear()
     return taken.filter(({ isStored }) => isStored).map(({ id }) => id)
   }
+}
+
+function matching(entries: ReadonlyMap<string, Entry>, text: string, presented: Buffer): Entry | null {
+  const found = entries.get(idOf(text)) ?? UNKNOWN_KEY
+  return timingSafeEqual(presented, found.hash) && found !== UNKNOWN_KEY ? found : null
 }
 
 function entryOf(record: KeyRecord) {

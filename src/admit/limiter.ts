@@ -45,6 +45,14 @@ export class Limiter {
     return this.counted(this.windows.admit(client.low, client.high))
   }
 
+  /** Decides as `charge` would now, and charges nothing. Metrics count a refusal, since it is the answer to a request. */
+  foresee(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
+    const own = this.windows.peek(client.low, client.high)
+    if (this.store === null || (!own.admitted && own.waitMs > SKEW_MS)) return this.foreseen(own)
+    const shared = this.store.decide(client.text, this.rules, false)
+    return shared.then((decision) => this.foreseen(decision ?? this.windows.peek(client.low, client.high)))
+  }
+
   /** The rule that says how many requests can be charged to a client together. */
   get mostTogether(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
@@ -81,6 +89,11 @@ export class Limiter {
 
   private counted(decision: Decision): RateLimitStatus {
     countCharge(this.charged, decision.admitted)
+    return this.statusOf(decision)
+  }
+
+  private foreseen(decision: Decision): RateLimitStatus {
+    if (!decision.admitted) countCharge(this.charged, false)
     return this.statusOf(decision)
   }
 

@@ -35,10 +35,13 @@ export class RedisWindows {
     this.greet()
   }
 
-  /** Null: the store is away, and this machine decides. Never rejects, and takes at most 30 ms. */
-  decide(client: string, rules: readonly Rule[]): Promise<Decision | null> {
+  /**
+   * Decides on a request, and charges it if it is admitted and `isCharged`. Null: the store is away, and this machine decides.
+   * Never rejects, and takes at most 30 ms.
+   */
+  decide(client: string, rules: readonly Rule[], isCharged = true): Promise<Decision | null> {
     if (!this.redis || !this.here || this.waiting.size >= WAITING_MAX) return Promise.resolve(null)
-    return this.ask(this.redis, client, rules)
+    return this.ask(this.redis, ringArguments(client, rules, isCharged))
   }
 
   close(): void {
@@ -46,12 +49,11 @@ export class RedisWindows {
     clearTimeout(this.pause)
   }
 
-  private ask(redis: RedisClient, client: string, rules: readonly Rule[]): Promise<Decision | null> {
+  private ask(redis: RedisClient, command: readonly string[]): Promise<Decision | null> {
     return new Promise((answer) => {
       const question = { askedAtSweep: this.sweeps, answer }
       this.waiting.add(question)
       this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS)
-      const command = ringArguments(client, rules)
       const settle = (reply: [number, number, number, number]) => {
         if (this.waiting.delete(question)) answer(readDecision(reply))
       }
@@ -86,7 +88,7 @@ export class RedisWindows {
       .then(() => {
         if (this.redis !== redis) return null
         redis.onclose = (error) => this.lose(redis, error)
-        return this.ask(redis, '', TRIAL)
+        return this.ask(redis, ringArguments('', TRIAL))
       })
       .then((decision) => decision && this.welcome(redis))
       .catch((error) => this.lose(redis, error))
@@ -129,12 +131,13 @@ export function withoutEcho(message: string): string {
 
 /**
  * Decides for one client by all rules at once and charges all of them or none; Redis runs nothing else meanwhile.
+ * `charge` 0: decides as it would, and charges nothing.
  * The value is 18 bytes of header, then a ring with the times of the last admissions, 6 bytes each. The header is the
  * number of admissions, the first of them that the rule with the longest period still counts, and the time of the last.
  * Times are whole milliseconds, cut; what is called a period here is how long an admission counts by them.
  */
 export const ringScript = `
-local key, now, depth, longest = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local key, now, depth, longest, charge = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if now == 0 then
   local clock = redis.call('TIME')
   now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -155,17 +158,17 @@ end
 
 -- A rule admits when the request that came as many before as its limit says counts no longer.
 local rule, wait = 0, 0
-for index = 0, (#ARGV - 3) / 2 - 1 do
-  local limit = tonumber(ARGV[4 + 2 * index])
+for index = 0, (#ARGV - 4) / 2 - 1 do
+  local limit = tonumber(ARGV[5 + 2 * index])
   if head >= limit then
-    local left = time(head - limit) + tonumber(ARGV[5 + 2 * index]) - now
+    local left = time(head - limit) + tonumber(ARGV[6 + 2 * index]) - now
     if left > wait then rule, wait = index, left end
   end
 end
 if wait > 0 then return { 0, rule, 0, wait } end
 
 -- Past what the longest rule no longer counts: doubling steps, then halves, since it may be the whole ring.
-local limit, period, step = tonumber(ARGV[4 + 2 * longest]), tonumber(ARGV[5 + 2 * longest]), 1
+local limit, period, step = tonumber(ARGV[5 + 2 * longest]), tonumber(ARGV[6 + 2 * longest]), 1
 local oldest = now
 while first + step <= head do
   oldest = time(first + step - 1)
@@ -179,6 +182,8 @@ while first < high do
   if now - at >= period then first = middle + 1 else high, oldest = middle, at end
 end
 
+if charge == 0 then return { 1, longest, limit - (head - first), head > first and oldest + period - now or 0 } end
+
 redis.call('SETRANGE', key, 0, struct.pack('>I6I6I6', head + 1, first, now))
 redis.call('SETRANGE', key, 18 + head % depth * 6, struct.pack('>I6', now))
 redis.call('PEXPIRE', key, period)
@@ -188,9 +193,9 @@ return { 1, longest, limit - (head + 1 - first), oldest + period - now }
 const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('hex')
 
 /** Arguments of the script, behind its text or hash. At `nowMs` 0 the server's clock decides. */
-export function ringArguments(client: string, rules: readonly Rule[], nowMs = 0): string[] {
+export function ringArguments(client: string, rules: readonly Rule[], isCharged = true, nowMs = 0): string[] {
   const depth = Math.max(...rules.map(({ limit }) => limit))
-  const numbers = [nowMs, depth, longestOf(rules), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
+  const numbers = [nowMs, depth, longestOf(rules), Number(isCharged), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
   // The braces keep all keys of a client on one node of a cluster.
   return ['1', `roster:{${client}}:${formatRules(rules)}`, ...numbers.map(String)]
 }

@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
 import { cellOf, count, gauge } from '../metrics/counts.ts'
+import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/targets.ts'
 import { withDeadline } from '../os/time.ts'
 import type { Surroundings } from './messages.ts'
@@ -36,10 +37,11 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   const keys = new KeyRefresh(keySource(database), {
     async onKeys(records) {
       const limits = ownLimitsOf(records)
-      // Tables first: a key with limits of its own is charged by no others. Until the supervisor answers, it is not known.
+      // Tables first: a key with limits of its own is charged by no others. Until the supervisor answers, it is withheld.
       const own = await tablesFor(limits)
       const isOpen = own !== null && update(own)
-      keyring.replace(own === null ? records.filter((record) => limiters.hasTableOf(record)) : records)
+      const [usable, withheld] = own === null ? divided(records) : [records, []]
+      keyring.replace(usable, withheld)
       return isOpen
     },
     onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
@@ -56,6 +58,12 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
       log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to it', { error: String(error) })
       return false
     }
+  }
+
+  /** Keys that have the table of their limits, and those that have not. */
+  function divided(records: readonly KeyRecord[]) {
+    const { yes = [], no = [] } = Object.groupBy(records, (record) => (limiters.hasTableOf(record) ? 'yes' : 'no'))
+    return [yes, no] as const
   }
 
   function noteLimits() {

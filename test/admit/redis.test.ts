@@ -21,8 +21,8 @@ let clients = 0
 const newcomer = () => `client-${process.pid}-${++clients}`
 
 /** A decision without deadline, at a time of the test's choice. */
-async function decideAt(nowMs: number, client: string, rules: readonly Rule[]): Promise<Decision> {
-  return readDecision(await redis.send('EVAL', [ringScript, ...ringArguments(client, rules, nowMs)]))
+async function decideAt(nowMs: number, client: string, rules: readonly Rule[], isCharged = true): Promise<Decision> {
+  return readDecision(await redis.send('EVAL', [ringScript, ...ringArguments(client, rules, isCharged, nowMs)]))
 }
 
 function ruleTests() {
@@ -56,6 +56,19 @@ function ruleTests() {
     }
     expect(refusals).toBeGreaterThan(4_000)
     expect(refusals).toBeLessThan(36_000)
+  })
+
+  test('a decision that charges nothing says what the next one would be, and leaves no trace', async () => {
+    const rules = parseRules('2/1m,9/1h')
+    const client = newcomer()
+    for (let round = 0; round < 3; round++) expect(await decideAt(START_MS, client, rules, false)).toEqual(admitted(1, 9, 0))
+    expect(await redis.send('EXISTS', [`roster:{${client}}:2/1m,9/1h`])).toBe(0)
+    await decideAt(START_MS, client, rules)
+    expect(await decideAt(START_MS + 10, client, rules, false)).toEqual(admitted(1, 8, 3_599_991))
+    await decideAt(START_MS + 10, client, rules)
+    for (const isCharged of [false, true, false])
+      expect(await decideAt(START_MS + 20, client, rules, isCharged)).toEqual(refused(0, 59_981))
+    expect(await decideAt(START_MS + 3_600_011, client, rules, false)).toEqual(admitted(1, 9, 0))
   })
 
   test('a clock set back neither admits more nor makes the client wait longer', async () => {

@@ -103,13 +103,32 @@ describe('5 Keys of the database', () => {
       return `${answer.status} ${answer.headers.get('x-ratelimit-remaining')}`
     }
     await store.create(known.record)
-    // The look for an unknown key is charged to the address, whether the key is found or not.
     expect([await remaining(known), await remaining(known)]).toEqual(['200 8', '200 7'])
-    expect([await remaining(unknown), await remaining(unknown)]).toEqual(['401 0', '429 0'])
+    const outcomes = [await remaining(unknown), await remaining(unknown), await remaining(unknown)]
+    expect(outcomes).toEqual(['401 1', '401 0', '429 0'])
     // An address over its limit may try no more keys; those that are known go on.
     await store.create(late.record)
     expect([await remaining(late), await remaining(known)]).toEqual(['429 0', '200 6'])
     await limited.stop()
+  })
+
+  test('D34: the first 64 requests with a new, and with a rotated key are admitted at once, behind a proxy too', async () => {
+    const environment = { RATE_LIMITS_ANONYMOUS: '10/1h', TRUSTED_PROXIES: '127.0.0.0/8' }
+    const narrow = await startServer({ environment })
+    const store = new KeyStore(narrow.sql)
+    const [first, rotated] = [makeKey(), makeKey()]
+    const forwarded = { 'x-forwarded-for': '198.51.100.7' }
+    const statuses = async ({ headers }: TestKey, path: string) => {
+      const answers = await Promise.all(Array.from({ length: 64 }, () => narrow.get(path, { ...headers, ...forwarded })))
+      return [...new Set(answers.map(({ status }) => status))]
+    }
+    await store.create(first.record)
+    expect(await statuses(first, '/Companies')).toEqual([200])
+    await store.rotate(first.record.name, rotated.record, 0)
+    expect(await statuses(rotated, '/')).toEqual([200])
+    const anonymous = await narrow.get('/', { authorization: '', ...forwarded })
+    expect(anonymous.headers.get('x-ratelimit-remaining')).toBe('9')
+    await narrow.stop()
   })
 
   test('D34: a key that was made while requests with it were refused is accepted at once', async () => {

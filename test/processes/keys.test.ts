@@ -28,6 +28,13 @@ const statuses = (key: string, path = '/Companies', init: RequestInit = {}) => s
 const isEverywhere = async (key: string, status: number, base = url) =>
   Bun.deepEquals(await statusesOf(`${base}/Companies`, key), [status])
 
+test('The first requests with a new key are admitted by every worker, more than an address may send without a key. D34', async () => {
+  const { url: own, ...narrow } = await serve({ ...SETTINGS, DATABASE_URL, RATE_LIMITS_ANONYMOUS: '10/5s' })
+  for (const name of ['early', 'later'])
+    expect(await statusesOf(`${own}/Companies`, await createKey(name, '*:read'))).toEqual([200])
+  await narrow.server.stop()
+})
+
 describe('a key made while the server runs', () => {
   test('is accepted by every worker as soon as it was printed, for what it has the right to, and for nothing else. D34', async () => {
     expect(server.output()).toContain('No key is valid yet')

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Admission } from '../../src/admit/admission.ts'
+import { KeyRefresh } from '../../src/admit/keyRefresh.ts'
+import { Keyring } from '../../src/admit/keyring.ts'
+import type { SharedStore } from '../../src/admit/limiter.ts'
+import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
+import { Limiters } from '../../src/admit/limiters.ts'
+import { RedisWindows } from '../../src/admit/redis.ts'
+import { Database } from '../../src/execute/database.ts'
+import { KeyStore, keySource } from '../../src/keys/store.ts'
+import type { KeySource } from '../../src/model/key.ts'
+import { parseRules } from '../../src/model/limits.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { leaveOut, temporaryFolder } from '../support/process.ts'
+import { hasRedis, startRedis } from '../support/redis.ts'
+import { makeKey, type TestKey } from '../support/server.ts'
+
+const LIMIT = 10
+
+let sql: postgres.Sql
+let database: Database
+beforeAll(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  database = new Database({ url, poolSize: 4, prepare: true })
+})
+afterAll(() => Promise.all([sql.end(), database.end()]))
+
+let files: LimiterFiles
+beforeEach(() => (files = filesOf(`${LIMIT}/1h`)))
+
+function settingsOf(anonymous: string) {
+  return { rateLimits: parseRules('100000/1h'), rateLimitsAnonymous: parseRules(anonymous), rateLimitClients: 300 }
+}
+
+function filesOf(anonymous: string): LimiterFiles {
+  return new LimiterFiles(temporaryFolder().path, settingsOf(anonymous))
+}
+
+/** The admission of one worker; `looks`: how often it has asked the database for keys. */
+function workerOf(anonymous = `${LIMIT}/1h`, source: KeySource = keySource(database), store: SharedStore | null = null) {
+  let looks = 0
+  const keyring = new Keyring(null)
+  const tables = files.ensure(null, () => undefined)
+  const counted = {
+    ...source,
+    version() {
+      looks++
+      return source.version()
+    },
+  }
+  const refresh = new KeyRefresh(counted, {
+    async onKeys(records) {
+      keyring.replace(records)
+      return true
+    },
+    onError: () => undefined,
+  })
+  const limiters = new Limiters(settingsOf(anonymous), tables, store)
+  const admission = new Admission(keyring, limiters, null, refresh)
+  /** Outcomes of requests that come together: `key`, 401, 429 or 503. */
+  const ask = async (texts: readonly string[], address = '203.0.113.1', isOpen = false) => {
+    const answers = await Promise.all(texts.map((text) => admission.admit(text, address, isOpen)))
+    return answers.map(({ key, isConfirmed, rateLimit }) => {
+      if (!rateLimit.admitted) return 429
+      return key !== null ? 'key' : isConfirmed ? 401 : 503
+    })
+  }
+  const left = async (address = '203.0.113.1') => Number((await admission.charge(null, address)).remaining) + 1
+  return { ask, left, looks: () => looks }
+}
+
+const count = (outcomes: readonly unknown[], wanted: unknown) => outcomes.filter((outcome) => outcome === wanted).length
+const unknownKeys = (number: number) => Array.from({ length: number }, () => makeKey().text)
+async function storedKeys(number: number): Promise<TestKey[]> {
+  const keys = Array.from({ length: number }, () => makeKey())
+  for (const { record } of keys) await new KeyStore(sql).create(record)
+  return keys
+}
+
+describe('A valid key costs its address nothing', () => {
+  test.each([false, true])(
+    'when 200 of its first requests come at once, which share looks; at an open page: %p',
+    async (isOpen) => {
+      const worker = workerOf()
+      const [key] = await storedKeys(1)
+      const outcomes = await worker.ask(Array(200).fill(key?.text), undefined, isOpen)
+      expect([count(outcomes, 'key'), await worker.left()]).toEqual([200, LIMIT])
+      expect(worker.looks()).toBeLessThanOrEqual(2)
+    },
+  )
+
+  test('when 200 new keys come at once from one address, to each worker', async () => {
+    const workers = [workerOf(), workerOf()]
+    const keys = (await storedKeys(200)).map(({ text }) => text)
+    for (const worker of workers) expect(count(await worker.ask(keys), 'key')).toBe(200)
+    expect(await workers[0]?.left()).toBe(LIMIT)
+  })
+
+  test('when others of its address send keys that are none', async () => {
+    const worker = workerOf()
+    const [key] = await storedKeys(1)
+    const texts = unknownKeys(100).flatMap((text) => [text, key?.text as string])
+    const outcomes = await worker.ask(texts)
+    expect([count(outcomes, 'key'), count(outcomes, 401), count(outcomes, 429)]).toEqual([100, LIMIT, 90])
+    // It is known now, whatever the address has left.
+    expect(await worker.ask([key?.text as string])).toEqual(['key'])
+  })
+
+  test.each([
+    [
+      'the database does not answer',
+      () => keySource(new Database({ url: 'postgres://a@127.0.0.1:1/a', poolSize: 1, prepare: true })),
+    ],
+    [
+      'the keys cannot be read',
+      () => ({ ...keySource(database), current: () => database.read({ text: 'select 1/0', values: [] }) as never }),
+    ],
+  ])('when it cannot be looked up: %s', async (_, source) => {
+    const worker = workerOf(undefined, source())
+    const [key] = await storedKeys(1)
+    expect(count(await worker.ask(Array(50).fill(key?.text)), 503)).toBe(50)
+    expect(await worker.left()).toBe(LIMIT)
+  })
+})
+
+describe('Keys that are none are charged to their address', () => {
+  test.each([
+    ['1,000 different ones', () => unknownKeys(1_000)],
+    ['1,000 times the same', () => Array(1_000).fill(makeKey().text)],
+  ])(
+    'of %s at once as many as the limit, after two looks at most; the others are refused, and later ones without a look',
+    async (_, make) => {
+      const worker = workerOf()
+      const outcomes = await worker.ask(make())
+      expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 1_000 - LIMIT])
+      const looks = worker.looks()
+      expect(looks).toBeLessThanOrEqual(2)
+      expect(count(await worker.ask(unknownKeys(100)), 429)).toBe(100)
+      expect(worker.looks()).toBe(looks)
+    },
+  )
+
+  test('and cause no more looks than the address has requests, one after the other', async () => {
+    const worker = workerOf()
+    const outcomes: unknown[] = []
+    for (const text of unknownKeys(LIMIT + 20)) outcomes.push(...(await worker.ask([text])))
+    expect([count(outcomes, 401), worker.looks()]).toEqual([LIMIT, LIMIT])
+  })
+
+  test('by two workers together, exactly', async () => {
+    const workers = [workerOf(), workerOf()]
+    const outcomes = (await Promise.all(workers.map((worker) => worker.ask(unknownKeys(100))))).flat()
+    expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 200 - LIMIT])
+  })
+
+  test('and not to another', async () => {
+    const worker = workerOf()
+    await worker.ask(unknownKeys(100))
+    expect(await worker.ask(unknownKeys(1), '203.0.113.2')).toEqual([401])
+    expect(await worker.left('203.0.113.2')).toBe(LIMIT - 1)
+  })
+
+  test('at any time: no period has more than the limit, and no request that fits is refused. D36', async () => {
+    const [limit, periodMs] = [25, 1_000]
+    files = filesOf(`${limit}/1s`)
+    const worker = workerOf(`${limit}/1s`)
+    type Seen = { sentMs: number; answeredMs: number }
+    const seen = { admitted: [] as Seen[], refused: [] as Seen[] }
+    const client = async () => {
+      while (seen.admitted.length < 3 * limit) {
+        const sentMs = performance.now()
+        const [outcome] = await worker.ask([makeKey().text])
+        seen[outcome === 401 ? 'admitted' : 'refused'].push({ sentMs, answeredMs: performance.now() })
+        await Bun.sleep(1)
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, client))
+    const answeredMs = seen.admitted.map((own) => own.answeredMs).sort((one, other) => one - other)
+    const sentMs = seen.admitted.map((own) => own.sentMs).sort((one, other) => one - other)
+    // From the sending of the first to the answer of the last of limit + 1 it is a period.
+    const tooSoon = answeredMs.slice(limit).filter((ms, index) => ms - (sentMs[index] as number) < periodMs)
+    const mayCount = (refused: Seen) =>
+      seen.admitted.filter((own) => own.sentMs < refused.answeredMs && own.answeredMs > refused.sentMs - periodMs - 2).length
+    expect(seen.refused.length).toBeGreaterThan(0)
+    expect([tooSoon, seen.refused.filter((refused) => mayCount(refused) < limit)]).toEqual([[], []])
+  })
+
+  test('in a store that machines share: an address that another machine has used up is refused without a look', async () => {
+    if (!hasRedis) return leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server: apt-get install redis-server')
+    const redis = await startRedis()
+    const windows = [new RedisWindows(redis.url, () => undefined), new RedisWindows(redis.url, () => undefined)] as const
+    await Promise.all(windows.map(({ greeting }) => greeting.promise))
+    const one = workerOf(undefined, undefined, windows[0])
+    // Another machine has tables of its own.
+    files = filesOf(`${LIMIT}/1h`)
+    const other = workerOf(undefined, undefined, windows[1])
+    const [key] = await storedKeys(1)
+    expect(count(await one.ask(Array(100).fill(key?.text)), 'key')).toBe(100)
+    const outcomes = await one.ask(unknownKeys(100))
+    expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 100 - LIMIT])
+    expect([count(await other.ask(unknownKeys(100)), 429), other.looks()]).toEqual([100, 0])
+    for (const own of windows) own.close()
+    await redis.stop()
+  })
+})
