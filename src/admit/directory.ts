@@ -43,13 +43,11 @@ export class Directory {
 
   /** Null: all entries in reach are taken. */
   enter(low: number, high: number): number | null {
-    const home = this.homeOf(low, high)
-    const slots = Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
     // Without the lock first: when all slots are taken, a flood of new clients must not queue for it.
-    const second = this.second()
-    const hasVacancy = slots.some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
     // Another process may just have given the last one to this very client.
-    if (!hasVacancy) return this.find(low, high)
+    if (!this.hasRoom(low, high)) return this.find(low, high)
+    const slots = this.slotsOf(low, high)
+    const second = this.second()
     return this.region.exclusive(() => {
       const known = this.find(low, high)
       if (known !== null) return known
@@ -63,6 +61,17 @@ export class Directory {
       store(this.words, entry + OWNER, 0)
       return slot
     })
+  }
+
+  /** Returns whether a client without an entry can have one. */
+  hasRoom(low: number, high: number): boolean {
+    const second = this.second()
+    return this.slotsOf(low, high).some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
+  }
+
+  private slotsOf(low: number, high: number): number[] {
+    const home = this.homeOf(low, high)
+    return Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
   }
 
   /** Returns whether a client last seen in second `seen` has nothing left that any rule counts. */

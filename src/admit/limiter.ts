@@ -47,10 +47,12 @@ export class Limiter {
 
   /** Decides as `charge` would now, and charges nothing. Metrics count a refusal, since it is the answer to a request. */
   foresee(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
-    const own = this.windows.peek(client.low, client.high)
-    if (this.store === null || (!own.admitted && own.waitMs > SKEW_MS)) return this.foreseen(own)
-    const shared = this.store.decide(client.text, this.rules, false)
-    return shared.then((decision) => this.foreseen(decision ?? this.windows.peek(client.low, client.high)))
+    const { low, high, text } = client
+    if (this.store === null) return this.foreseen(this.windows.foresee(low, high))
+    const own = this.windows.peek(low, high)
+    if (!own.admitted && own.waitMs > SKEW_MS) return this.foreseen(own)
+    const shared = this.store.decide(text, this.rules, false)
+    return shared.then((decision) => this.foreseen(decision ?? this.windows.foresee(low, high)))
   }
 
   /** The rule that says how many requests can be charged to a client together. */

@@ -85,6 +85,14 @@ export class SlidingWindows {
     return this.decision
   }
 
+  /** Decides as `admit` would now, of clients without an entry too; charges nothing. */
+  foresee(low: number, high: number): Decision {
+    const isShared = this.directory.find(low, high) === null && !this.directory.hasRoom(low, high)
+    if (!isShared) return this.peek(low, high)
+    this.decide(this.table.clients, 0, 0, 0)
+    return this.decision
+  }
+
   /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 to peek, at the last of `count`. */
   private decide(slot: number, low: number, high: number, charge: 0 | 1, count = 1): boolean {
     const { words, table } = this

@@ -93,8 +93,10 @@ describe('a table that is full', () => {
   test('clients without an entry share one, so that each request is counted', () => {
     const windows = windowsFor(4, parseRules('3/1m'))
     for (let client = 1; client <= 4; client++) decide(windows, client)
-    const others = Array.from({ length: 20 }, (_, index) => decide(windows, 100 + index).admitted)
-    expect(others.filter((admitted) => admitted)).toHaveLength(3)
+    const isForeseen = (client: number) => windows.foresee(client, client).admitted
+    const others = Array.from({ length: 20 }, (_, index) => [isForeseen(100 + index), decide(windows, 100 + index).admitted])
+    expect(others.filter(([foreseen, admitted]) => foreseen && admitted)).toHaveLength(3)
+    expect(others.filter(([foreseen, admitted]) => foreseen !== admitted)).toEqual([])
     expect(windows.overflowed).toBe(20)
     expect(decide(windows, 1).admitted).toBe(true)
   })
