@@ -12,14 +12,15 @@ import { examineDatabase, examinePooled } from './database.ts'
 import { clockOff, type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
 
-/** `doctor`: what a server needs, each in a line, and what to do where it is not so. Nothing is changed. */
+/** `doctor`: what a server needs, each in a line, and what to do where it is not so. Without `--clean` nothing is changed. */
 export function doctorCommand(readSettings: () => Config): Command {
   return new Command('doctor')
     .description('Look whether a server can run here: machine, settings, database, Redis; say what to do. Nothing is changed.')
     .option('--json', 'print JSON')
+    .option('--clean', 'delete the shared memory of this user’s servers that have ended, whose limits begin anew')
     .addHelpText('after', '\nExample:\n  npm run --silent roster doctor')
-    .action(async ({ json }: { json?: true }) => {
-      const findings = await examine(readSettings)
+    .action(async ({ json, clean = false }: { json?: true; clean?: boolean }) => {
+      const findings = await examine(readSettings, clean)
       const cells = findings.map(({ check, state, text }) => [state.toUpperCase(), check, text.replaceAll('\n', ' ')])
       await print(json ? `${JSON.stringify(findings, null, 2)}\n` : formatTable(cells))
       const faults = findings.filter(({ state }) => state === 'fault').length
@@ -28,7 +29,7 @@ export function doctorCommand(readSettings: () => Config): Command {
 }
 
 /** All that can be found, in the order of the lines; where settings are wrong, these alone. */
-export async function examine(readSettings: () => Config): Promise<Finding[]> {
+export async function examine(readSettings: () => Config, isCleaning = false): Promise<Finding[]> {
   let config: Config
   try {
     config = readSettings()
@@ -41,7 +42,7 @@ export async function examine(readSettings: () => Config): Promise<Finding[]> {
   const setting = databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'
   const { entities, found } = await examineEntities(config)
   const [machine, database, pooled, redis] = await Promise.all([
-    examineMachine(config),
+    examineMachine(config, isCleaning),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
       : examineDatabase(url, setting, config, entities),

@@ -5,25 +5,29 @@ import { dirname, join, resolve } from 'node:path'
 import { dependencies, version } from '../../package.json'
 import { anonymousClients } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
+import { counted } from '../cli/output.ts'
 import { type Config, LOOPBACK } from '../config/config.ts'
 import { checkCertificate, readCertificate } from '../os/certificate.ts'
-import { lockPort, memoryFolderOf } from '../os/folder.ts'
+import { countEnded, deleteEnded } from '../os/endedServers.ts'
+import { inTurn, lockPort, memoryFolderOf } from '../os/folder.ts'
 import { takePort } from '../processes/startError.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
 
 const MIB = 2 ** 20
 /** Minimum free bytes of the disk with DATA_DIR: below that an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
+/** Most that servers that have ended may keep: their counts take less, once a start has freed the rest. */
+const ENDED_BYTES_MAX = 8 * MIB
 /** 14 days. Programs that renew certificates of 90 days do so 30 days before. */
 const RENEWAL_MS = 14 * 86_400_000
 
-/** Findings about this machine, without the database. */
-export async function examineMachine(config: Config): Promise<Finding[]> {
+/** Findings about this machine, without the database. `isCleaning`: memory of servers that have ended is deleted. */
+export async function examineMachine(config: Config, isCleaning: boolean): Promise<Finding[]> {
   const { adminHost, adminPort } = config
   const ports = [await port('port', config)]
   if (adminPort !== null) ports.push(await port('admin port', { host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
   const encryption = config.tlsCert === null ? publicUrl(config) : tls(config)
-  return [versions(), dataFolder(config), sharedMemory(config), ...ports, encryption]
+  return [versions(), dataFolder(config), sharedMemory(config), endedServers(config, isCleaning), ...ports, encryption]
 }
 
 function versions(): Finding {
@@ -61,6 +65,18 @@ function sharedMemory(config: Config): Finding {
   // The server then has its tables in DATA_DIR.
   const say = bytes > roomAt(dataDir) ? fault : advice
   return say('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
+}
+
+function endedServers({ dataDir, port }: Config, isCleaning: boolean): Finding {
+  const own = memoryFolderOf(dataDir, port)
+  const base = dirname(own)
+  // The next start of the server of these settings needs its own again.
+  const { servers, bytes } = inTurn(() => (isCleaning ? deleteEnded(base) : countEnded(base, own)))
+  const extent = `${counted(servers, 'server')} that ended, ${Math.ceil(bytes / MIB)} MiB in ${base}`
+  if (servers === 0) return ok('ended servers', 'none keeps shared memory')
+  if (isCleaning) return ok('ended servers', `deleted the shared memory of ${extent}: their limits begin anew`)
+  if (bytes < ENDED_BYTES_MAX) return ok('ended servers', extent)
+  return advice('ended servers', `${extent}: a start of any server frees most of it, and roster doctor --clean deletes it`)
 }
 
 function firstThere(path: string): string {

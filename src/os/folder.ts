@@ -1,17 +1,17 @@
 // Folders for shared memory, and locks of ports, so that servers on one machine do not meet.
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { freeEnded, isOwnFolder, LOCK, OWNER, PREFIX, removeFolder } from './endedServers.ts'
 import { tryLock } from './libc.ts'
 
 /** Kind of the folder for shared memory: in `/dev/shm` if there is one, or on the disk of the data folder. */
 type MemoryKind = 'memory' | 'disk'
 
 const SHM_FOLDER = '/dev/shm'
-const USER = process.getuid?.() ?? 0
-const PREFIX = `roster-${USER}-`
 const NUMBERS_MAX = 64
-const OWNER = 'owner'
+/** Maximum time that a start waits for others that look for memory of servers that have ended. */
+const STARTS_MS_MAX = 2_000
 
 /** The folder for the shared memory of the server with this data folder and port, unless another server has taken it. */
 export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind = 'memory'): string {
@@ -22,7 +22,7 @@ export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind =
 
 /**
  * Takes a folder for the shared memory of the server with this data folder and port, until the process ends: the one of its
- * last run if it is free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted.
+ * last run if it is free, so that requests counted then still count. Frees the memory of servers that have ended.
  * @throws Error of the file system, or where others have taken all names, as other users may in `/dev/shm`
  */
 export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory') {
@@ -30,20 +30,50 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
   const first = memoryFolderOf(dataDir, port, kind)
   mkdirSync(dirname(first), { recursive: true })
   try {
-    // With DATABASE_URL nothing else creates DATA_DIR, and `sweep` deletes shared memory whose DATA_DIR is gone.
+    // With DATABASE_URL nothing else creates DATA_DIR, and `freeEnded` deletes shared memory whose DATA_DIR is gone.
     mkdirSync(owner, { recursive: true })
   } catch {
     // its disk may be read-only
   }
-  sweep(dirname(first), first)
-  // Several servers can run with the same data folder and port 0; each takes a folder of its own.
-  for (const path of namesFrom(first)) {
-    const lock = makeOwn(path) ? tryLock(join(path, 'lock')) : null
-    if (lock === null) continue
-    writeFileSync(join(path, OWNER), owner)
-    return { path, release: lock.release, remove: () => remove(path, lock) }
+  return inTurn((isAlone) => {
+    // Several servers can run with the same data folder and port 0; each takes a folder of its own.
+    for (const path of namesFrom(first)) {
+      const lock = makeOwn(path) ? tryLock(join(path, LOCK)) : null
+      if (lock === null) continue
+      writeFileSync(join(path, OWNER), owner)
+      if (isAlone) freeEnded(dirname(first))
+      const remove = () => {
+        removeFolder(path)
+        lock.release()
+      }
+      return { path, release: lock.release, remove }
+    }
+    throw new Error(`no folder for shared memory can be made beside ${first}`)
+  })
+}
+
+/**
+ * Calls `work` while no other start of this user looks at folders: one that frees the memory of a server that has ended has its
+ * lock, and that server would take another folder. `isAlone` false: the lock of starts cannot be had.
+ */
+export function inTurn<T>(work: (isAlone: boolean) => T): T {
+  const lock = lockStarts()
+  try {
+    return work(lock !== null)
+  } finally {
+    lock?.release()
   }
-  throw new Error(`no folder for shared memory can be made beside ${first}`)
+}
+
+function lockStarts() {
+  const folder = lockFolder()
+  if (folder === undefined) return null
+  const untilMs = performance.now() + STARTS_MS_MAX
+  for (;;) {
+    const lock = tryLock(join(folder, 'starts'))
+    if (lock !== null || performance.now() > untilMs) return lock
+    Bun.sleepSync(5)
+  }
 }
 
 /** Names that can be foreseen, so that a later run finds its folder again. */
@@ -53,17 +83,21 @@ function namesFrom(first: string): string[] {
 
 /** Takes the lock of a port; null: a server of this user on this machine has it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
-  const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
-  let folder: string | undefined
-  try {
-    folder = namesFrom(first).find(makeOwn)
-  } catch {
-    // no folder can be made there
-  }
+  const folder = lockFolder()
   // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one
   // moment may share it.
   if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
+}
+
+/** The folder for locks of this user; undefined: it cannot be made. */
+function lockFolder(): string | undefined {
+  const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
+  try {
+    return namesFrom(first).find(makeOwn)
+  } catch {
+    return undefined
+  }
 }
 
 /** Makes the folder; false when there is anything else than a folder of this user's alone: it may be in our way on purpose. */
@@ -73,28 +107,5 @@ function makeOwn(path: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return isOwn(path) && (lstatSync(path).mode & 0o077) === 0
-}
-
-function isOwn(path: string): boolean {
-  const entry = lstatSync(path)
-  return entry.isDirectory() && entry.uid === USER
-}
-
-function sweep(base: string, kept: string) {
-  const names = readdirSync(base).filter((name) => name.startsWith(PREFIX))
-  for (const path of names.map((name) => join(base, name)).filter((path) => !path.startsWith(kept))) {
-    try {
-      if (!isOwn(path) || existsSync(readFileSync(join(path, OWNER), 'utf8'))) continue
-      const lock = tryLock(join(path, 'lock'))
-      if (lock) remove(path, lock)
-    } catch {
-      // it does not say whose it is, or another start is just deleting it
-    }
-  }
-}
-
-function remove(path: string, lock: { release(): void }) {
-  rmSync(path, { recursive: true, force: true })
-  lock.release()
+  return isOwnFolder(path)
 }

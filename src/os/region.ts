@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { dirname } from 'node:path'
-import { exclusively } from './libc.ts'
+import { exclusively, freeSpace, isOnlyOpen, takeSpace } from './libc.ts'
 
 /** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
 export type Region = ReturnType<typeof openRegion>
@@ -59,6 +59,7 @@ export class RegionFile {
       return null
     }
     if (this.isGood(descriptor)) {
+      this.fill(descriptor)
       writeSync(descriptor, new Int32Array(HEADER_WORDS - OWN_WORD), 0, 4 * (HEADER_WORDS - OWN_WORD), 4 * OWN_WORD)
       return descriptor
     }
@@ -66,11 +67,23 @@ export class RegionFile {
     return null
   }
 
+  /** Takes the space again that `freeZeroes` gave back: on a full memory disk, the first use of a page without it kills us. */
+  private fill(descriptor: number) {
+    const missing = missingBytes(this.file, descriptor)
+    if (missing === 0) return
+    try {
+      requireRoom(this.file, missing)
+      takeSpace(descriptor, this.words * 4)
+    } catch (error) {
+      closeSync(descriptor)
+      throw noRoom(this.file, missing, error as NodeJS.ErrnoException)
+    }
+  }
+
   private isGood(descriptor: number): boolean {
     const { size } = fstatSync(descriptor)
     if (size !== this.words * 4) return false
-    const header = new Int32Array(SEED_WORD)
-    readSync(descriptor, header, 0, header.byteLength, 0)
+    const header = readHeader(descriptor)
     return headerOf(this.format, this.words).every((word, index) => header[index] === word)
   }
 
@@ -97,8 +110,74 @@ export class RegionFile {
   }
 }
 
+function readHeader(descriptor: number): Int32Array {
+  const header = new Int32Array(SEED_WORD)
+  readSync(descriptor, header, 0, header.byteLength, 0)
+  return header
+}
+
 function headerOf(format: string, words: number): number[] {
   return [MAGIC, VERSION, words | 0, Bun.hash.xxHash32(format) | 0, Bun.hash.xxHash32(bootId()) | 0, 0]
+}
+
+const PAGE_BYTES = 4096
+const ZERO_PAGE = new Uint8Array(PAGE_BYTES)
+
+/** Gives back the space of a region's pages that are zeroes; only while no process maps it. Other files stay as they are. */
+export function freeZeroes(file: string): void {
+  if (!isInMemory(file) || !isRegion(file)) return
+  const descriptor = openSync(file, 'r+')
+  try {
+    const { size } = fstatSync(descriptor)
+    if (missingBytes(file, descriptor) > 0) return
+    const chunk = Buffer.alloc(ZEROES.length)
+    let begin = 0
+    for (let at = 0; at < size; at += chunk.length) {
+      const bytes = readSync(descriptor, chunk, 0, chunk.length, at)
+      // The last page, which may be a part of one, stays.
+      for (let page = 0; page < bytes; page += PAGE_BYTES) {
+        if (chunk.subarray(page, Math.min(bytes, page + PAGE_BYTES)).equals(ZERO_PAGE)) continue
+        if (at + page > begin) freeSpace(descriptor, begin, at + page - begin)
+        begin = at + page + PAGE_BYTES
+      }
+    }
+    const end = Math.floor(size / PAGE_BYTES) * PAGE_BYTES
+    if (end > begin) freeSpace(descriptor, begin, end - begin)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Returns whether a file has the header of a region. */
+export function isRegion(file: string): boolean {
+  const descriptor = openSync(file, 'r')
+  try {
+    const [magic, version, words] = readHeader(descriptor)
+    return magic === MAGIC && version === VERSION && words === fstatSync(descriptor).size / 4
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Returns whether a process maps the file: a worker may outlive its supervisor, which has the lock, for a moment. */
+export function isMapped(file: string): boolean {
+  if (!isInMemory(file)) return false
+  const descriptor = openSync(file, 'r+')
+  try {
+    return !isOnlyOpen(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The bytes of a file in memory that take no space. */
+function missingBytes(file: string, descriptor: number): number {
+  const { size, blocks } = fstatSync(descriptor)
+  return isInMemory(file) ? Math.max(0, size - 512 * blocks) : 0
+}
+
+function isInMemory(file: string): boolean {
+  return process.platform === 'linux' && statfsSync(dirname(file)).type === TMPFS_MAGIC
 }
 
 /** Maps the region at `path`, which a `RegionFile` of another process, or of this one, has made. */

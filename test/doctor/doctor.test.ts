@@ -10,6 +10,8 @@ import { OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
+import { MAIN } from '../support/serve.ts'
+import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
 const { path: folder } = temporaryFolder()
 afterEach(endPrograms)
@@ -102,6 +104,29 @@ describe('of the machine it finds', () => {
   test('too little shared memory', async () => {
     const own = { RATE_LIMIT_CLIENTS: '1000000', RATE_LIMITS: '1000000/1h' }
     await expectFault(own, /^shared memory: \d+ MiB of \d+ MiB in .+ or set RATE_LIMIT_CLIENTS lower$/)
+  })
+
+  test('what servers that have ended keep in shared memory, which --clean deletes, and nothing of others', () => {
+    if (!canHaveSmallDisk) return
+    const script = `
+      mkdir -m 700 "$1" "$2" && echo "$0" | tr -d '\\n' | tee "$1/owner" > "$2/owner" && touch "$1/lock" "$2/lock"
+      head -c 10485760 /dev/zero | tee "$1/keys" > "$2/keys"; shift
+      exec 9>>"$1/lock"; flock 9; shift
+      "$@"; "$@" --clean; ls -d /dev/shm/*/keys; "$@"`
+    const folders = ['ended', 'running'].map((name) => `/dev/shm/roster-${process.getuid?.()}-${name}`)
+    const command = ['sh', '-c', script, folder, ...folders, ...MAIN, 'doctor']
+    const { stdout } = Bun.spawnSync(withDisk('/dev/shm', 64, command), { env: { ...process.env, ...environment() } })
+    const said = stdout
+      .toString()
+      .match(/^.*(ended servers|-running\/).*$/gm)
+      ?.map((line) => line.replace(/ +/g, ' ').trim())
+    const extent = '1 server that ended, 10 MiB in /dev/shm'
+    expect(said).toEqual([
+      `ADVICE ended servers ${extent}: a start of any server frees most of it, and roster doctor --clean deletes it`,
+      `OK ended servers deleted the shared memory of ${extent}: their limits begin anew`,
+      `${folders[1]}/keys`,
+      'OK ended servers none keeps shared memory',
+    ])
   })
 
   test('no fault in the ports of a server that runs', async () => {

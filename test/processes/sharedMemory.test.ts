@@ -1,17 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { outputOf } from '../cli/roster.ts'
 import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
 import { endPrograms, run, until, workersOf } from '../support/process.ts'
-import { headersOf, keyIn, MAIN } from '../support/serve.ts'
+import { endServers, headersOf, keyIn, MAIN, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
 const onLinux = process.platform === 'linux'
 
 const place = usePlace()
+afterEach(endServers)
 
 describe('the memory of the limits', () => {
   const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))
@@ -29,6 +30,29 @@ describe('the memory of the limits', () => {
     await server.stop()
     const next = await place.start(limited)
     expect(await remaining(next.url)).toBe(88)
+  })
+
+  test('of a server that was killed is freed by the start of any other, and its own next start goes on with the counts. D36', async () => {
+    if (!onLinux) return
+    const large = { RATE_LIMITS: '20000/1h', RATE_LIMIT_CLIENTS: '100' }
+    const { server, url } = await place.start(large)
+    expect(await remaining(url)).toBe(19_999)
+    const bytes = () => 512 * statSync(table()).blocks
+    const whole = bytes()
+    const other = async () => {
+      const { server: own } = await serve({ DATABASE_URL: place.DATABASE_URL, WORKERS: '1' })
+      await own.stop()
+    }
+    await other()
+    expect(bytes()).toBe(whole)
+    const workers = workersOf(server.pid)
+    server.kill('SIGKILL')
+    await server.ended
+    await until(() => workers.every((worker) => !existsSync(`/proc/${worker}`)))
+    await other()
+    expect(bytes()).toBeLessThan(whole / 10)
+    const next = await place.start(large)
+    expect([await remaining(next.url), bytes()]).toEqual([19_998, whole])
   })
 
   test('a file that is truncated under the workers costs their lives and the counts, not the server', async () => {
