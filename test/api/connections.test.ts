@@ -259,6 +259,21 @@ describe('what a proxy and a server may read otherwise is refused, and its conne
     expect(await sendFramed('Transfer-Encoding: chunked', chunks)).toEqual([400])
   })
 
+  test('a target: raw bytes of UTF-8 are read, others are the character U+FFFD, and escaped 400. D4', async () => {
+    const { id } = await createRow(server, '/Companies', { Name: 'Bé' })
+    const answerTo = async (...value: number[]) => {
+      const begin = Buffer.from('GET /Companies?Name=B')
+      const rest = Buffer.from(` HTTP/1.1\r\nConnection: close\r\n${AUTHORIZED}\r\n`)
+      const answer = await exchange(server.url, new Uint8Array([...begin, ...value, ...rest]))
+      return [...statusesOf(answer), /^X-Total-Count: (\d+)/im.exec(answer)?.[1]]
+    }
+    expect(await answerTo(0xc3, 0xa9)).toEqual([200, '1'])
+    expect(await answerTo(0xe9)).toEqual([200, '0'])
+    expect(await answerTo(...Buffer.from('%C3%A9'))).toEqual([200, '1'])
+    expect(await answerTo(...Buffer.from('%E9'))).toEqual([400, undefined])
+    await server.remove(`/Companies/${id}`)
+  })
+
   test('nothing was deleted or created', async () => {
     expect(await listed(server, '/Companies')).toEqual(['Acme'])
   })

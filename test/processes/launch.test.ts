@@ -38,6 +38,31 @@ test.each(ends)('%s', async (_, command, end, code) => {
   await until(async () => !isAlive(postmaster) && !(await isServing(url)))
 })
 
+test('A server in the background of a script ends with the script', async () => {
+  const script = ['sh', '-c', `${LAUNCHER.join(' ')} & wait`]
+  const program = run(script, { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
+  const [, url = ''] = await program.waitFor(LISTENS)
+  program.kill('SIGTERM')
+  await until(async () => !(await isServing(url)))
+})
+
+const hasSetsid = Bun.which('setsid') !== null && Bun.spawnSync(['setsid', '-f', 'true']).success
+test('A server that a script starts by setsid -f outlives the script', async () => {
+  if (!hasSetsid) return
+  const launcher = `echo "launcher: $$"; exec ${LAUNCHER.join(' ')}`
+  const program = run(['setsid', '-f', 'sh', '-c', launcher], { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
+  const [, pid = ''] = await program.waitFor(/launcher: (\d+)/)
+  try {
+    const [, url = ''] = await program.waitFor(LISTENS)
+    // Longer than the launcher needs to see that its parent has ended.
+    await Bun.sleep(2_500)
+    expect(await isServing(url)).toBe(true)
+  } finally {
+    process.kill(Number(pid), 'SIGTERM')
+  }
+  await until(() => !isAlive(Number(pid)))
+})
+
 test('the launcher, killed beneath a process that never waits for it, takes the server and PostgreSQL along', async () => {
   // As the first process of a container may be: the launcher stays as a zombie, which still takes signals.
   const waitless = ['sh', '-c', `${LAUNCHER.join(' ')} & echo "launcher: $!"; exec sleep 600`]
