@@ -104,7 +104,7 @@ test('entities whose schemas, types or operations would have one name stop the s
   await expect(declareBoth('', '', 'RoomGroup')).rejects.toThrow('cannot both have the type RoomGroup')
   await expect(declareBoth('', '', 'RoomFilter')).rejects.toThrow('cannot both have the type RoomFilter')
   await expect(declareBoth('', '', 'RoomChange')).rejects.toThrow('cannot both have the type RoomChange')
-  for (const name of ['Fault', 'History', 'DateTime', 'Past', 'Error'])
+  for (const name of ['Fault', 'History', 'ChangeAction', 'Past', 'Error'])
     await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
 })
 

@@ -38,9 +38,9 @@ export function listChangesParameters(entities: readonly Entity[]): Schema[] {
 export function changesSchemas(entities: readonly Entity[]): Record<string, Schema> {
   const own = {
     token: { ...token, description: 'For `after`: what lies behind this change.' },
-    entity: { type: 'string', enum: entities.map(({ plural }) => plural) },
-    id: { type: 'integer', minimum: 1 },
-    action: { type: 'string', enum: ['create', 'update', 'delete'] },
+    entity: named(...entities.map(({ plural }) => plural)),
+    id: { type: 'integer', format: 'int64', minimum: 1 },
+    action: refTo('schemas', 'ChangeAction'),
     at: { type: 'string', format: 'date-time' },
     key: {
       type: ['string', 'null'],
@@ -56,18 +56,35 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
   const values: Schema = {
     type: ['object', 'null'],
     description: 'The values of `changed` by their names, where the server keeps them.',
-    additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+    // Texts, numbers, booleans and nulls; generators for Go take no list of types here.
+    additionalProperties: true,
   }
-  const row: Schema = {
-    description: 'The row as it is now, with `rows=current`; null: it is gone.',
-    anyOf: [...entities.map(({ name }) => refTo('schemas', name)), { type: 'null' }],
+  const ofEntity = ({ name, plural }: Entity): Schema => {
+    const description = 'The row as it is now, with `rows=current`; null: it is gone.'
+    const row = { description, anyOf: [refTo('schemas', name), { type: 'null' }] }
+    return objectSchema({ ...own, entity: named(plural), row }, Object.keys(own))
   }
   return {
-    Change: objectSchema({ ...own, row }, Object.keys(own)),
+    ChangeAction: { type: 'string', enum: ['create', 'update', 'delete'] },
+    Change: changeOfAny(entities),
+    ...Object.fromEntries(entities.map((entity) => [changeOf(entity), ofEntity(entity)])),
     PastChange: objectSchema({ ...own, before: values, after: values }, Object.keys(own)),
     Changes: page('Change', token),
-    History: page('PastChange', { anyOf: [token, { type: 'null' }] }),
+    History: page('PastChange', { ...token, type: ['string', 'null'] }),
   }
+}
+
+const changeOf = ({ name }: Entity) => `${name}Change`
+
+function named(...plurals: readonly string[]): Schema {
+  return { type: 'string', enum: plurals }
+}
+
+/** A change by the entity of its row: rows of one entity may fit the schema of another, so nothing else tells them apart. */
+function changeOfAny(entities: readonly Entity[]): Schema {
+  const mapping = Object.fromEntries(entities.map((entity) => [entity.plural, `#/components/schemas/${changeOf(entity)}`]))
+  const oneOf = entities.map((entity) => refTo('schemas', changeOf(entity)))
+  return { oneOf, discriminator: { propertyName: 'entity', mapping } }
 }
 
 function page(item: string, next: Schema): Schema {

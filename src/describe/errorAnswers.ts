@@ -21,7 +21,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   Fault: {
     description: 'One fault of a body.',
     ...objectSchema({
-      Code: { enum: CODES },
+      Code: { type: 'string', enum: CODES },
       Target: refTo('schemas', 'ErrorTarget'),
       Message: refTo('schemas', 'ErrorMessage'),
     }),
@@ -51,7 +51,8 @@ const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   405: { Allow: 'Allow' },
   409: { 'Retry-After': 'RetryAfterIfAny' },
   412: { ETag: 'VersionNow' },
-  429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },
+  // `RetryAfter`, which says the same, is described in words: in Go both are called `RetryAfter`.
+  429: { 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
 }
 
@@ -84,7 +85,7 @@ function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: bool
     headers: headersOf(ownHeaders[status] ?? {}, isUnlimited),
     content: {
       'application/json': {
-        schema: errorBody({ enum: codes }),
+        schema: errorBody({ type: 'string', enum: codes }),
         examples: Object.fromEntries(codes.map((code) => [code, refTo('examples', code)])),
       },
     },

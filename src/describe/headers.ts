@@ -7,7 +7,7 @@ const sometimes = (description: string, value: Schema): Schema => ({ description
 const always = (description: string, value: Schema): Schema => ({ required: true, description, ...value })
 const text = (pattern: string, example?: string) => ({ schema: { type: 'string', pattern }, example })
 const from = (minimum: number, example: number) => ({ schema: { type: 'integer', minimum }, example })
-const constant = (value: string) => ({ schema: { const: value } })
+const onlyOne = (value: string) => ({ schema: constant(value) })
 const VERSION = text('^"[^"]+"$', '"1kzp-4711"')
 const LIST_VERSION = text('^W/"[^"]+"$', 'W/"2x8ho4dv6x1kz"')
 const LIST_VERSION_MEANING = 'For `If-None-Match`: the same while the rows of the page, the total and the links are'
@@ -18,12 +18,16 @@ const OF_ONE = 'where several were created, there is none'
 /** Headers of answers. `limits`: those that hold for a key without its own. */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
   const longest = limits[longestOf(limits)]?.period ?? '12h'
+  const links = text(
+    '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
+    `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
+  )
   return {
     'X-Request-Id': always(
       'The id of the request: its own, or a new one. The log has it too.',
       text('^[0-9A-Za-z_.:/+=~-]{1,128}$', '4bf92f35-77b3'),
     ),
-    'X-Content-Type-Options': always('The type is the one declared.', constant('nosniff')),
+    'X-Content-Type-Options': always('The type is the one declared.', onlyOne('nosniff')),
     'X-RateLimit-Limit': always(
       `The longest period of the key’s limits (${formatRules(limits)} unless it has its own), or the one that was hit.`,
       text('^[1-9][0-9]*[smhd]$', longest),
@@ -60,30 +64,28 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       text('^attachment; filename="[A-Za-z0-9]+[.]csv"$', 'attachment; filename="Employees.csv"'),
     ),
     'Content-Security-Policy': sometimes('What a page may load: nothing of other hosts.', { schema: { type: 'string' } }),
-    'Content-Encoding': sometimes('Where the client accepts it.', constant('gzip')),
+    'Content-Encoding': sometimes('Where the client accepts it.', onlyOne('gzip')),
     'X-Total-Count': always('Rows that match the filters, on all pages.', from(0, 6)),
     'X-Changes-After': sometimes(
       'For `after` of `GET /Changes`: what has changed since before the first row was read; of NDJSON.',
       text('^[A-Za-z0-9_-]+$', 'YmU4MWI3NjZkZTE5LjgxMS4w'),
     ),
     PageLinks: sometimes(
-      'Links to the `first`, `previous`, `next` and `last` page, each only where it applies; none: no header. `Link` has the same with `prev`, and is left out of long heads.',
-      text(
-        '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
-        `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
-      ),
+      'Links to the `first`, `previous`, `next` and `last` page, each only where it applies; none: no header.',
+      links,
     ),
+    Link: sometimes('The links of `Location`, with `prev` for `previous`; left out of long heads.', links),
     CreatedLocation: sometimes(`The address of the new row; ${OF_ONE}.`, {
       schema: { type: 'string', format: 'uri' },
       example: `${baseUrl}/Companies/7`,
     }),
     CreatedVersion: sometimes(`The version of the new row, for \`If-Match\` and \`If-None-Match\`; ${OF_ONE}.`, VERSION),
     Allow: always('The methods that are answered here.', text('^[A-Z]+(?:, [A-Z]+)*$', 'GET, HEAD, OPTIONS')),
-    'WWW-Authenticate': always('The scheme of keys.', constant('ApiKey')),
-    RetryAfter: always(`${WAIT}.`, from(1, 60)),
+    'WWW-Authenticate': always('The scheme of keys.', onlyOne('ApiKey')),
+    RetryAfter: always(`${WAIT}. The header \`RetryAfter\` has the same.`, from(1, 60)),
     'Idempotency-Replayed': sometimes(
       'The answer is that of an earlier request with the same `Idempotency-Key`.',
-      constant('true'),
+      onlyOne('true'),
     ),
     RetryAfterIfAny: sometimes(`${WAIT}; not there where a retry would fare no better, or may do harm.`, from(1, 1)),
   }
@@ -104,6 +106,11 @@ export type Schema = Readonly<Record<string, unknown>>
 /** Schema of an object that has these properties and no others. `required`: all of them unless given. */
 export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
   return { type: 'object', ...(required.length > 0 ? { required } : {}), additionalProperties: false, properties }
+}
+
+/** Schema of one text: an enumeration, since generators for Go make nothing of `const`. */
+export function constant(value: string): Schema {
+  return { type: 'string', enum: [value] }
 }
 
 /** Reference to a part of `components`: `refTo('schemas', 'Error')`. */

@@ -9,7 +9,7 @@ import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas, parameterRefs, refTo, type Schema } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import { fieldSchema, fieldsParameter, inPath, listParameters, sharedParameters, sortSchema } from './parameters.ts'
-import { choiceSchema, completeSchema, DateTime, rowSchema, writeSchema, writtenSchema } from './rows.ts'
+import { completeSchema, rowSchema, writeSchema, writtenSchema } from './rows.ts'
 import { successesOf } from './successes.ts'
 import { groupSchema, summaryParameters } from './summary.ts'
 
@@ -125,7 +125,6 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
   const kinds = entities.flatMap(({ properties }) => properties.map(({ kind }) => kind))
   const own = entities.map((entity) => ({
     [entity.name]: rowSchema(entity),
-    [`${entity.name}Choice`]: choiceSchema(entity),
     [`${entity.name}Written`]: writtenSchema(entity),
     [`${entity.name}Write`]: writeSchema(entity),
     ...(entity.required.length > 0 && { [`${entity.name}Complete`]: completeSchema(entity) }),
@@ -133,5 +132,5 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
     [`${entity.name}Field`]: fieldSchema(entity),
     [`${entity.name}Group`]: groupSchema(entity),
   }))
-  return Object.assign({}, ...own, changesSchemas(entities), { DateTime }, conditionSchemas(kinds), errorSchemas)
+  return Object.assign({}, ...own, changesSchemas(entities), conditionSchemas(kinds), errorSchemas)
 }

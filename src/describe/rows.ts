@@ -6,32 +6,29 @@ import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
 import { INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
-import { objectSchema, refTo, type Schema } from './headers.ts'
+import { objectSchema, type Schema } from './headers.ts'
 
 /** Schema of the date-times that clients write. */
-export const DateTime: Schema = {
+const dateTime: Schema = {
   description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
-  type: ['string', 'null'],
   format: 'date-time',
   pattern: `^${INSTANT_PATTERN}$`,
 }
 
-/** A row in an answer, with descriptions and examples. */
+/** A row in an answer. One schema, since generated clients decide between several wrongly, or not at all. D56 */
 export function rowSchema(entity: Entity): Schema {
-  return { ...objectOf(entity.members, (property) => answeredValue(property, entity)), examples: [exampleRow(entity)] }
-}
-
-/** A row in an answer to a request with `fields`. D56 */
-export function choiceSchema(entity: Entity): Schema {
   const chosen: ShapeOf = (properties) => ({ ...optional(properties), minProperties: 1 })
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity), chosen)
-  return { description: 'What `fields` has chosen of a row.', ...schema }
+  const description =
+    'A row with all of these properties; in an answer to a request with `fields`, with those that it has chosen.'
+  return { description, ...schema, examples: [exampleRow(entity)] }
 }
 
-/** A row in the answer to a write. One schema, since generated clients decide between several wrongly, or not at all. D34 */
+/** A row in the answer to a write. D34 */
 export function writtenSchema(entity: Entity): Schema {
   const description = 'The row as it is now; for a key that may write but not read, its `id` alone.'
-  return { ...rowSchema(entity), description, required: ['id'] }
+  const schema = objectOf(entity.members, (property) => answeredValue(property, entity))
+  return { ...schema, description, required: ['id'], examples: [exampleRow(entity)] }
 }
 
 type SchemaOf = (property: Property) => Schema
@@ -99,15 +96,19 @@ export function completeSchema(entity: Entity): Schema {
   return { ...writeSchema(entity), description, required: entity.required.map(keyOf) }
 }
 
+/** The greatest double below the limit: generators for Go read no number as `exclusiveMaximum`. */
+const DECIMAL_MAX = 10 ** DECIMAL_DIGITS - 0.000001
+
 function writtenValue({ kind, examples, reference }: Property): Schema {
   const example = examples.length === 0 ? {} : { examples }
-  if (kind.name === 'instant') return kind.nullable ? refTo('schemas', 'DateTime') : { ...DateTime, type: 'string' }
   const schema = valueSchema(kind)
+  // No reference to one schema: of one that may be null, ogen makes Go that does not compile.
+  if (kind.name === 'instant') return { ...dateTime, type: schema.type }
   // Any integer: what can be no id names no row, which is 409 and not 400.
   if (reference) return { type: schema.type, format: 'int64', description: `The id of ${withArticle(reference.entity)}.` }
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
-  if (kind.name === 'decimal') return { ...schema, exclusiveMaximum: 10 ** DECIMAL_DIGITS, description: kind.allowed }
+  if (kind.name === 'decimal') return { ...schema, maximum: DECIMAL_MAX, description: kind.allowed }
   return { ...schema, ...example }
 }

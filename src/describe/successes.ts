@@ -1,20 +1,18 @@
 // Successful responses in the OpenAPI document, and 304.
 import type { Entity } from '../model/entity.ts'
 import { LIST_PAGES, SUMMARY_PAGES } from '../parse/parameters.ts'
-import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
+import { constant, headersOf, objectSchema, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 
 const json = (schema: Schema) => ({ 'application/json': { schema } })
 const row = (name: string) => refTo('schemas', name)
-/** With `fields` it has some of its properties. D56 */
-const read = (entity: Entity) => ({ anyOf: [row(entity.name), row(`${entity.name}Choice`)] })
 const written = (entity: Entity) => json(row(`${entity.name}Written`))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Streams have none. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
 const COMPRESSED = { 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }
 const OF_STREAMS = { 'Content-Disposition': 'Content-Disposition', 'X-Changes-After': 'X-Changes-After', ...COMPRESSED }
-const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
+const LINKS = { Location: 'PageLinks', Link: 'Link' }
 /** Headers of a write's response. */
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
@@ -28,12 +26,12 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
   })
   switch (success) {
     case 'list':
-      return listed('row', read(entity as Entity), LIST_PAGES.max, answer)
+      return listed('row', row((entity as Entity).name), LIST_PAGES.max, answer)
     case 'summary':
       return listed('group', row(`${(entity as Entity).name}Group`), SUMMARY_PAGES.max, answer)
     case 'row':
       return {
-        200: answer('The row.', VERSION, json(read(entity as Entity))),
+        200: answer('The row.', VERSION, json(row((entity as Entity).name))),
         304: answer('The row has the version that the client has.', VERSION),
       }
     case 'created': {
@@ -101,8 +99,8 @@ const texts = { type: 'object', additionalProperties: text }
 
 const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema>> = {
   root: objectSchema({ name: text, version: text, resources: { type: 'object', additionalProperties: uri } }),
-  live: objectSchema({ status: { const: 'live' } }),
-  ready: objectSchema({ status: { const: 'ready' } }),
+  live: objectSchema({ status: constant('live') }),
+  ready: objectSchema({ status: constant('ready') }),
   document: {
     type: 'object',
     required: ['openapi', 'info', 'servers', 'paths', 'components'],

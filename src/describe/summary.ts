@@ -6,7 +6,7 @@ import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
 import { objectSchema, parameterRefs, type Schema } from './headers.ts'
 import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
-import { answeredValue, choiceSchema, objectOf, optional } from './rows.ts'
+import { answeredValue, objectOf, optional, rowSchema } from './rows.ts'
 
 /** The parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
 export function summaryParameters(entity: Entity): Schema[] {
@@ -55,7 +55,7 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 
 /** A group: the keys of `groupBy`, the count, and what was aggregated. Without a value in any row it is null. */
 export function groupSchema(entity: Entity): Schema {
-  const { properties } = choiceSchema(entity) as { properties: Record<string, Schema> }
+  const { properties } = rowSchema(entity) as { properties: Record<string, Schema> }
   const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
   const aggregates = aggregatesOf(entity).map(([aggregate, taken]) => [aggregate, aggregatedSchema(entity, aggregate, taken)])
   return {

@@ -7,11 +7,11 @@ export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'field
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 
 /** Ends of the names that follow from that of an entity: schemas of the OpenAPI document, types of the client, operations. */
-export const NAME_ENDS = ['', 'Change', 'Choice', 'Complete', 'Field', 'Filter', 'Group', 'Kinds', 'Sort', 'Write', 'Written']
+export const NAME_ENDS = ['', 'Change', 'Complete', 'Field', 'Filter', 'Group', 'Kinds', 'Sort', 'Write', 'Written']
 
 /** Schemas of the OpenAPI document that belong to no entity. */
 export const RESERVED_TYPES =
-  /^(?:(?:Past)?Changes?|History|DateTime|(?:Boolean|Date|Decimal|Instant|Integer|Text)(?:Condition|Value)|TextPart|Error(?:Code|Details|Message|Reference|Target)?|Fault)$/
+  /^(?:(?:Past)?Changes?|ChangeAction|History|(?:Boolean|Date|Decimal|Instant|Integer|Text)(?:Condition|Value)|TextPart|Error(?:Code|Details|Message|Reference|Target)?|Fault)$/
 
 /** `employeeNumber` → `employee_number`: the column of a property, the table of an entity. */
 export function snakeCase(name: string): string {

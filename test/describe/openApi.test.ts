@@ -102,6 +102,68 @@ describe('the document', () => {
   })
 })
 
+describe('what generated clients decode', () => {
+  const at$ref = ({ $ref }: Json) => at($ref.slice(1))
+  const isRowOrNull = ([one, other, ...more]: Json[]) => one.$ref && other?.type === 'null' && more.length === 0
+
+  test('a union of objects says by a property which one it is, whose values each of them has for itself', () => {
+    const unions = [...objectsIn(document)].filter(([{ anyOf, oneOf }]) => Array.isArray(anyOf ?? oneOf))
+    const others = unions.filter(([{ anyOf }]) => !anyOf || !isRowOrNull(anyOf))
+    expect(others.map(([, path]) => path.join('.'))).toEqual(['components.schemas.Change'])
+    for (const [{ oneOf, discriminator }] of others) {
+      const { propertyName, mapping } = discriminator
+      expect(oneOf.map(({ $ref }: Json) => $ref)).toEqual(Object.values(mapping))
+      for (const [value, $ref] of Object.entries(mapping)) {
+        const { required, properties } = at$ref({ $ref })
+        expect(required).toContain(propertyName)
+        expect(properties[propertyName].enum).toEqual([value])
+      }
+    }
+  })
+
+  test('a change has the row of its own entity, or null', () => {
+    const rowIn = { Companies: 'Company', Employees: 'Employee', Absences: 'Absence' } as const
+    for (const [plural, name] of Object.entries(rowIn)) {
+      const own = { entity: plural, id: 1, action: 'update', at: '2026-03-01T09:00:00Z', key: null, changed: [] }
+      const change = { token: 'YmU4', ...own }
+      const [row] = document.components.schemas[name].examples
+      const isChange = (value: unknown) => isValid('/components/schemas/Change', value)
+      expect([isChange(change), isChange({ ...change, row }), isChange({ ...change, row: null })]).toEqual([true, true, true])
+      const [other] = document.components.schemas[name === 'Company' ? 'Absence' : 'Company'].examples
+      expect(isChange({ ...change, row: other })).toBe(false)
+    }
+  })
+
+  test('a header is called the same wherever it is referred to, and no two of an answer are called the same in Go', () => {
+    const isHeaders = (path: string[]) =>
+      path.at(-1) === 'headers' && !['components', 'properties'].includes(path.at(-2) as string)
+    const all = [...objectsIn(document)].flatMap(([value, path]) =>
+      isHeaders(path) && !path.includes('examples') ? [value] : [],
+    )
+    const namesOf = new Map<string, Set<string>>()
+    for (const own of all) {
+      const inGo = Object.keys(own).map((name) => name.replaceAll('-', '').toLowerCase())
+      expect(new Set(inGo).size).toBe(inGo.length)
+      for (const [name, { $ref }] of Object.entries<Json>(own)) namesOf.set($ref, (namesOf.get($ref) ?? new Set()).add(name))
+    }
+    expect([...namesOf].filter(([, names]) => names.size > 1)).toEqual([])
+  })
+
+  test('a value has one type, or one and null, and no constant or exclusive bound, of which Go’s generators make nothing', () => {
+    const schemas = [...objectsIn(document)].filter(([, path]) => !path.includes('examples') && path.at(-1) !== 'properties')
+    const odd = schemas.filter(([{ type, const: constant, exclusiveMaximum, exclusiveMinimum }]) => {
+      const isOdd = Array.isArray(type) && type.filter((one: string) => one !== 'null').length !== 1
+      return isOdd || [constant, exclusiveMaximum, exclusiveMinimum].some((value) => value !== undefined)
+    })
+    expect(odd.map(([, path]) => path.join('.'))).toEqual([])
+  })
+
+  test('the bound of decimals is the greatest number below ten to the tenth', () => {
+    const { maximum } = document.components.schemas.AbsenceWrite.properties.period.properties.days
+    expect([maximum < 1e10, maximum + 2 ** -20]).toEqual([true, 1e10])
+  })
+})
+
 test('an example is not longer than its property allows', () => {
   const room = defineEntity('Room', { id: identity(), code: text({ lengthMax: 2 }), note: text({ lengthMax: 3 }) })
   expect(exampleRow(room)).toEqual({ id: 1, code: 'E0', note: 'tex' })

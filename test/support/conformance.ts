@@ -22,9 +22,9 @@ export interface ReceivedAnswer {
 // biome-ignore lint/suspicious/noExplicitAny: a document as it is read
 type Json = any
 
-/** Headers of HTTP, of connections and for pages of other origins: no operation describes them. */
+/** Headers of HTTP, of connections and for pages of other origins: no operation describes them. `RetryAfter` is in words. */
 const UNDESCRIBED =
-  /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow)$/
+  /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow|retryafter)$/
 /** Codes of requests that do not come as far as an operation. */
 const BEFORE_OPERATIONS = [
   ...['NotFound', 'MethodNotAllowed', 'Unauthorized', 'RateLimitExceeded', 'ServiceUnavailable'],
@@ -104,14 +104,15 @@ export class Conformance {
       : []
   }
 
-  /** Where it is not asked for some of its properties, a row has them all. */
+  /** Where it is not asked for some of its properties, a row has them all. D56 */
   private choiceFaults(content: Json, method: string, target: string, answer: ReceivedAnswer): string[] {
     const schema = content?.['application/json']?.schema
-    const [whole, some] = (schema?.items ?? schema)?.anyOf ?? []
-    if (method !== 'GET' || !some?.$ref?.endsWith('Choice') || /[?&]fields=/i.test(target)) return []
+    const { $ref } = schema?.items ?? schema ?? {}
+    if (method !== 'GET' || !$ref || !(`${$ref.split('/').at(-1)}Written` in this.document.components.schemas)) return []
     if (!new Map(answer.headers).get('content-type')?.startsWith('application/json')) return []
+    if (/[?&]fields=/i.test(target)) return []
     const rows = [JSON.parse(answer.text)].flat()
-    return rows.flatMap((row) => this.schemaFaults(pointerOf(whole.$ref), row, 'a row'))
+    return rows.flatMap((row) => missing(this.at(pointerOf($ref)), row, 'a row'))
   }
 
   private takes(described: readonly Json[], name: string, value: string): boolean {
@@ -177,6 +178,8 @@ export class Conformance {
     }
     for (const name of values.keys())
       if (!pointers.has(name) && !UNDESCRIBED.test(name)) faults.push(`the header ${name} is not described`)
+    if (values.has('retryafter') && values.get('retryafter') !== values.get('retry-after'))
+      faults.push('the headers RetryAfter and Retry-After differ')
     return faults
   }
 
@@ -224,6 +227,14 @@ export class Conformance {
 function isInWords({ description }: Json, { status, headers }: ReceivedAnswer): boolean {
   const [media = ''] = (new Map(headers).get('content-type') ?? '').split(';')
   return status < 300 && media === 'application/x-ndjson' && description.includes(media)
+}
+
+/** Properties of the schema that the object lacks, and its objects. */
+function missing({ properties }: Json, object: Json, what: string): string[] {
+  return Object.entries<Json>(properties).flatMap(([name, schema]) => {
+    if (!(name in object)) return [`${what} has no ${name}`]
+    return schema.properties && object[name] !== null ? missing(schema, object[name], `${what}.${name}`) : []
+  })
 }
 
 /** `#/components/headers/ETag` */

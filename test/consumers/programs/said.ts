@@ -7,7 +7,23 @@ export const FEBRUARY = ['>=2026-02-01T00:00:00Z', '<2026-03-01T00:00:00Z']
 
 /** Prints what a client has read, so that all of them print the same. `some`: of a row, two properties. */
 export function say(found: readonly unknown[], some: unknown, { id, name }: { id: number; name?: string | null }): void {
-  const ids = found.map((row) => (row as { id: number }).id)
+  const ids = found.map((row) => (row as { id?: number }).id)
   const { id: someId, status } = some as { id: number; status: string }
   console.log([ids.join(), someId, status, id > 0, name].join(' '))
+}
+
+type Change =
+  | { readonly entity: 'Absences'; readonly row?: { readonly type?: string | null } | null }
+  | { readonly entity: 'Companies'; readonly row?: { readonly name?: string | null } | null }
+  | { readonly entity: 'Employees'; readonly row?: { readonly lastName?: string | null } | null }
+
+/** Prints changes with what their rows have. */
+export function sayChanges(changes: readonly Change[]): void {
+  console.log(changes.map((change) => `${change.entity} ${rowText(change)}`).join(', '))
+}
+
+function rowText(change: Change): string {
+  if (!change.row) return String(change.row)
+  if (change.entity === 'Absences') return String(change.row.type)
+  return String(change.entity === 'Companies' ? change.row.name : change.row.lastName)
 }
