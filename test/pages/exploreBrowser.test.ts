@@ -9,6 +9,9 @@ import { type Json, KEY, makeKey, startServer, type TestServer } from '../suppor
 
 const LONG = 'long '.repeat(80).trim()
 const ARABIC = 'أحمد زويل'
+const FAMILY = '\u{1f469}\u200d\u{1f467}'
+/** Wherever a label is cut by units, one of these two loses half of a character; the third is twice as wide as Latin letters. */
+const WIDE = ['face ', 'faces '].map((begin) => begin + FAMILY.repeat(16)).concat(`face ${'漢字'.repeat(30)}`)
 const NARROW = { width: 360, height: 740 }
 
 /** In the page: what one reads of the table, row by row, without the header. */
@@ -23,7 +26,15 @@ describeInBrowser('/explore in Chromium', () => {
     // Under another name than the page is opened by, as behind a proxy: all that the page asks for must come from there still.
     const environment = { PUBLIC_URL: 'https://api.example.com/people' }
     ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
-    const names = ['Acme', ARABIC, LONG, '', null, ...hostileTexts.filter((text) => text.isWellFormed() && !text.includes('\0'))]
+    const names = [
+      'Acme',
+      ARABIC,
+      LONG,
+      '',
+      null,
+      ...hostileTexts.filter((text) => text.isWellFormed() && !text.includes('\0')),
+      ...WIDE,
+    ]
     await createRows(
       server,
       '/Companies',
@@ -346,6 +357,23 @@ describeInBrowser('/explore in Chromium', () => {
     await page.goto(`${server.url}/explore#/Absences?view=summary&show=average(Period.Days)&by=Status&as=stacked`)
     await page.getByRole('img', { name: /^average of Days by Status/ }).waitFor()
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
+  })
+
+  test('Labels of a chart are cut between characters, and end in it', async () => {
+    const { page } = await open('#/Companies?Name[begins]=face&view=summary&by=Name', null, KEY, { viewport: NARROW })
+    await page.getByRole('img', { name: /; 3 bars$/ }).waitFor()
+    const labels = page.locator('svg text[text-anchor=end]')
+    const texts = await labels.allTextContents()
+    expect(texts.map((text) => text.replaceAll(FAMILY, 'F')).sort()).toEqual([
+      expect.stringMatching(/^face F+…$/),
+      expect.stringMatching(/^face [漢字]+…$/),
+      expect.stringMatching(/^faces F+…$/),
+    ])
+    const [least, ...lefts] = await labels.evaluateAll((all) => {
+      const left = all[0]?.closest('svg')?.getBoundingClientRect().left ?? 0
+      return [left, ...all.map((label) => label.getBoundingClientRect().left)]
+    })
+    expect(lefts.filter((left) => left < (least as number))).toEqual([])
   })
 
   test('suggests the values that most rows have', async () => {

@@ -173,7 +173,6 @@ function Lying(props: Drawn) {
   const isStacked = style !== 'grouped'
   const x = (value: number) => left + Math.max(0, Math.min(1, (value - from) / (to - from))) * (width - left - 96)
   const thick = isStacked ? band - 8 : (band - 8) / series.length
-  const fitting = Math.floor(left / 7.5)
   return (
     <>
       {bars.map((bar, place) => {
@@ -184,7 +183,7 @@ function Lying(props: Drawn) {
         return (
           <g key={bar}>
             <text x={left - 10} y={place * band + band / 2 + 4} text-anchor="end">
-              {bar.length > fitting ? `${bar.slice(0, fitting - 1)}…` : bar}
+              {shorten(bar, left - 10)}
             </text>
             {spans.map(([start, until], one) => (
               <rect
@@ -210,4 +209,23 @@ function Lying(props: Drawn) {
       })}
     </>
   )
+}
+
+const ruler = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D
+const graphemes = new Intl.Segmenter()
+
+/** Cuts a name to a width in pixels, between characters as people count them: an emoji stays whole. */
+function shorten(name: string, width: number): string {
+  // The font of labels in explore.css.
+  ruler.font = '12px system-ui, sans-serif'
+  const fits = (text: string) => ruler.measureText(text).width <= width
+  const letters: string[] = []
+  for (const { segment } of graphemes.segment(name)) {
+    letters.push(segment)
+    if (fits(letters.join(''))) continue
+    do letters.pop()
+    while (letters.length > 0 && !fits(`${letters.join('')}…`))
+    return `${letters.join('')}…`
+  }
+  return name
 }
