@@ -9,6 +9,27 @@ export const SCALAR_FILE = `scalar-${vendored.version}.js`
 
 export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
+/** Scalar reads storage as it loads. Where the browser blocks it, or has no room for a byte, the page has one of its own until it is left. */
+const storageScript = `
+for (const name of ['localStorage', 'sessionStorage']) {
+  try {
+    window[name].setItem('roster.room', '')
+    window[name].removeItem('roster.room')
+  } catch {
+    const texts = new Map()
+    const storage = {
+      get length() { return texts.size },
+      key: (place) => [...texts.keys()][place] ?? null,
+      getItem: (name) => texts.get(String(name)) ?? null,
+      setItem: (name, text) => { texts.set(String(name), String(text)) },
+      removeItem: (name) => { texts.delete(String(name)) },
+      clear: () => texts.clear(),
+    }
+    Object.defineProperty(window, name, { value: storage, configurable: true })
+  }
+}
+`
+
 /** Starts Scalar without other hosts: requests go to the server of the page. A key that is typed without its scheme gets it. */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
@@ -71,7 +92,7 @@ fetch(root + 'openapi.json')
 `
 
 const POLICY = [
-  `script-src 'self' ${hashSource(script)}`,
+  `script-src 'self' ${hashSource(storageScript)} ${hashSource(script)}`,
   // Scalar makes style elements and attributes as it goes.
   "style-src 'unsafe-inline'",
   "img-src 'self' data:",
@@ -82,6 +103,7 @@ const POLICY = [
 export function docsPage(root: string): StoredBody {
   const body = html`<div id="docs" data-root="${root}"></div>
 <noscript><p>These docs need JavaScript. The same is in the <a href="${root}openapi.json">OpenAPI document</a>.</p></noscript>
+<script>${new Markup(storageScript)}</script>
 <script src="${root}docs/${SCALAR_FILE}"></script>
 <script>${new Markup(script)}</script>`
   const head = html`<meta name="color-scheme" content="light dark">`

@@ -1,24 +1,25 @@
 // The API key of this tab: kept in its session storage, taken from a form or a link, forgotten when it is refused.
+import { forgetText, keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
 import { decodeText } from './view.ts'
 
 const NAME = 'roster.key'
 
 /** The key of this tab, which ends with it, and why the server has refused one. */
-export const keyStore = new Store({ key: sessionStorage.getItem(NAME), refusal: '' })
+export const keyStore = new Store({ key: readText('sessionStorage', NAME), refusal: '' })
 
 export function keepKey(key: string): void {
   // No header can carry some others, such as the … of a key that was copied in part.
   if (/[^\x21-\x7e]/.test(key)) forgetKey('The key has characters that no key has.')
   else {
-    sessionStorage.setItem(NAME, key)
+    keepText('sessionStorage', NAME, key)
     keyStore.set({ key, refusal: '' })
   }
 }
 
 /** Forgets the key. `refusal`: the server's reason; empty: the reader asked for it. */
 export function forgetKey(refusal = ''): void {
-  sessionStorage.removeItem(NAME)
+  forgetText('sessionStorage', NAME)
   keyStore.set({ key: null, refusal })
 }
 

@@ -4,6 +4,7 @@ import { Problem, send } from './api.ts'
 import { Button, Hint } from './controls.tsx'
 import { formatCount } from './format.ts'
 import type { Property, Resource } from './resources.ts'
+import { keepText, readText } from './storage.ts'
 
 /** Command for a request. The key stays out: a shell takes it from a variable. */
 export function curl(url: string): string {
@@ -67,9 +68,10 @@ const columnsKey = ({ plural }: Resource) => `roster.columns.${plural}`
 /** Columns that this browser keeps for a resource; at first all but the ids that have a name beside them. */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
-  const kept: string[] | null = JSON.parse(localStorage.getItem(columnsKey(resource)) ?? 'null')
-  if (kept) return kept.flatMap((name) => properties.find((property) => property.name === name) ?? [])
-  return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
+  // Whatever else a text may be that was kept, or changed, it is no fault: names of this resource are found in it.
+  const names = new Set(readText('localStorage', columnsKey(resource))?.match(/[\w.]+/g))
+  const kept = [...names].flatMap((name) => properties.find((property) => property.name === name) ?? [])
+  return kept.length > 0 ? kept : properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }
 
 interface ColumnsProps {
@@ -82,7 +84,7 @@ interface ColumnsProps {
 export function Columns({ resource, columns, setColumns }: ColumnsProps) {
   const keep = (next: readonly Property[]) => {
     if (next.length === 0) return
-    localStorage.setItem(columnsKey(resource), JSON.stringify(next.map(({ name }) => name)))
+    keepText('localStorage', columnsKey(resource), JSON.stringify(next.map(({ name }) => name)))
     setColumns(next)
   }
   const rest = resource.properties.filter((property) => !columns.includes(property))
