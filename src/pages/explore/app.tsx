@@ -1,9 +1,9 @@
 // The entry point of the script, and the frame of the page: navigation, the form for a key, and the view of one resource.
 import { render } from 'preact'
-import { useEffect, useReducer, useState } from 'preact/hooks'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Problem, ROOT } from './api.ts'
 import { Button } from './controls.tsx'
-import { forgetKey, keepKey, keyStore, takeKeyFromAddress } from './key.ts'
+import { excerptOf, forgetKey, keepKey, keepOwnKey, keyStore, takeKeyFromAddress } from './key.ts'
 import { resourcesOf, resourcesStore } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
 import { Store } from './store.ts'
@@ -13,7 +13,7 @@ import { emptyView, go, printView, readView, viewStore } from './view.ts'
 function App() {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
   Store.redraw = redraw
-  const { key, refusal } = keyStore.value
+  const { key, refusal, offered } = keyStore.value
   const view = viewStore.value
   const resources = resourcesStore.value
   const [problem, setProblem] = useState<Problem | null>(null)
@@ -51,7 +51,7 @@ function App() {
         <a href={`${ROOT}docs`}>Docs</a>
         {key !== null && (
           <span class="key">
-            <span>Key {key.slice(0, 10)}… </span>
+            <span>Key {excerptOf(key)} </span>
             <Button class="link" label="Forget" onClick={() => forgetKey()} />
           </span>
         )}
@@ -60,10 +60,12 @@ function App() {
         {problem && <p class="hint">{problem.message}</p>}
         {key === null ? (
           <KeyForm refusal={refusal} />
+        ) : offered !== null ? (
+          <KeyQuestion {...{ own: key, offered, refusal }} />
         ) : (
           resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} {...{ resource, view }} />
         )}
-        {key !== null && resources.length > 0 && !resource && view.resource !== '' && (
+        {key !== null && offered === null && resources.length > 0 && !resource && view.resource !== '' && (
           <p>
             There is no resource <bdi>{view.resource}</bdi>.
           </p>
@@ -107,6 +109,29 @@ function KeyForm({ refusal }: { readonly refusal: string }) {
       </p>
       <p class="count">This page only reads. The key stays in this tab, and ends with it.</p>
     </form>
+  )
+}
+
+/** Asks which key to use, where a link has brought another one; `offered`: empty if that one cannot be used. */
+function KeyQuestion({ own, offered, refusal }: Readonly<Record<'own' | 'offered' | 'refusal', string>>) {
+  const keep = useRef<HTMLButtonElement>(null)
+  useEffect(() => keep.current?.focus(), [])
+  return (
+    <section class="ask">
+      <h1>{offered === '' ? 'A link with a key' : 'Use the key of this link?'}</h1>
+      {offered === '' ? (
+        <p>{refusal}</p>
+      ) : (
+        <p>
+          The link has the key <code>{excerptOf(offered)}</code>, and this tab has <code>{excerptOf(own)}</code>. A key decides
+          whose data you see. Use one of a link only if you trust who sent it.
+        </p>
+      )}
+      <div class="bar">
+        <Button class="button primary" label="Keep this tab’s key" ref={keep} onClick={keepOwnKey} />
+        {offered !== '' && <Button label="Use the link’s key" onClick={() => keepKey(offered)} />}
+      </div>
+    </section>
   )
 }
 

@@ -5,28 +5,56 @@ import { decodeText } from './view.ts'
 
 const NAME = 'roster.key'
 
-/** The key of this tab, which ends with it, and why the server has refused one. */
-export const keyStore = new Store({ key: readText('sessionStorage', NAME), refusal: '' })
+interface Keys {
+  /** The key of this tab, which ends with it. */
+  readonly key: string | null
+  /** Why a key was not taken: words of the server, or of this page. */
+  readonly refusal: string
+  /** Key of a link that was opened in a tab with another key, until the reader has chosen; empty: it cannot be used. */
+  readonly offered: string | null
+}
+
+export const keyStore = new Store<Keys>({ key: readText('sessionStorage', NAME), refusal: '', offered: null })
+
+/** No header can carry some others, such as the … of a key that was copied in part. */
+const isPlain = (key: string) => !/[^\x21-\x7e]/.test(key)
+const NOT_PLAIN = 'The key has characters that no key has.'
 
 export function keepKey(key: string): void {
-  // No header can carry some others, such as the … of a key that was copied in part.
-  if (/[^\x21-\x7e]/.test(key)) forgetKey('The key has characters that no key has.')
+  if (!isPlain(key)) forgetKey(NOT_PLAIN)
   else {
     keepText('sessionStorage', NAME, key)
-    keyStore.set({ key, refusal: '' })
+    keyStore.set({ key, refusal: '', offered: null })
   }
+}
+
+/** Ends the question which key to use: the tab's own stays. */
+export function keepOwnKey(): void {
+  keyStore.set({ ...keyStore.value, refusal: '', offered: null })
+}
+
+/** The part of a key that is no secret: by its id the operator knows it. */
+export function excerptOf(key: string): string {
+  return `${/^roster_\w{10}(?=_)/.exec(key)?.[0] ?? key.slice(0, 10)}…`
 }
 
 /** Forgets the key. `refusal`: the server's reason; empty: the reader asked for it. */
 export function forgetKey(refusal = ''): void {
   forgetText('sessionStorage', NAME)
-  keyStore.set({ key: null, refusal })
+  keyStore.set({ key: null, refusal, offered: null })
 }
 
-/** Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. */
+/**
+ * Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. A tab that has
+ * another key is asked first: whoever sent the link would else decide whose data the reader sees.
+ */
 export function takeKeyFromAddress(): void {
-  const [, key] = /^#key=([^&]*)/.exec(location.hash) ?? []
-  if (key === undefined) return
+  const [, encoded] = /^#key=([^&]*)/.exec(location.hash) ?? []
+  if (encoded === undefined) return
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
-  keepKey(decodeText(key))
+  const [own, key] = [keyStore.value.key, decodeText(encoded)]
+  if (key === '') return
+  if (own === null || own === key) keepKey(key)
+  else if (isPlain(key)) keyStore.set({ key: own, refusal: '', offered: key })
+  else keyStore.set({ key: own, refusal: `${NOT_PLAIN} This tab still has its own.`, offered: '' })
 }
