@@ -1,24 +1,13 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { useServer } from '../support/cases.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
+import { cellsOf, ENGLISH, GERMAN, openByLibreOffice } from '../support/spreadsheet.ts'
 
-/** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
-const importBy = (separator: string, language: number) => `CSV:${separator.charCodeAt(0)},34,76,1,,${language},false,true`
-/** Languages by the numbers that its filter takes. */
-const [ENGLISH, GERMAN] = [1033, 1031]
 /** Each begins a formula in some cell, where it is not kept from it. */
 const FORMULAS = ['=1+1', 'a;=1+1', 'a\t=1+1', 'a|=1+1', 'a\n=1+1', 'a\r\n=1+1', '";=1+1', '"\n=1+1', '\t=1+1', 'a,"\n";=1+1']
 const NAMES = ['Müller & Söhne', '=1+1', 'say "no", twice', 'Ærø 日本 😀']
-
-/** How LibreOffice has taken a cell. */
-interface Cell {
-  readonly type: string
-  /** Of a date. */
-  readonly date: string | null
-  readonly text: string
-}
 
 const { path: folder } = temporaryFolder()
 const server = useServer()
@@ -35,27 +24,12 @@ async function sheetsOf(paths: readonly string[], separator: string, language: n
     const { text } = await server.get(path, { accept: 'text/csv', 'accept-encoding': 'identity' })
     writeFileSync(`${names[index]}.csv`, text)
   }
-  const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
-  const words = [profile, '--headless', `--infilter=${importBy(separator, language)}`, '--convert-to', 'fods', '--outdir', folder]
-  const files = names.map((name) => `${name}.csv`)
-  const program = Bun.spawn(['soffice', ...words, ...files], { stdout: 'pipe', stderr: 'pipe' })
-  expect([await program.exited, await new Response(program.stderr).text()]).toEqual([0, expect.any(String)])
-  return names.map((name) => {
-    const sheet = readFileSync(`${name}.fods`, 'utf8')
-    return [...sheet.matchAll(/<table:table-row .*?<\/table:table-row>/gs)].map(([row]) => row)
-  })
+  return openByLibreOffice(
+    names.map((name) => `${name}.csv`),
+    separator,
+    language,
+  )
 }
-
-function cellsOf(row: string): Cell[] {
-  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].map(([, attributes = '', content]) => ({
-    type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
-    date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
-    text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
-  }))
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&apos;': "'", '&quot;': '"', '&lt;': '<', '&gt;': '>' }
-const textOf = (markup: string) => markup.replaceAll(/&\w+;/g, (entity) => ENTITIES[entity] as string)
 
 function inLibreOffice() {
   const formulaPaths = ['/Companies?fields=Name,Id&bom=1&excel=1', '/Companies?fields=Name,Id']

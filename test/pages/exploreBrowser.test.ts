@@ -303,14 +303,15 @@ describeInBrowser('/explore in Chromium', () => {
     expect(JSON.parse(await new Response(stdout).text()).map(({ id }: { id: number }) => String(id))).toEqual(
       (await rowsOf(page)).map(([id]) => id),
     )
-    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()])
+    await page.locator('summary', { hasText: 'Download CSV' }).click()
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'For programs').click()])
     const csv = await server.get('/Companies?Enabled=true&sort=-Name', { accept: 'text/csv' })
     expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
   })
 
   test('keeps columns and their order in this browser', async () => {
     const { page } = await open('#/Companies', 'Acme')
-    await page.locator('summary').click()
+    await page.locator('summary', { hasText: 'Columns' }).click()
     await page.getByLabel('Id', { exact: true }).click()
     await button(page, 'Move Enabled forward').click()
     await page.reload()
@@ -371,7 +372,8 @@ describeInBrowser('/explore in Chromium', () => {
     await page.locator('th').getByRole('button', { name: 'Days, sum' }).click()
     await page.locator('th[aria-sort=ascending]').waitFor()
     expect(await hashOf(page)).toEndWith('&groups=sum(Period.Days)')
-    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()])
+    await page.locator('summary', { hasText: 'Download CSV' }).click()
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'For programs').click()])
     const csv = await server.get(`/Absences/Summary?${query}&sort=sum(Period.Days)`, { accept: 'text/csv' })
     expect(await Bun.file(await download.path()).text()).toBe(csv.text)
     await page.locator('tbody a').last().click()

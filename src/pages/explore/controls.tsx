@@ -12,6 +12,23 @@ export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElemen
   )
 }
 
+/** A list that opens below its button; one at a time is open, and Escape closes it. */
+export function Menu({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLDetailsElement }) => {
+    const { key, currentTarget } = event
+    if (key !== 'Escape' || !currentTarget.open) return
+    event.stopPropagation()
+    currentTarget.open = false
+    currentTarget.querySelector('summary')?.focus()
+  }
+  return (
+    <details class="anchor" name="menu" onKeyDown={onKeyDown}>
+      <summary class="button">{label}</summary>
+      <ul class="popover">{children}</ul>
+    </details>
+  )
+}
+
 /** A choice: its name in the address or the API, and its words for people. */
 export interface Named {
   readonly name: string

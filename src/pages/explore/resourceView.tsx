@@ -22,6 +22,11 @@ export function ResourceView({ resource, view }: Shown) {
     ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
     : listPath({ PageSize: view.size, page: view.page, cursor: view.cursor || undefined })
   const allPath = isSummary ? groupsPath(resource, view) : listPath()
+  const fields = columns.length < resource.properties.length ? columns.map(({ name }) => name).join() : undefined
+  const excelPath = (locale?: string) => {
+    const form = { bom: '1', excel: '1', locale }
+    return isSummary ? groupsPath(resource, view, form) : listPath({ fields, ...form })
+  }
   const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }))
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(isSummary && asks ? printPath(resource.plural, filters) : null, readTotal, path, 'HEAD')
@@ -61,7 +66,7 @@ export function ResourceView({ resource, view }: Shown) {
         <span class="tools">
           {!isSummary && <Columns {...{ resource, columns, setColumns }} />}
           <CopyButton label="Copy as curl" text={() => curl(ROOT + path)} />
-          <Download key={allPath} path={allPath} name={`${resource.plural}${isSummary ? '-summary' : ''}`} />
+          <Download key={allPath} {...{ excelPath }} path={allPath} name={`${resource.plural}${isSummary ? '-summary' : ''}`} />
         </span>
       </div>
       {asked.problem && !filters.some((filter) => isRefused(filter, asked.problem)) && (

@@ -1,7 +1,7 @@
 // Tools of a view: its request as curl, a download as CSV, the choice of columns.
 import { useState } from 'preact/hooks'
 import { Problem, send } from './api.ts'
-import { Button, Hint } from './controls.tsx'
+import { Button, Hint, Menu } from './controls.tsx'
 import { formatCount } from './format.ts'
 import type { Property, Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
@@ -11,29 +11,77 @@ export function curl(url: string): string {
   return `curl -g -H "Authorization: ApiKey $KEY" '${url.replaceAll("'", '%27')}'`
 }
 
-/** All rows as a CSV; the button counts them, and stops it. */
-export function Download({ path, name }: { readonly path: string; readonly name: string }) {
+interface DownloadProps {
+  /** Path of everything, as the API writes it. */
+  readonly path: string
+  readonly name: string
+  /** Path of what is shown, in the form of a spreadsheet; without a locale, decimals have points, and commas separate cells. */
+  excelPath(locale: string | undefined): string
+}
+
+/** All rows as a CSV, for a spreadsheet or for programs; the button counts them, and stops it. */
+export function Download({ path, name, excelPath }: DownloadProps) {
   const [state, setState] = useState<{ rows: number; stop: AbortController } | null>(null)
   const [fault, setFault] = useState('')
-  const start = async () => {
+  const start = async (paths: readonly string[]) => {
     const stop = new AbortController()
     setFault('')
     setState({ rows: 0, stop })
     try {
-      const { body } = await send(path, { headers: { Accept: 'text/csv' }, signal: stop.signal })
+      const { body } = await sendFirst(paths, { headers: { Accept: 'text/csv' }, signal: stop.signal })
       save(await collect(body as ReadableStream<Uint8Array<ArrayBuffer>>, (rows) => setState({ rows, stop })), `${name}.csv`)
     } catch (error) {
       if (!stop.signal.aborted) setFault(error instanceof Problem ? error.message : 'The download broke off: nothing was saved.')
     }
     setState(null)
   }
-  const label = state ? `${formatCount(state.rows)} rows – Stop` : 'Download CSV'
+  if (state) return <Button label={`${formatCount(state.rows)} rows – Stop`} onClick={() => state.stop.abort()} />
   return (
     <>
-      <Button {...{ label }} onClick={() => (state ? state.stop.abort() : start())} />
+      <Menu label="Download CSV">
+        <li>
+          <Button label="For Excel" onClick={() => start(localesOf(navigator.languages).map(excelPath))} />
+          <small>What is shown, with the dates, decimals and separators of a spreadsheet in your language.</small>
+        </li>
+        <li>
+          <Button label="For programs" onClick={() => start([path])} />
+          <small>Everything, as the API writes it.</small>
+        </li>
+      </Menu>
       {fault && <Hint text={fault} />}
     </>
   )
+}
+
+/** The server may know fewer languages than the browser. */
+const LOCALES_MAX = 4
+
+/**
+ * Values of `locale` to try, the best first; undefined: none. A language whose digits are not Latin has other marks for decimals,
+ * which the API does not write: spreadsheets have those that it has with Latin digits.
+ */
+function localesOf(languages: readonly string[]): (string | undefined)[] {
+  const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])
+  return [...found.slice(0, LOCALES_MAX), undefined]
+}
+
+function hasCommaOrPoint(language: string): boolean {
+  try {
+    return /[.,]/.test(new Intl.NumberFormat(language).format(1.5))
+  } catch {
+    // Not a tag of a language.
+    return false
+  }
+}
+
+/** Sends a request to the first path whose `locale` the server knows. @throws Problem */
+async function sendFirst([path = '', ...others]: readonly string[], options: RequestInit): Promise<Response> {
+  try {
+    return await send(path, options)
+  } catch (error) {
+    if (others.length > 0 && error instanceof Problem && error.target === 'locale') return sendFirst(others, options)
+    throw error
+  }
 }
 
 const [QUOTE, END] = [34, 10]
@@ -93,28 +141,25 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
     return <Button class="" {...{ label }} aria-label={name} disabled={to < 0 || to === columns.length} onClick={move} />
   }
   return (
-    <details class="anchor">
-      <summary class="button">Columns</summary>
-      <ul class="popover">
-        {[...columns, ...rest].map((property, place) => (
-          <li key={property.name}>
-            <label>
-              <input
-                type="checkbox"
-                checked={place < columns.length}
-                onChange={() => keep(place < columns.length ? columns.toSpliced(place, 1) : [...columns, property])}
-              />{' '}
-              {property.name}
-            </label>
-            {place < columns.length && (
-              <span>
-                {mover('↑', `Move ${property.name} forward`, place, place - 1)}
-                {mover('↓', `Move ${property.name} back`, place, place + 1)}
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
-    </details>
+    <Menu label="Columns">
+      {[...columns, ...rest].map((property, place) => (
+        <li key={property.name}>
+          <label>
+            <input
+              type="checkbox"
+              checked={place < columns.length}
+              onChange={() => keep(place < columns.length ? columns.toSpliced(place, 1) : [...columns, property])}
+            />{' '}
+            {property.name}
+          </label>
+          {place < columns.length && (
+            <span>
+              {mover('↑', `Move ${property.name} forward`, place, place - 1)}
+              {mover('↓', `Move ${property.name} back`, place, place + 1)}
+            </span>
+          )}
+        </li>
+      ))}
+    </Menu>
   )
 }

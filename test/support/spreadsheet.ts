@@ -1,0 +1,41 @@
+// CSVs as LibreOffice opens them.
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
+const importBy = (separator: string, language: number) => `CSV:${separator.charCodeAt(0)},34,76,1,,${language},false,true`
+/** Languages by the numbers that its filter takes. */
+export const [ENGLISH, GERMAN] = [1033, 1031]
+
+/** How LibreOffice has taken a cell. */
+interface Cell {
+  readonly type: string
+  /** Of a date. */
+  readonly date: string | null
+  readonly text: string
+}
+
+/** The rows, as markup, of what LibreOffice makes of these CSVs of one folder, where it takes this separator and language. */
+export async function openByLibreOffice(files: readonly string[], separator: string, language: number): Promise<string[][]> {
+  const folder = dirname(files[0] as string)
+  const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
+  const words = [profile, '--headless', `--infilter=${importBy(separator, language)}`, '--convert-to', 'fods', '--outdir', folder]
+  const program = Bun.spawn(['soffice', ...words, ...files], { stdout: 'ignore', stderr: 'pipe' })
+  const complaints = await new Response(program.stderr).text()
+  if ((await program.exited) !== 0) throw new Error(`soffice: ${complaints}`)
+  return files.map((file) => {
+    const sheet = readFileSync(file.replace(/\.csv$/, '.fods'), 'utf8')
+    return [...sheet.matchAll(/<table:table-row .*?<\/table:table-row>/gs)].map(([row]) => row)
+  })
+}
+
+export function cellsOf(row: string): Cell[] {
+  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].map(([, attributes = '', content]) => ({
+    type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
+    date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
+    text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
+  }))
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&apos;': "'", '&quot;': '"', '&lt;': '<', '&gt;': '>' }
+const textOf = (markup: string) => markup.replaceAll(/&\w+;/g, (entity) => ENTITIES[entity] as string)
