@@ -4,8 +4,9 @@ import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
-import { batchQuery } from './batch.ts'
-import { type Compiled, columns, conditionsOf, orderBy, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
+import { batchQuery, list } from './batch.ts'
+import { type Found, found, rowsOf } from './matching.ts'
+import { type Compiled, columns, orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
 import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
@@ -54,42 +55,55 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
 }
 
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
-  const { filters, sorts, pageSize } = query
-  const filtered = sql`${name(entity.table)}${where(conditionsOf(filters, operands))}`
-  return sql`select ${columns(entity)}, (${totalOf(entity, query, operands)}) as "L" from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
+  const { sorts, pageSize } = query
+  const rows = found(entity, query, operands)
+  const keys = orderBy(order(entity, sorts))
+  const selected = sql`select ${columns(entity)}, (${totalOf(rows)}) as "L"`
+  const page = sql`${rowsOf(rows)} order by ${keys} limit ${integer(pageSize)}`
+  if (!rows.isApart) return sql`${selected} from ${page}`
+  const ids = sql`(select id from ${page})`
+  return sql`with ${list(rows.parts)} ${selected} from ${name(entity.table)} where id = any (array ${ids}) order by ${keys}`
 }
 
-function totalOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[]): Sql {
-  return sql`select count(*) from ${name(table)}${where(conditionsOf(filters, operands))}`
+function totalOf(rows: Found): Sql {
+  return sql`select count(*) from ${rowsOf(rows)}`
 }
 
 /** Finds the ids first, from the index alone where it can; and from the nearer end: the branch with `limit 0` does no work. */
 function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
-  const { filters, sorts, pageSize } = query
+  const { sorts, pageSize } = query
   const table = name(entity.table)
-  const filtered = where(conditionsOf(filters, operands))
+  const rows = found(entity, query, operands)
   const forwards = order(entity, sorts)
   const skip = operands.at(-1) as Param
   // An array, since the planner, which cannot know how few they are, would otherwise join by reading the whole table.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
-    sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
-  return sql`\
-with "Total" as materialized (select count(*) as "N" from ${table}${filtered}), \
-"Place" as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
-from "Total", (select ${skip}::bigint as skip) as wanted), \
-"Page" as (select * from ${table} where id = any (array( \
+    sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
+  const parts = [
+    ...rows.parts,
+    sql`"Total" ("N") as materialized (${totalOf(rows)})`,
+    sql`"Place" as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
+from "Total", (select ${skip}::bigint as skip) as wanted)`,
+    sql`"Page" as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
 union all \
-${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)}))) \
-select ${columns(entity)}, "N" \
+${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)})))`,
+  ]
+  return sql`\
+with ${list(parts)} select ${columns(entity)}, "N" \
 from "Total" left join "Page" on true order by ${orderBy(forwards)}`
 }
 
 function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { filters, seek } = query
   const values = filters.filter(({ value }) => value !== null).length
-  const nearest = nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
+  const rows = found(entity, query, operands)
+  const near = nearestRows(entity, query, seek as Seek, rows, operands.slice(values))
+  const page = rows.isApart
+    ? sql`select * from ${name(entity.table)} where id = any (array (select id from (${near}) as ids))`
+    : near
+  const parts = [...rows.parts, sql`"First" ("L") as materialized (${totalOf(rows)})`, sql`"Page" as (${page})`]
   return sql`\
-with "First" ("L") as materialized (${totalOf(entity, query, operands)}), "Page" as (${nearest}) \
-select ${columns(entity)}, "L" from "First" left join "Page" on true order by ${orderBy(order(entity, query.sorts))}`
+with ${list(parts)} select ${columns(entity)}, "L" \
+from "First" left join "Page" on true order by ${orderBy(order(entity, query.sorts))}`
 }

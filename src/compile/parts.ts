@@ -68,18 +68,6 @@ export function printed(value: Sql, { name }: Kind): Sql {
   return name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
 }
 
-/** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
-export function conditionsOf(filters: readonly Filter[], operands: readonly Param[]): Sql[] {
-  let next = 0
-  return filters.map(({ property: { column, kind }, operator, value, anyOf }) => {
-    const [compared] = value === null ? [] : [operator.compile(name(column), operands[next++] as Param)]
-    if (compared && !anyOf?.includes(null)) return compared
-    if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
-    const empty = operator.compileEmpty(name(column), kind.emptyIsNoValue)
-    return compared ? sql`(${compared} or ${empty})` : empty
-  })
-}
-
 /** ` where ...`, or nothing. */
 export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`

@@ -3,6 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
+import type { Matching } from './matching.ts'
 import { orderBy, where } from './parts.ts'
 
 /** A range of rows beside a position, and an order within it for which there is an index. */
@@ -20,15 +21,15 @@ export function nearestRows(
   entity: Entity,
   { sorts, pageSize }: Pick<ListQuery, 'sorts' | 'pageSize'>,
   { side, position }: Seek,
-  filters: readonly Sql[],
+  rows: Matching,
   operands: readonly Param[],
 ): Sql {
   const forwards = order(entity, sorts)
   const keys = side === 'behind' ? forwards : opposite(forwards)
   const limit = sql`limit ${integer(pageSize + 1)}`
   const branches = rangesBehind(layoutOf(keys, position, operands)).map((range) => {
-    const condition = where([...filters, ...range.conditions])
-    return sql`(select * from ${name(entity.table)}${condition} order by ${orderBy(range.keys)} ${limit})`
+    const condition = where([...rows.conditions, ...range.conditions])
+    return sql`(select ${rows.table}.* from ${rows.from}${condition} order by ${orderBy(range.keys)} ${limit})`
   })
   return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
 }

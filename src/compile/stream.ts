@@ -4,7 +4,8 @@ import type { Seek, StreamQuery } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { list } from './batch.ts'
-import { conditionsOf, orderBy, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
+import { matching, rowsOf } from './matching.ts'
+import { orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
 import { nearestRows } from './seek.ts'
 
 const textOfShape = shapeCache<string>(200)
@@ -31,12 +32,12 @@ export function compilePiece(
   const shape = `${entity.table} ${columns.map(({ column }) => column).join()}${shapeOf(filters, sorts, position ?? [])}`
   const text = textOfShape(`${shape} ${size}`, () => {
     const operands = values.map(param)
-    const conditions = conditionsOf(filters, operands)
+    const matched = matching(entity, filters, operands)
     const near = { side: 'behind', position: position ?? [] } as const
     const rows =
       position === null
-        ? sql`${name(entity.table)}${where(conditions)}`
-        : sql`(${nearestRows(entity, { sorts, pageSize: size }, near, conditions, operands.slice(ofFilters.length))}) as piece`
+        ? rowsOf(matched)
+        : sql`(${nearestRows(entity, { sorts, pageSize: size }, near, matched, operands.slice(ofFilters.length))}) as piece`
     const read = list(columns.map(({ column }) => name(column)))
     const piece = sql`select ${read} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
     return toStatement(piece, operands).text

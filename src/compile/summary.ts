@@ -3,7 +3,8 @@ import type { Entity } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type GroupKey, type SummaryQuery } from '../model/summary.ts'
 import { list } from './batch.ts'
-import { conditionsOf, shapeCache, shapeOf, valuesOf, where } from './parts.ts'
+import { matching, rowsOf } from './matching.ts'
+import { shapeCache, shapeOf, valuesOf } from './parts.ts'
 
 const textOfShape = shapeCache<string>(500)
 
@@ -30,8 +31,9 @@ function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQue
   const groupBy = keys.length === 0 ? sql`` : sql` group by ${list(keys.map((_, index) => integer(index + 1)))}`
   const keysOfOrder = sorts.map(({ column, isDescending }) => sql`${columns[column] as Sql}${isDescending ? sql` desc` : sql``}`)
   const orderBy = keysOfOrder.length === 0 ? sql`` : sql` order by ${list(keysOfOrder)}`
+  const rows = rowsOf(matching(entity, filters, operands))
   return sql`\
-with groups as materialized (select ${list(selected)} from ${name(entity.table)}${where(conditionsOf(filters, operands))}${groupBy}), \
+with groups as materialized (select ${list(selected)} from ${rows}${groupBy}), \
 page as (select * from groups${orderBy} limit ${size}::bigint offset ${offset}::bigint) \
 select total."N", ${join(columns, sql`, `)} from (select count(*) as "N" from groups) as total left join page on true${orderBy}`
 }

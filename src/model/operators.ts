@@ -11,6 +11,7 @@ export interface Operator {
   readonly sign: string
   readonly meaning: string
   serves(kind: Kind): boolean
+  /** `column`: where `folded` is not null, its folded text. */
   compile(column: Sql, value: Param): Sql
   /** Meaning by order alone; if the operand is empty, rows without a value are equal to it. Null: order does not decide. */
   readonly sides: Sides | null
@@ -75,7 +76,7 @@ export const operators: readonly Operator[] = [
     sign: '[begins]',
     meaning: 'begins with the value, whatever case and accents',
     serves: freeTexts,
-    compile: (column, value) => sql`starts_with(${foldSql(column)}, ${folded(value)})`,
+    compile: (column, value) => sql`starts_with(${column}, ${folded(value)})`,
     folded: 'beginning',
   },
   {
@@ -83,7 +84,7 @@ export const operators: readonly Operator[] = [
     sign: '[contains]',
     meaning: 'contains the value, whatever case and accents',
     serves: freeTexts,
-    compile: (column, value) => sql`strpos(${foldSql(column)}, ${folded(value)}) > 0`,
+    compile: (column, value) => sql`strpos(${column}, ${folded(value)}) > 0`,
     folded: 'anywhere',
   },
 ]

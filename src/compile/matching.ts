@@ -1,0 +1,66 @@
+// Rows that match filters: where a statement reads them from, and by which conditions.
+import type { Entity, Property } from '../model/entity.ts'
+import { foldSql } from '../model/fold.ts'
+import type { Filter, FiltersAndSorts } from '../model/query.ts'
+import { order } from '../model/query.ts'
+import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
+import { list } from './batch.ts'
+import { where } from './parts.ts'
+
+/** Rows of a statement. */
+export interface Matching {
+  /** What has the columns of the rows. */
+  readonly table: Sql
+  /** What stands behind `from`. */
+  readonly from: Sql
+  readonly conditions: readonly Sql[]
+}
+
+/** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
+export function matching(entity: Entity, filters: readonly Filter[], operands: readonly Param[]): Matching {
+  const folded = new Map<Property, Sql>()
+  let next = 0
+  const conditions = filters.map(({ property, operator, value, anyOf }) => {
+    const column = name(property.column)
+    const text = operator.folded && folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`)
+    const [compared] = value === null ? [] : [operator.compile(text ?? column, operands[next++] as Param)]
+    if (compared && !anyOf?.includes(null)) return compared
+    if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
+    const empty = operator.compileEmpty(column, property.kind.emptyIsNoValue)
+    return compared ? sql`(${compared} or ${empty})` : empty
+  })
+  const texts = [...folded].map(([{ column }, text]) => foldedOnce(name(column), text))
+  const table = name(entity.table)
+  return { table, from: join([table, ...texts], sql``), conditions }
+}
+
+/**
+ * Folding a text costs a hundred times what a comparison does. `offset 0` keeps the planner from copying the expression into
+ * each condition; the text is folded for rows that match the other conditions alone, and equal texts often only once.
+ */
+function foldedOnce(column: Sql, text: Sql): Sql {
+  return sql` cross join lateral (select ${foldSql(column)} as ${text} offset 0) as ${text}`
+}
+
+/** Rows that a statement reads several times, such as for a total and a page. */
+export interface Found extends Matching {
+  /** What stands behind `with`, in front of the others. */
+  readonly parts: readonly Sql[]
+  /** True if the rows are those of "Found", which has the columns of the order alone. */
+  readonly isApart: boolean
+}
+
+/** As `matching`; rows whose texts are folded are found once, and put aside. */
+export function found(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): Found {
+  const matched = matching(entity, filters, operands)
+  if (filters.every(({ operator }) => operator.folded === null)) return { ...matched, parts: [], isApart: false }
+  const keys = list(order(entity, sorts).map(({ property }) => name(property.column)))
+  const part = sql`"Found" as materialized (select ${keys} from ${rowsOf(matched)})`
+  const table = sql`"Found"`
+  return { table, from: table, conditions: [], parts: [part], isApart: true }
+}
+
+/** What stands behind `from`, with the conditions. */
+export function rowsOf({ from, conditions }: Matching): Sql {
+  return sql`${from}${where(conditions)}`
+}
