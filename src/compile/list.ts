@@ -1,5 +1,6 @@
 // Lists: a page and its total in one statement, by page number or by cursor.
 import type { Batch, Batchable } from '../model/batch.ts'
+import { ownerOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
@@ -36,19 +37,12 @@ export function compileList(entity: Entity, query: ListQuery): Batchable {
   return { text, values, batch }
 }
 
-/** Name of the row that all rows of the list refer to, so that they are few; null: they refer to none in common. */
-export function ownerOf({ filters }: ListQuery): string | null {
-  for (const { property, operator, value } of filters)
-    if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`
-  return null
-}
-
 /** Batch of quick lists only: first pages of rows that refer to one row. */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
   const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
-  if (ownerOf(query) === null || !isComparable) return null
+  if (ownerOf(filters) === null || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return batchQuery(piece, typed)

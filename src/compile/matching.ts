@@ -9,9 +9,9 @@ import { where } from './parts.ts'
 
 /** Rows of a statement. */
 export interface Matching {
-  /** What has the columns of the rows. */
+  /** Name that qualifies the columns of the rows. */
   readonly table: Sql
-  /** What stands behind `from`. */
+  /** The `from` clause, without its keyword. */
   readonly from: Sql
   readonly conditions: readonly Sql[]
 }
@@ -44,7 +44,7 @@ function foldedOnce(column: Sql, text: Sql): Sql {
 
 /** Rows that a statement reads several times, such as for a total and a page. */
 export interface Found extends Matching {
-  /** What stands behind `with`, in front of the others. */
+  /** Parts of the `with` clause, which come first. */
   readonly parts: readonly Sql[]
   /** True if the rows are those of "Found", which has the columns of the order alone. */
   readonly isApart: boolean
@@ -60,7 +60,7 @@ export function found(entity: Entity, { filters, sorts }: FiltersAndSorts, opera
   return { table, from: table, conditions: [], parts: [part], isApart: true }
 }
 
-/** What stands behind `from`, with the conditions. */
+/** The `from` and `where` clauses, without the keyword `from`. */
 export function rowsOf({ from, conditions }: Matching): Sql {
   return sql`${from}${where(conditions)}`
 }

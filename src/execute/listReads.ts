@@ -1,6 +1,7 @@
 // Lists that are read from the database: connections of their own, shared fairly by keys.
 import { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
+import type { Demand } from '../model/demand.ts'
 import type { Asker } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
@@ -17,6 +18,10 @@ const QUICK_MS_MAX = 100
 /** Time for which lists of a row wait for turns after one was slow: a lock or a pause of the database may have held it up. */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
+/** Maximum costly lists at once, of all askers; of one asker one. The rest of the places is for lists that are soon found. */
+const COSTLY_MAX = 2
+/** A list that takes so long is costly for a while, whatever it asks for. */
+const COSTLY_MS_MIN = 500
 /** Share of a pool for lists: with most of the rest waiting for locks, a connection is left to other statements. */
 const LISTS_SHARE = 0.45
 /** Time after which the server first asks whether the client of a list has left. */
@@ -53,6 +58,9 @@ interface ListReadsOptions {
   readonly onBackend?: ((backend: number) => void) | undefined
 }
 
+/** The demand of a statement of which nothing is known. */
+const UNKNOWN: Demand = { owner: null, isCostly: false }
+
 /** Backends that are known; then they are forgotten, and reported again. */
 const BACKENDS_MAX = 1_000
 
@@ -63,40 +71,50 @@ const BACKENDS_MAX = 1_000
  */
 export class ListReads {
   private readonly turns: Turns
+  /** Turns of costly lists among each other, before their turn at a place: each takes a processor of the database. */
+  private readonly costlyTurns: Turns
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private readonly queue = new Map<string, QueuedList>()
   /** Until when lists of one row, by that row, wait for a turn, since one was found to take long. */
   private readonly slow = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-
+  /** Until when lists count as costly since one took long, by their row or the hash of their text. */
+  private readonly costly = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   private readonly backends = new Set<number>()
 
   constructor(private readonly options: ListReadsOptions) {
-    this.turns = new Turns(options.places)
+    const { places } = options
+    this.turns = new Turns(places)
+    this.costlyTurns = new Turns(Math.min(COSTLY_MAX, Math.max(1, places >> 1)), 1)
   }
 
-  /** `owner`: the row whose list it is, where it is likely to be short. @throws ApiError 500, 503; Abandoned; TooCostly */
-  async read(statement: Batchable, asker: Asker, owner: string | null = null): Promise<Row[]> {
+  /** @throws ApiError 500, 503; Abandoned; TooCostly */
+  async read(statement: Batchable, asker: Asker, demand: Demand = UNKNOWN): Promise<Row[]> {
+    const { owner } = demand
     const startMs = performance.now()
-    if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker)
+    if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker, demand)
     try {
       return await this.options.quick.read(statement)
     } catch (error) {
-      if (!isCostly(error)) throw error
+      if (!wasEnded(error)) throw error
+      this.costly.set(owner, performance.now() + SLOW_FOR_MS)
     } finally {
       const endMs = performance.now()
       if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
     }
     // The statement, or another one in its batch, took too long: it is sent alone.
-    return this.inTurn(statement, asker)
+    return this.inTurn(statement, asker, demand)
   }
 
-  private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
-    if (this.turns.waitingOf(asker.key) >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
+  private async inTurn(statement: Statement, asker: Asker, demand: Demand): Promise<Row[]> {
+    const waiting = this.turns.waitingOf(asker.key) + this.costlyTurns.waitingOf(asker.key)
+    if (waiting >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
-    const list = this.queue.getOrInsertComputed(key, () => queuedListOf(statement))
+    const kind = demand.owner ?? String(Bun.hash(statement.text))
+    const isCostly = (demand.isCostly && demand.owner === null) || performance.now() < (this.costly.get(kind) ?? 0)
+    const list = this.queue.getOrInsertComputed(key, () => queuedListOf(statement, kind))
     list.untilMs = performance.now() + QUERY_MS_MAX
     list.askers++
-    this.turns.take(asker.key).then((release) => {
+    this.take(asker.key, isCostly, list).then((release) => {
       if (list.isSent) return release()
       list.isSent = true
       this.queue.delete(key)
@@ -104,21 +122,39 @@ export class ListReads {
     })
     const unwatch = watchLeaving(asker, () => this.cancelFor(key, list))
     try {
-      return await this.deadlines.race(list.promise, busyWithLists)
+      return await this.deadlines.race(list.promise, isCostly ? busyWithCostlyLists : busyWithLists)
     } finally {
       unwatch()
     }
   }
 
+  /** Resolves when the list's turn has come, with what ends it. */
+  private async take(asker: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
+    if (!isCostly) return this.turns.take(asker)
+    const end = await this.costlyTurns.take(asker)
+    if (list.isSent) return end
+    const release = await this.turns.take(asker)
+    return () => {
+      release()
+      end()
+    }
+  }
+
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
+    const note = () => {
+      const endMs = performance.now()
+      if (endMs - startMs > COSTLY_MS_MIN) this.costly.set(list.kind, endMs + SLOW_FOR_MS)
+    }
     try {
-      return await this.options.own.readAlone(list.statement, list.untilMs, (backend) => {
+      const rows = await this.options.own.readAlone(list.statement, list.untilMs, (backend) => {
         list.backend = backend
         if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })
+      note()
+      return rows
     } catch (error) {
-      if (!isCostly(error)) throw error
+      if (!wasEnded(error)) throw error
       const { cause } = error
       if (cause.code === ENDED) {
         if (list.askers === 0) throw new Abandoned()
@@ -126,6 +162,7 @@ export class ListReads {
         const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
         if (isEarly && attempts > 1) return this.run(list, attempts - 1)
       }
+      note()
       throw new ApiError('TooCostly', TOO_COSTLY, { cause })
     } finally {
       list.backend = () => null
@@ -157,7 +194,7 @@ export class ListReads {
 }
 
 /** Returns whether PostgreSQL has cancelled the statement, by `statement_timeout` or `temp_file_limit`. */
-function isCostly(error: unknown): error is { cause: { code: string } } {
+function wasEnded(error: unknown): error is { cause: { code: string } } {
   const { code } = ((error as ApiError).cause ?? {}) as { code?: unknown }
   return code === ENDED || code === TOO_MANY_FILES
 }
@@ -178,10 +215,12 @@ function watchLeaving({ request }: Asker, leave: () => void): () => void {
 
 type QueuedList = ReturnType<typeof queuedListOf>
 
-function queuedListOf(statement: Statement) {
+function queuedListOf(statement: Statement, kind: string) {
   return {
     ...Promise.withResolvers<Row[]>(),
     statement,
+    /** Lists that are likely to cost the same. */
+    kind,
     /** When the last of its askers has its 503. */
     untilMs: 0,
     askers: 0,
@@ -194,4 +233,11 @@ function queuedListOf(statement: Statement) {
 /** 503: the list waited too long for a connection. */
 export function busyWithLists(): ApiError {
   return retryLater('The server is busy with other lists; retry after the seconds in Retry-After.')
+}
+
+/** 503: the list waited too long for other costly ones. */
+function busyWithCostlyLists(): ApiError {
+  const message =
+    'Lists for which the database reads or sorts whole tables, as for [begins], [contains], sorts by several properties and summaries, are read one at a time for each key, and others came first. Send them one after the other; retry after the seconds in Retry-After.'
+  return retryLater(message)
 }

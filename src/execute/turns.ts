@@ -22,7 +22,11 @@ export class Turns {
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
 
-  constructor(private readonly places: number) {}
+  /** `ofOneMax`: maximum places of one asker at a time. */
+  constructor(
+    private readonly places: number,
+    private readonly ofOneMax = places,
+  ) {}
 
   /** Resolves when the asker's turn has come, with what ends the turn. */
   take(asker: string): Promise<() => void> {
@@ -66,7 +70,7 @@ export class Turns {
     let bestMs = 0
     for (const entry of this.parties) {
       const [asker, party] = entry
-      if (party.waiters.length === 0) continue
+      if (party.waiters.length === 0 || party.running >= this.ofOneMax) continue
       if (party.running > 0 && free === 1 && this.places > 1) continue
       const usedMs = this.usedMs(asker)
       const isBetter = best === null || party.running < best[1].running

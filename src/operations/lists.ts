@@ -1,8 +1,9 @@
 // Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
-import { compileList, ownerOf } from '../compile/list.ts'
+import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
 import { countFrom } from '../metrics/counts.ts'
+import { demandOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import type { ListQuery } from '../model/query.ts'
@@ -53,7 +54,7 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
 async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: ListQuery): Promise<Reply> {
   countList('database')
   const statement = compileList(entity, query)
-  const rows = await parts.listReads.read(statement, call, ownerOf(query)).catch(advise(() => narrowing(query)))
+  const rows = await parts.listReads.read(statement, call, demandOf(entity, query)).catch(advise(() => narrowing(query)))
   const total = Number(rows[0]?.[entity.properties.length] ?? 0)
   return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
 }

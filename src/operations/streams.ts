@@ -1,5 +1,6 @@
 // Streams of lists: reads all rows piece by piece, charges every 1,000, and pauses while other requests are served. D55
 import { compilePiece, streamColumns } from '../compile/stream.ts'
+import { demandOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import { order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -23,6 +24,7 @@ interface Piece {
 export function streamList(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { listReads, keysInUse, streamPlaces, changesToken } = parts
   const query = parseStream(entity, call.query, form)
+  const demand = demandOf(entity, query)
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
@@ -36,7 +38,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
     const position = last && keys.map((index) => last[index] as string | null)
     const statement = compilePiece(entity, query, columns, position, size)
     const advice = () => narrowing({ ...query, page: 1, seek: null })
-    const rows = await listReads.read({ ...statement, batch: null }, call).catch(advise(advice))
+    const rows = await listReads.read(statement, call, demand).catch(advise(advice))
     if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(PIECE_LENGTH_MAX / longestOf(rows))))
     return { rows, size, ms: performance.now() - startMs }
   }

@@ -138,13 +138,14 @@ describe('a client that leaves', () => {
 describe('a list of one row', () => {
   const batch = { text: 'select x from unnest($1::text[]) x', rows: 'ordered', distinct: null } as const
   const ofRow = (text: string): Batchable => ({ text, values: [], batch })
+  const ofOwner = (owner: string) => ({ owner, isCostly: false })
 
   test('does not wait for a turn', () =>
     held(async (open) => {
       const a = askerOf('a')
       const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
       await until(async () => (await running()).length === 1)
-      expect(await reads.read(ofRow("select 'short'"), a, 'employee_id 1')).toEqual([['short']])
+      expect(await reads.read(ofRow("select 'short'"), a, ofOwner('employee_id 1'))).toEqual([['short']])
       open()
       await Promise.all(long)
     }))
@@ -152,23 +153,126 @@ describe('a list of one row', () => {
   test('waits for one for a minute after it was found to take long', () =>
     held(async (open) => {
       const a = askerOf('a')
-      await reads.read(ofRow("select 'long', pg_sleep(0.2)"), a, 'employee_id 2')
+      await reads.read(ofRow("select 'long', pg_sleep(0.2)"), a, ofOwner('employee_id 2'))
       const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
       await until(async () => (await running()).length === 1)
       let isAnswered = false
-      const own = reads.read(ofRow("select 'of row'"), a, 'employee_id 2').then(() => {
+      const own = reads.read(ofRow("select 'of row'"), a, ofOwner('employee_id 2')).then(() => {
         isAnswered = true
       })
-      await reads.read(ofRow("select 'of another'"), a, 'employee_id 3')
+      await reads.read(ofRow("select 'of another'"), a, ofOwner('employee_id 3'))
       expect(isAnswered).toBe(false)
       const now = performance.now.bind(performance)
       const clock = spyOn(performance, 'now').mockImplementation(() => now() + 61_000)
-      const later = reads.read(ofRow("select 'quick again'"), a, 'employee_id 2')
+      const later = reads.read(ofRow("select 'quick again'"), a, ofOwner('employee_id 2'))
       clock.mockRestore()
       expect(await later).toEqual([['quick again']])
       open()
       await Promise.all([...long, own])
     }))
+})
+
+describe('costly lists', () => {
+  const COSTLY = { owner: null, isCostly: true }
+  let four: Database
+  beforeAll(() => {
+    four = new Database({ url, poolSize: 4, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
+  })
+  afterAll(() => four.end())
+  beforeEach(() => {
+    reads = new ListReads({ quick, own: four, places: 4, mayCancel: true })
+  })
+  const later = (ms: number) => {
+    const now = performance.now.bind(performance)
+    return spyOn(performance, 'now').mockImplementation(() => now() + ms)
+  }
+
+  test('are read one of a key and two of all at a time, while others of these keys are read', () =>
+    held(async (open) => {
+      const [a, b, c] = [askerOf('a'), askerOf('b'), askerOf('c')]
+      const own = ['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a, COSTLY))
+      await until(async () => (await running()).length > 0)
+      expect(await reads.read(read('ax'), a)).toEqual([['ax']])
+      expect(await running()).toEqual(['a1'])
+      const others = [reads.read(locked('b1'), b, COSTLY), reads.read(locked('c1'), c, COSTLY)]
+      await until(async () => (await running()).length > 1)
+      for (const [name, asker] of [
+        ['ay', a],
+        ['bx', b],
+        ['cx', c],
+      ] as const)
+        expect(await reads.read(read(name), asker)).toEqual([[name]])
+      expect(await running()).toEqual(['a1', 'b1'])
+      open()
+      const answers = await Promise.all([...own, ...others])
+      expect(answers.map(([row]) => row?.[0])).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
+    }))
+
+  test('of one row are none, since its rows are few', () =>
+    held(async (open) => {
+      const a = askerOf('a')
+      const owned = { owner: 'employee_id 4', isCostly: true }
+      const two = ['a1', 'a2'].map((name) => reads.read(locked(name), a, owned))
+      await until(async () => (await running()).length === 2)
+      open()
+      await Promise.all(two)
+    }))
+
+  test('that wait too long are 503, with what to do', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const first = reads.read(locked('a1'), a, COSTLY)
+      await until(async () => (await running()).length === 1)
+      const [second, other] = [reads.read(locked('a2'), a, COSTLY), reads.read(locked('b1'), b)]
+      second.catch(() => undefined)
+      first.catch(() => undefined)
+      other.catch(() => undefined)
+      const clock = later(6_000)
+      const error = await second.catch((error) => error)
+      clock.mockRestore()
+      expect(error).toMatchObject({ code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } })
+      expect(error.message).toMatch(/one at a time for each key.* Send them one after the other; retry after the seconds/)
+      open()
+      // What waited too long is not read when its turn comes.
+      expect(await reads.read(read('a3'), a, COSTLY)).toEqual([['a3']])
+    }))
+
+  test('are those, too, of a text, or of one row, that took long a minute ago at most', async () => {
+    const [a, sleep] = [askerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
+    const of = (text: string, value: string): Batchable => ({ text: `select $1, ${text}`, values: [value] })
+    const besideCostly = async (work: (own: Promise<unknown>) => Promise<void>, list: Batchable, owner: string | null) =>
+      held(async (open) => {
+        const costly = reads.read(locked('a1'), a, COSTLY)
+        await until(async () => (await running()).length === 1)
+        const own = reads.read(list, a, { owner, isCostly: false })
+        await work(own)
+        open()
+        await Promise.all([costly, own])
+      })
+    const expectRead = (list: Batchable, owner: string | null = null) =>
+      besideCostly(async (own) => void (await own), list, owner)
+    const expectHeldUp = async (list: Batchable, owner: string | null = null) => {
+      let isAnswered = false
+      const work = async (own: Promise<unknown>) => {
+        own.then(() => {
+          isAnswered = true
+        })
+        for (const name of ['ax', 'ay', 'az']) await reads.read(read(name), a)
+        expect(isAnswered).toBe(false)
+      }
+      await besideCostly(work, list, owner)
+    }
+    await expectRead(of(sleep, 'short'))
+    await reads.read(of(sleep, 'long'), a)
+    await expectHeldUp(of(sleep, 'short'))
+    await expectRead(of(`${sleep} as other`, 'short'))
+    const clock = later(61_000)
+    await expectRead(of(sleep, 'short'))
+    clock.mockRestore()
+    await reads.read(of(`${sleep} as own`, 'long'), a, { owner: 'employee_id 5', isCostly: false })
+    await expectHeldUp(of('1', 'any'), 'employee_id 5')
+    await expectRead(of(`${sleep} as own`, 'short'), 'employee_id 6')
+  })
 })
 
 test('each backend that runs lists is reported once', async () => {

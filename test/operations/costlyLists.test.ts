@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
+import { until } from '../support/process.ts'
+import { makeKey } from '../support/server.ts'
+
+const keys = ['one', 'two', 'three'].map((name) => makeKey({ name }))
+const server = useServer(async () => ({ keys: keys.map(({ record }) => record), environment: { MEMORY_MB: '0' } }))
+
+/** Statements that read the table and wait, since it is locked. */
+const reading = async () =>
+  Number(
+    (
+      await server.sql`
+        select count(*)::int as n from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database() and query like '%absence%'`
+    )[0]?.n,
+  )
+
+/** Requests of every kind for which PostgreSQL reads or sorts the whole table. */
+const COSTLY: [string, Record<string, string>][] = [
+  ['/Absences?Reason[contains]=a', {}],
+  ['/Absences?Reason[begins]=a&page=2', {}],
+  ['/Absences?sort=Type,Status', {}],
+  ['/Absences?Reason[contains]=b', { accept: 'application/x-ndjson' }],
+  ['/Absences?sort=Type,-Start', { accept: 'text/csv' }],
+  ['/Absences/Summary?groupBy=Type', {}],
+  ['/Absences/Summary?Reason[contains]=c', { accept: 'text/csv' }],
+]
+
+describe('costly lists, streams and summaries of the database', () => {
+  test('are read one of a key and two of all at a time, while other lists of these keys are answered', async () => {
+    const answers: Promise<{ status: number }>[] = []
+    const ask = (key: number) => {
+      for (const [path, headers] of COSTLY) answers.push(server.get(path, { ...keys[key]?.headers, ...headers }))
+    }
+    const cheap = async (key: number) => (await server.get('/Companies?Name=x&sort=-Name', keys[key]?.headers)).status
+    await server.sql.begin(async (transaction) => {
+      await transaction`lock table absence in access exclusive mode`
+      ask(0)
+      await until(async () => (await reading()) > 0)
+      // Others would be there soon.
+      await Bun.sleep(200)
+      expect(await reading()).toBe(1)
+      expect(await cheap(0)).toBe(200)
+      ask(1)
+      ask(2)
+      await until(async () => (await reading()) > 1)
+      await Bun.sleep(200)
+      expect(await reading()).toBe(2)
+      expect([await cheap(0), await cheap(1), await cheap(2)]).toEqual([200, 200, 200])
+    })
+    // A list waits for a lock for two seconds.
+    for (const { status } of await Promise.all(answers)) expect([200, 503]).toContain(status)
+  })
+})
