@@ -37,7 +37,10 @@ const LARGE_MS = 3_600_000
 interface Tracked {
   readonly entity: Entity
   copy: TableCopy | null
-  isLoading: boolean
+  /** Column by which the rows shall lie that are to be loaded, or are being loaded; null: no load is due. */
+  dueOrder: number | null
+  /** Lists that PostgreSQL was asked for since there is no copy. */
+  missed: number
   askedMs: number
   /** The earliest time of the next load. */
   notBeforeMs: number
@@ -62,8 +65,7 @@ export class TableCopies {
   /** Limits the time that lists and summaries take of the process. */
   readonly slices = new Slices()
   private readonly timer: Timer
-  /** The end of the last load that is due: one table is loaded at a time. */
-  private lastLoad: Promise<void> = Promise.resolve()
+  private isLoading = false
   private isEnded = false
 
   constructor(private readonly options: MemoryOptions) {
@@ -92,11 +94,13 @@ export class TableCopies {
 
   /** Starts to load a table that has no copy, so that lists like this one are found soonest. */
   load(entity: Entity, query: FiltersAndSorts): void {
-    const fresh = { entity, copy: null, isLoading: false, askedMs: 0, notBeforeMs: 0, tooFew: null, isFailureLogged: false }
-    const tracked = this.tables.getOrInsert(entity.table, fresh)
+    const none = { copy: null, dueOrder: null, missed: 0, askedMs: 0, notBeforeMs: 0, tooFew: null, isFailureLogged: false }
+    const tracked = this.tables.getOrInsert(entity.table, { entity, ...none })
     tracked.askedMs = performance.now()
     // A copy that cannot answer this one stays, with the orders of texts that others need.
-    if (tracked.copy === null) this.startLoad(tracked, orderFor(entity, query))
+    if (tracked.copy !== null) return
+    tracked.missed++
+    this.startLoad(tracked, orderFor(entity, query))
   }
 
   /** Begins no load any more; one that is under way ends with the process. */
@@ -106,16 +110,30 @@ export class TableCopies {
   }
 
   private startLoad(tracked: Tracked, orderedBy: number) {
-    if (tracked.isLoading || performance.now() < tracked.notBeforeMs) return
-    tracked.isLoading = true
-    // One table at a time, so that the sizes of all others are known.
-    this.lastLoad = this.lastLoad.then(async () => {
-      if (this.isEnded) return
+    if (tracked.dueOrder !== null || performance.now() < tracked.notBeforeMs) return
+    tracked.dueOrder = orderedBy
+    if (!this.isLoading) this.loadDue()
+  }
+
+  /** Loads one table after the other, so that the sizes of all others are known; first those that most lists wait for. */
+  private async loadDue() {
+    this.isLoading = true
+    for (let next = this.nextDue(); next !== null; next = this.nextDue()) {
+      const tracked = next
       const startMs = performance.now()
       const fail = (error: unknown) => this.noteFailure(tracked, error, OVERTAKEN_PAUSE * (performance.now() - startMs))
-      await this.loadCopy(tracked, orderedBy).catch(fail)
-      tracked.isLoading = false
-    })
+      await this.loadCopy(tracked, tracked.dueOrder as number).catch(fail)
+      tracked.dueOrder = null
+      tracked.missed = 0
+    }
+    this.isLoading = false
+  }
+
+  /** The table to load next; null: no load is due. One that has a copy in another order is missed by no list. */
+  private nextDue(): Tracked | null {
+    const due = [...this.tables.values()].filter(({ dueOrder }) => dueOrder !== null)
+    const [most = null] = due.sort((one, other) => other.missed - one.missed)
+    return this.isEnded ? null : most
   }
 
   private async loadCopy(tracked: Tracked, orderedBy: number) {
