@@ -41,7 +41,7 @@ export function importCommand(key: string | undefined, entitiesDir: string | nul
     .option('--no-excel', 'it is none: such apostrophes belong to its texts')
     .option('--match <property>', 'change the rows that have the same value of this property, and create the others')
     .option('--again', 'create all rows, although this file was imported before in another version')
-    .option('--dry-run', 'check the rows to create, and write none; with --match, show what would change')
+    .option('--dry-run', 'check the rows to create, and write none; with --match, show and count what would change')
     .addHelpText(
       'after',
       '\nA file that is imported again within a day, under the same path, continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
@@ -102,8 +102,7 @@ async function importMatched(entity: Entity, matched: Property, file: RowsFile, 
   const counts = (verb: string) =>
     `${counted(created.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`
   if (target.isDry) {
-    const differences = changed.flatMap(differenceLines).slice(0, DIFFERENCES_SHOWN)
-    return print([...differences, `${counts('would be')}; nothing was written.\n`].join('\n'))
+    return print([...differenceLines(entity, changed), `${counts('would be')}; nothing was written.\n`].join('\n'))
   }
   {
     using shown = progress((rows) => counted(rows, 'change'))
@@ -121,10 +120,24 @@ async function importMatched(entity: Entity, matched: Property, file: RowsFile, 
 
 const DIFFERENCES_SHOWN = 10
 
-/** `line 7: lastName "A" -> "B"` */
-function differenceLines({ at, differences }: Change): string[] {
+/** Returns the first differences, as `line 7: lastName "A" -> "B"`, and how many there are of each property. */
+function differenceLines({ properties }: Entity, changed: readonly Change[]): string[] {
   const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))
-  return differences.map(({ property, before, after }) => `${at}: ${property.path.join('.')} ${shown(before)} -> ${shown(after)}`)
+  const lines: string[] = []
+  const rows = new Map<Property, number>()
+  let count = 0
+  for (const { at, differences } of changed)
+    for (const { property, before, after } of differences) {
+      if (count++ < DIFFERENCES_SHOWN) lines.push(`${at}: ${property.path.join('.')} ${shown(before)} -> ${shown(after)}`)
+      rows.set(property, (rows.get(property) ?? 0) + 1)
+    }
+  if (count === 0) return []
+  const extent = count > DIFFERENCES_SHOWN ? `, of which the first ${DIFFERENCES_SHOWN} are shown` : ''
+  const byProperty = properties.flatMap((property) => {
+    const of = rows.get(property)
+    return of === undefined ? [] : `${property.path.join('.')} in ${counted(of, 'row')}`
+  })
+  return [...lines, `${counted(count, 'difference')}${extent}: ${byProperty.join(', ')}`]
 }
 
 /** @throws CommandError that says what was probably meant */

@@ -47,6 +47,7 @@ describe('roster import --match', () => {
       code: 0,
       stdout: `line 3: department "Sales" -> "Finance"
 line 4: lastName "Öberg" -> "Oberg"
+2 differences: lastName in 1 row, department in 1 row
 1 row of Employees would be created, 2 changed, 1 left as they are; nothing was written.
 `,
     })
@@ -120,6 +121,7 @@ line 4: lastName "Öberg" -> "Oberg"
     const dry = await roster(['import', 'absences', path, '--match', 'Id', '--dry-run'])
     expect(dry.stdout).toBe(`line 2: reason "x" -> "y"
 line 2: period.days "2.50000000" -> "3.00000000"
+2 differences: reason in 1 row, period.days in 1 row
 0 rows of Absences would be created, 1 changed, 2 left as they are; nothing was written.
 `)
     await roster(['import', 'absences', path, '--match', 'Id'])
@@ -136,6 +138,27 @@ line 2: period.days "2.50000000" -> "3.00000000"
     expect([code, stdout]).toEqual([0, '10 rows of Employees were created, 5 changed, 4995 left as they are.\n'])
     const [found] = await server.sql`select count(*)::int as rows, count(distinct employee_number)::int as numbers from employee`
     expect(found).toEqual({ rows: 5_010, numbers: 5_010 })
+  }, 60_000)
+
+  test('a dry run with more differences than are shown counts all, by property; one without any has no such line', async () => {
+    await server.sql`insert into employee (employee_number, last_name, department)
+      select 'N' || n, 'Name ' || n, 'Sales' from generate_series(1, 1200) n`
+    const lines = Array.from({ length: 1_200 }, (_, index) => `N${index + 1},New ${index + 1},${index < 7 ? 'IT' : 'Sales'}`)
+    const path = fileOf(`employeeNumber,lastName,department\n${lines.join('\n')}\n`)
+    const { stdout } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber', '--dry-run'])
+    const shown = stdout.trimEnd().split('\n')
+    expect(shown.slice(0, 3)).toEqual([
+      'line 2: lastName "Name 1" -> "New 1"',
+      'line 2: department "Sales" -> "IT"',
+      'line 3: lastName "Name 2" -> "New 2"',
+    ])
+    expect(shown.slice(10)).toEqual([
+      '1207 differences, of which the first 10 are shown: lastName in 1200 rows, department in 7 rows',
+      '0 rows of Employees would be created, 1200 changed, 0 left as they are; nothing was written.',
+    ])
+    await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
+    const none = await roster(['import', 'employees', path, '--match', 'EmployeeNumber', '--dry-run'])
+    expect(none.stdout).toBe('0 rows of Employees would be created, 0 changed, 1200 left as they are; nothing was written.\n')
   }, 60_000)
 
   test.each([
