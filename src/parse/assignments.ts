@@ -8,6 +8,7 @@ import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { isObject, type JsonObject } from './body.ts'
 import { findByName } from './names.ts'
+import { suggestProperty } from './nearestProperty.ts'
 
 type Member = Property | Group
 type Members = readonly Member[]
@@ -59,7 +60,7 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
     if (faults.length >= FAULTS_MAX) return
     const member = find(key)
     if (!member) {
-      const [name, hint] = [shown(key), suggest(key, members.map(lastName))]
+      const [name, hint] = [shown(key), hintFor(key, members)]
       faults.push({ code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` })
     } else if (seen.has(member)) {
       const message = `${member.name} is given twice, in names that differ by case.`
@@ -68,6 +69,21 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
     else if (member.writable) parseProperty(member, value, into)
     if (member) seen.add(member)
   }
+}
+
+/** The name that was probably meant; ` Did you mean {"Period":{"Days":...}}?` for a part beside the objects. */
+function hintFor(key: string, members: Members): string {
+  const near = suggest(key, members.map(lastName))
+  if (near !== '') return near
+  const lower = key.toLowerCase()
+  for (const part of members.flatMap((member) => (isGroup(member) ? member.properties : [])))
+    if (part.writable && (part.name.toLowerCase() === lower || lastName(part).toLowerCase() === lower))
+      return ` Did you mean {"${part.name.replace('.', '":{"')}":...}}?`
+  const writable = members.filter((member) => isGroup(member) || member.writable)
+  return suggestProperty(
+    key,
+    writable.map((member) => ({ ...member, name: lastName(member) })),
+  )
 }
 
 function parseGroup(group: Group, value: unknown, into: Reading) {

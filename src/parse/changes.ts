@@ -4,6 +4,7 @@ import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
+import { plain } from './names.ts'
 import { type Bounds, parseInteger, readNamed } from './parameters.ts'
 
 /** Changes of a page. */
@@ -29,7 +30,7 @@ const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'Inval
 /** Parses a query of the change feed; `entities` null: of one row's history. `isStream`: of a stream. @throws ApiError */
 export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
   const codes = entities === null ? CODES_OF_ROW : CODES
-  const fault = (name: string) => `Changes have no parameter "${shown(name)}".${suggest(name, Object.keys(codes))}`
+  const fault = (name: string) => `Changes have no parameter "${shown(name)}".${hintFor(name, Object.keys(codes))}`
   const read: Partial<Record<keyof typeof CODES, string>> = readNamed(query, codes, fault)
   for (const name of isStream ? (['PageSize', 'wait'] as const) : [])
     if (read[name] !== undefined) {
@@ -44,6 +45,21 @@ export function parseChanges(query: string, entities: readonly Entity[] | null, 
     waitMs: 1_000 * parseInteger(CODES.wait, 'wait', wait, WAITS),
     hasRows: parseRows(rows),
   }
+}
+
+/** Names that other feeds have for parameters. */
+const MEANT = new Map(
+  Object.entries({
+    after: 'since from cursor token offset startingAfter sinceId lastEventId',
+    PageSize: 'limit perPage size top',
+    entity: 'collection resource type table filter',
+    wait: 'timeout block longPoll',
+  }).flatMap(([name, others]) => others.split(' ').map((other) => [plain(other), name] as const)),
+)
+
+function hintFor(name: string, known: readonly string[]): string {
+  const meant = MEANT.get(plain(name))
+  return meant !== undefined && known.includes(meant) ? ` Did you mean ${meant}?` : suggest(name, known)
 }
 
 function parseRows(text: string | undefined): boolean {

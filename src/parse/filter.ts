@@ -4,13 +4,14 @@ import { type Entity, type Group, isGroup, type Property } from '../model/entity
 import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
-import { suggest } from '../model/nearest.ts'
 import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { arrayText } from '../model/sql.ts'
-import { hintForBracket, hintForForeign } from './foreignParameters.ts'
+import { hintForOperator, hintForValue } from './foreignFilters.ts'
+import { hintForForeign } from './foreignParameters.ts'
 import { findMember, listed } from './names.ts'
+import { suggestProperty } from './nearestProperty.ts'
 import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */
@@ -29,7 +30,7 @@ export function parseFilter(entity: Entity, parameter: Parameter, others: readon
   const { name, value: text } = parameter
   const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
   const member = findMember(entity, before)
-  if (!member) throw unknownParameter(entity, name, others)
+  if (!member) throw unknownParameter(entity, parameter, others)
   if (isGroup(member))
     throw invalid(member, `is an object: filter by one of ${member.properties.map((part) => part.name).join(', ')}`)
   if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
@@ -62,7 +63,7 @@ function parseBracketed(entity: Entity, property: Property, bracket: string, { n
   const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
   if (!operator) {
     const known = brackets.filter(({ serves }) => serves(property.kind)).map(({ sign }) => property.name + sign)
-    const hint = hintForBracket(property, bracket) ?? ` In brackets there are ${known.join(', ')}.`
+    const hint = hintForOperator(property, bracket, value) ?? ` In brackets there are ${known.join(', ')}.`
     const target = shown(name)
     throw new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
   }
@@ -73,12 +74,12 @@ function parseBracketed(entity: Entity, property: Property, bracket: string, { n
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
 const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
-function unknownParameter(entity: Entity, name: string, others: readonly string[]): ApiError {
-  const known = [...entity.properties.map((property) => property.name), ...others]
+function unknownParameter(entity: Entity, parameter: Parameter, others: readonly string[]): ApiError {
+  const { name } = parameter
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const hint = findMember(entity, before)
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
-    : (hintForForeign(entity, name, others) ?? suggest(name, known))
+    : (hintForForeign(entity, parameter, others) ?? suggestProperty(name, entity.properties, others))
   const target = shown(name)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
 }
@@ -98,11 +99,11 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
   try {
     return { property, operator, value: property.kind.parseFilter(operand) }
   } catch (error) {
-    if (error instanceof Mismatch) throw invalid(property, error.message)
+    if (error instanceof Mismatch) throw invalid(property, error.message, hintForValue(property, operand))
     throw error
   }
 }
 
-function invalid({ name }: Property | Group, reason: string): ApiError {
-  return new ApiError('InvalidFilter', `${name} ${reason}.`, { target: name })
+function invalid({ name }: Property | Group, reason: string, hint = ''): ApiError {
+  return new ApiError('InvalidFilter', `${name} ${reason}.${hint}`, { target: name })
 }

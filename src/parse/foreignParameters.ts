@@ -1,75 +1,112 @@
-// Hints for parameters and operators of other APIs, such as `per_page` or `[like]`: they name ours.
-import type { Entity, Property } from '../model/entity.ts'
-import { operators } from '../model/operators.ts'
+// Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. foreignFilters.ts reads filters.
+import { type Entity, isGroup } from '../model/entity.ts'
+import { AGGREGATES } from '../model/names.ts'
+import { hintForExpression, hintForFilter, operandText } from './foreignFilters.ts'
+import { findMember, plain, sortDefinitions } from './names.ts'
+import { searchedProperty } from './nearestProperty.ts'
+import type { Parameter } from './queryString.ts'
+import { readDirected } from './sortHints.ts'
 
-type Hint = (entity: Entity) => string
+/** A hint; `inner`: what the name has in brackets, or behind a dot. */
+type Hint = (entity: Entity, value: string, inner: string) => string
+
+const search: Hint = (entity, value) => {
+  const property = searchedProperty(entity)
+  return property === null
+    ? example(entity)
+    : `A search names a property: ${property.name}[contains]=${operandText(value, '<text>')}.`
+}
+const filter: Hint = (entity, value) => hintForExpression(entity, value)?.trim() ?? example(entity)
+const example = (entity: Entity) => `A filter is named after its property, as in ${exampleOf(entity)}=<value>.`
 
 /** Names of parameters of other APIs, which have another name here, or do not exist. */
 const HINTS: Readonly<Record<string, Hint>> = {
-  'limit perPage pageSize pageLimit size take top rows maxResults': () => 'The size of a page is PageSize.',
-  'offset skip pageOffset pageNumber pageNo pageIndex p startIndex': () =>
+  'limit perPage pageSize pageLimit size take top rows maxResults paginationPageSize paginationLimit': () =>
+    'The size of a page is PageSize.',
+  'offset skip pageOffset pageNumber pageNo pageIndex p startIndex paginationPage paginationStart': () =>
     'Pages go by their number, from 1: page=2, with PageSize.',
-  'pageToken nextToken continuationToken startingAfter endingBefore': () =>
+  'pageToken nextToken skipToken continuationToken startingAfter endingBefore pageAfter pageBefore pageCursor': () =>
     'Follow the link rel="next" in the header Link or Location: it has the cursor.',
-  'order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': (entity) =>
-    `The order is sort=${exampleOf(entity)}, descending sort=-${exampleOf(entity)}.`,
-  'fields field select columns attributes': (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity)}.`,
+  'sort order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': (entity, value, inner) =>
+    sortText(entity, value, inner) ?? `The order is sort=${exampleOf(entity)}, descending sort=-${exampleOf(entity)}.`,
+  'fields field select columns attributes': (entity, value) =>
+    fieldsText(entity, value) ?? `Some of the properties are chosen by fields=Id,${exampleOf(entity)}.`,
   'include includes expand embed populate relations': () =>
     'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.',
-  'q query search keyword keywords term filter filters where': (entity) =>
-    `A filter is named after its property, as in ${exampleOf(entity)}[contains]=<text>.`,
+  'q query search keyword keywords term fulltext find': search,
+  'filter filters where': filter,
   'or and not': (entity) =>
     `There is no "or" of several properties; values of one are ${exampleOf(entity)}[]=<value>&${exampleOf(entity)}[]=<value>.`,
-  'groupBy group aggregate apply having distinct': ({ plural }) =>
-    `Groups, counts and sums are at /${plural}/Summary, as in groupBy=<property>&sum=<property>.`,
+  'groupBy group aggregate apply having distinct': summaryHint,
+  'sum average avg mean minimum min maximum max': summaryHint,
   'count total totalCount includeCount includeTotalCount inlineCount withCount meta': () =>
     'The total is always there, in the header X-Total-Count.',
   'format output accept export': () =>
     'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }
 
-const hints = new Map(
-  Object.entries(HINTS).flatMap(([names, hint]) => names.split(' ').map((name) => [plain(name), hint] as const)),
-)
+/** Hints of summaries, whose groups have other members than rows. */
+const SUMMARY_HINTS: Readonly<Record<string, Hint>> = {
+  'sort order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': () =>
+    'The order is sort=count, descending sort=-count; or sort=-sum(<property>), or something from groupBy.',
+  'fields field select columns attributes': () => 'Groups have the properties of groupBy, the count and the aggregates.',
+  'aggregate apply metrics measures': () => `Aggregates are ${AGGREGATES.map((name) => `${name}=<property>`).join(', ')}.`,
+}
 
-/** Hint for a name such as `$orderby` or `page[size]`; null: unknown, or also a property. `known`: parameters that there are. */
-export function hintForForeign(entity: Entity, name: string, known: readonly string[] = []): string | null {
+function summaryHint({ plural }: Entity): string {
+  return `Groups, counts and sums are at /${plural}/Summary, as in groupBy=<property>&sum=<property>.`
+}
+
+const byName = (hints: typeof HINTS) =>
+  new Map(Object.entries(hints).flatMap(([names, hint]) => names.split(' ').map((name) => [plain(name), hint] as const)))
+const hints = byName(HINTS)
+const summaryHints = byName(SUMMARY_HINTS)
+
+/**
+ * Hint for a parameter such as `$orderby`, `page[size]` or `filter[status][_eq]`; null: unknown, or also a property. `known`:
+ * parameters that there are.
+ */
+export function hintForForeign(
+  entity: Entity,
+  { name, value }: Pick<Parameter, 'name' | 'value'>,
+  known: readonly string[] = [],
+) {
   if (name.length > 64 || entity.properties.some((property) => plain(property.name) === plain(name))) return null
-  const hint = hints.get(plain(name)) ?? hints.get(plain(name.replace(/\[.*$/, '')))
-  // A summary has these itself.
-  return hint === undefined || (hint === hints.get('groupby') && known.includes('groupBy')) ? null : ` ${hint(entity)}`
+  const asFilter = hintForFilter(entity, name, value)
+  if (asFilter !== null) return asFilter
+  const [, base = name, inner = ''] = /^[^a-z]*([^[.(]+)[[.(]+([^\])]*)/i.exec(name) ?? []
+  const isSummary = known.includes('groupBy')
+  const find = (key: string) => (isSummary ? summaryHints.get(key) : undefined) ?? hints.get(key)
+  const hint = find(plain(name)) ?? find(plain(base))
+  // A summary has groups itself, and each parameter that there is has its name.
+  if (hint === undefined || (isSummary && hint === summaryHint)) return null
+  return ` ${hint(entity, value, inner)}`
+}
+
+/** `Write sort=-Start,Name.` for `start.desc,name`; null: the names are none of the entity's. */
+function sortText(entity: Entity, value: string, inner: string): string | null {
+  const isNamed = /[a-z]/i.test(inner)
+  const texts = (isNamed ? `${inner} ${value}` : value).split(',')
+  const definitions = texts.map((text) => readDirected(text.trim()) ?? signed(text.trim()))
+  const sorts = definitions.map(({ name, isDescending }) => {
+    const member = findMember(entity, name)
+    return member && !isGroup(member) ? `${isDescending ? '-' : ''}${member.name}` : null
+  })
+  return sorts.includes(null) ? null : `Write sort=${sorts.join(',')}.`
+}
+
+function signed(text: string) {
+  const [definition] = sortDefinitions(text)
+  return { name: definition?.name ?? '', isDescending: definition?.descending ?? false }
+}
+
+/** `Write fields=Id,Name.`; null: the names are none of the entity's. */
+function fieldsText(entity: Entity, value: string): string | null {
+  const members = value.split(',').map((name) => findMember(entity, name.trim())?.name)
+  return members.includes(undefined) ? null : `Write fields=${members.join(',')}.`
 }
 
 /** Name of a property that most readers would sort and filter by: the first beside the id. */
 function exampleOf({ properties }: Entity): string {
   return properties.find(({ name }) => name !== 'Id')?.name ?? 'Id'
-}
-
-/** Operators that other APIs write in brackets, and the sign that stands for them here; `null` and its like have no value. */
-const BRACKETS: readonly (readonly [RegExp, string, string])[] = [
-  [/^(i?like|i?regex|i?contains?|search|match|fts|has|substring)$/, '[contains]', '<text>'],
-  [/^i?(begins?|starts?)(with)?$/, '[begins]', '<text>'],
-  [/^(in|oneof|\d+)$/, '[]', '<value>'],
-  [/^(eq|equals?|is)i?$/, '=', '<value>'],
-  [/^(neq?|not|isnot)$/, '!=', '<value>'],
-  [/^(lt|before)$/, '<', '<value>'],
-  [/^(lte|le|max|to)$/, '<=', '<value>'],
-  [/^(gt|after)$/, '>', '<value>'],
-  [/^(gte|ge|min|from)$/, '>=', '<value>'],
-  [/^(null|isnull|empty)$/, '=', ''],
-  [/^(nnull|notnull|exists|nempty)$/, '!=', ''],
-]
-
-/** ` Write Name[contains]=<text>.` for `Name[like]`; null: it is nothing known, or no operator of the property. */
-export function hintForBracket({ name, kind }: Property, bracket: string): string | null {
-  const word = plain(bracket)
-  const [, sign, operand] = BRACKETS.find(([pattern]) => pattern.test(word)) ?? []
-  if (!operators.some((operator) => operator.sign === sign && operator.serves(kind))) return null
-  const separated = sign?.startsWith('[') ? `${sign}=` : sign === '=' ? '=' : `=${sign}`
-  return ` Write ${name}${separated}${operand}.`
-}
-
-/** `per_page`, `$perPage` and `per-page` are one name. */
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }

@@ -4,14 +4,15 @@ import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
-import { suggest } from '../model/nearest.ts'
 import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './headers.ts'
 import { findByName, findMember, sortDefinitions } from './names.ts'
+import { suggestOrList } from './nearestProperty.ts'
 import { csvFormOf, LIST_PAGES, parseFields, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
+import { directionHint, readDirected } from './sortHints.ts'
 
 interface Parameters extends SharedParameters {
   readonly sorts: Sort[]
@@ -85,23 +86,12 @@ function findProperty(entity: Entity, name: string, before: readonly Sort[]): Pr
   throw invalid(`${member.name} is an object: sort by one of ${parts}.`)
 }
 
-/** `Start:desc`, `start desc`, `desc(Start)`, `Start-`: what a sign in front says here. */
-const DIRECTED =
-  /^(?<word>asc|desc)(?:ending)?\((?<inner>.+)\)$|^(?<name>.+?)[\s:.|_]+(?<last>asc|desc)(?:ending)?$|^(?<signed>.+)(?<sign>[-+ ])$/i
-/** `Start,desc`: the direction as a definition of its own. */
-const DIRECTION = /^(asc|desc)(ending)?$/i
-/** Maximum length of a text with a hint: the time of the pattern is the square of the length. */
-const HINTED_LENGTH_MAX = 100
-
 function hintFor(entity: Entity, text: string, before: readonly Sort[]): string {
-  if (text.length > HINTED_LENGTH_MAX) return ''
-  const { word, inner, name, last, signed, sign } = DIRECTED.exec(text)?.groups ?? {}
-  const meant = DIRECTION.test(text) ? before.at(-1)?.property.name : (inner ?? name ?? signed)
-  const member = meant === undefined ? undefined : findMember(entity, meant)
-  const known = entity.properties.map((property) => property.name)
-  if (!member || isGroup(member)) return suggest(meant ?? text, known)
-  const isDescending = sign === '-' || /^desc/i.test(word ?? last ?? text)
-  return isDescending ? ` Descending is -${member.name}.` : ` Ascending is ${member.name}, or +${member.name}.`
+  const directed = readDirected(text, before.at(-1)?.property.name)
+  const name = directed?.name ?? text
+  const member = findMember(entity, name)
+  if (!directed || !member || isGroup(member)) return suggestOrList(name, entity.properties)
+  return directionHint(member.name, directed.isDescending)
 }
 
 function invalid(reason: string): ApiError {

@@ -1,8 +1,6 @@
-// Names of properties in requests: found in any case, in sorts behind signs; messages about unknown ones.
+// Names of properties in requests: found in any case, in sorts behind signs; lists of names for messages.
 import type { Entity, Group, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
-import { suggest } from '../model/nearest.ts'
-import { shown } from '../model/shown.ts'
 
 /** Finds things by name in any case; as spelled in `entries` at once, so give all frequent spellings of a thing. */
 export function findByName<Named>(entries: readonly (readonly [name: string, named: Named])[]) {
@@ -20,18 +18,6 @@ export function findMember(entity: Entity, name: string): Property | Group | und
   return memberFinder(entity)(name)
 }
 
-/** Message about a name that `parameter` does not take among its names of `known`. */
-export function faultOfName(
-  { plural, properties }: Entity,
-  name: string,
-  parameter: string,
-  known: readonly { readonly name: string }[] = properties,
-): string {
-  if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
-  const names = known.map((one) => one.name)
-  return `${plural} have no property "${shown(name)}".${suggest(name, names)}`
-}
-
 /** The definitions of one `sort` parameter: names of properties behind signs. Spec 4.2, Sorting */
 export function sortDefinitions(text: string): { name: string; descending: boolean }[] {
   if (text === '') return []
@@ -42,4 +28,9 @@ export function sortDefinitions(text: string): { name: string; descending: boole
 /** `=, != and []`, or with another word in front of the last. */
 export function listed(names: readonly string[], word: 'and' | 'or'): string {
   return names.length === 1 ? (names[0] as string) : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
+}
+
+/** `per_page`, `$perPage` and `per-page` are one name. */
+export function plain(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }

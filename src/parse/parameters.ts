@@ -3,7 +3,8 @@ import { ApiError, type ErrorCode } from '../errors.ts'
 import { type Choice, choose, type Entity, isGroup, type Property } from '../model/entity.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
-import { faultOfName, findMember } from './names.ts'
+import { findMember } from './names.ts'
+import { faultOfName } from './nearestProperty.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
 /** Bounds of an integer, and its value in a request that names none. */
@@ -173,7 +174,12 @@ export function parseFields(entity: Entity, text: string | null): Choice | null 
   for (const name of text.split(',')) {
     const member = findMember(entity, name)
     if (!member) {
-      const message = faultOfName(entity, name, 'fields', [...entity.members, ...entity.properties])
+      const message = faultOfName(
+        entity,
+        name,
+        'fields',
+        entity.members.flatMap((one) => (isGroup(one) ? [one, ...one.properties] : one)),
+      )
       throw new ApiError('InvalidFields', message, { target: 'fields' })
     }
     for (const property of isGroup(member) ? member.properties : [member]) chosen.add(property)

@@ -18,9 +18,11 @@ import {
 } from '../model/summary.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { Form } from './headers.ts'
-import { faultOfName, findByName, findMember, listed, sortDefinitions } from './names.ts'
+import { findByName, findMember, listed, sortDefinitions } from './names.ts'
+import { amongWhich, faultOfName } from './nearestProperty.ts'
 import { csvFormOf, readShared, refuseForeign, type SharedParameters, SUMMARY_PAGES } from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
+import { directionHint, readDirected } from './sortHints.ts'
 
 export const KEYS_MAX = 3
 /** Maximum properties of each aggregate. */
@@ -99,7 +101,8 @@ function keyOf(entity: Entity, text: string): GroupKey {
   if (!period) throw invalidKey(`There is no "${shown(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
   const property = propertyOf(entity, name, 'groupBy')
   if (takesPeriods(property)) return { property, period }
-  throw invalidKey(`${property.name} is ${property.kind.allowed}: ${period}() takes a date or a date-time.`)
+  const taken = `${period}() takes a date or a date-time${amongWhich(entity, entity.properties.filter(takesPeriods))}.`
+  throw invalidKey(`${property.name} is ${property.kind.allowed}: ${taken}`)
 }
 
 function addMeasure(measures: Measure[], entity: Entity, aggregate: Aggregate, text: string) {
@@ -145,21 +148,28 @@ function meaningOf(property: Property): string {
 }
 
 /** Continues "sum takes": the properties that it takes. */
-function takenBy({ plural, properties }: Entity, aggregate: Aggregate): string {
-  const names = properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
+function takenBy(entity: Entity, aggregate: Aggregate): string {
+  const names = aggregated(entity, aggregate).map(({ name }) => name)
   if (names.length > 0) return listed(names, 'or')
   return isOfNumbers(aggregate)
-    ? `numbers other than ids, of which ${plural} have none`
-    : `what has an order, which nothing of ${plural} has`
+    ? `numbers other than ids, of which ${entity.plural} have none`
+    : `what has an order, which nothing of ${entity.plural} has`
 }
 
 function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate): Property {
   const code = target === 'groupBy' ? 'InvalidGroupBy' : 'InvalidAggregate'
   const member = findMember(entity, name)
-  if (!member) throw new ApiError(code, faultOfName(entity, name, target), { target })
-  if (!isGroup(member)) return member
-  const parts = member.properties.map((part) => part.name)
-  throw new ApiError(code, `${member.name} is an object: give one of ${listed(parts, 'or')}.`, { target })
+  if (member && !isGroup(member)) return member
+  const among = target === 'groupBy' ? entity.properties.filter(takesKey) : aggregated(entity, target)
+  if (!member) throw new ApiError(code, faultOfName(entity, name, target, among), { target })
+  const parts = among.filter((part) => member.properties.includes(part)).map((part) => part.name)
+  const what = parts.length === 0 ? 'none of its parts is taken' : `give one of ${listed(parts, 'or')}`
+  throw new ApiError(code, `${member.name} is an object: ${what}.`, { target })
+}
+
+/** The properties that an aggregate takes. */
+function aggregated({ properties }: Entity, aggregate: Aggregate): Property[] {
+  return properties.filter((property) => takesAggregate(property, aggregate))
 }
 
 /** Only the first reference counts. */
@@ -167,19 +177,40 @@ function addSort(sorts: GroupSort[], sort: GroupSort) {
   if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
 }
 
-function sortColumn(entity: Entity, { keys, figures }: Pick<SummaryQuery, 'keys' | 'figures'>, text: string): number {
+/** Keys and figures by which groups can be sorted. */
+type Sortable = Pick<SummaryQuery, 'keys' | 'figures'>
+
+function sortColumn(entity: Entity, { keys, figures }: Sortable, text: string): number {
   const lower = text.toLowerCase()
   if (lower === 'count') return keys.length
   const key = keys.findIndex((one) => groupName(one).toLowerCase() === lower || one.property.name.toLowerCase() === lower)
   if (key >= 0) return key
-  const [, word, name = ''] = EXPRESSION.exec(lower) ?? []
-  const member = findMember(entity, name)
-  const sum = word === 'sum' && member && !isGroup(member) ? figureIndex(figures, 'sum', member) : -1
+  const summed = summedIn(entity, text)
+  const sum = summed ? figureIndex(figures, 'sum', summed) : -1
   if (sum >= 0) return keys.length + 1 + sum
   const sums = figures.flatMap((figure) => (figure.name === 'sum' ? [`sum(${figure.property.name})`] : []))
   const known = [...keys.map(groupName), 'count', ...sums]
-  const message = `These groups are sorted by ${listed(known, 'or')}, not by "${shown(text)}".${suggest(text, known)}`
+  const message = `These groups can be sorted by ${listed(known, 'or')}, not by "${shown(text)}".${sortHint(entity, text, known)}`
   throw new ApiError('InvalidSort', message, { target: 'sort' })
+}
+
+/** The property of `sum(Period.Days)`. */
+function summedIn(entity: Entity, text: string): Property | null {
+  const [, word, name = ''] = EXPRESSION.exec(text) ?? []
+  const member = word?.toLowerCase() === 'sum' ? findMember(entity, name) : undefined
+  return member && !isGroup(member) ? member : null
+}
+
+/** `known`: what the groups can be sorted by. */
+function sortHint(entity: Entity, text: string, known: readonly string[]): string {
+  const directed = readDirected(text)
+  const name = known.find((one) => one.toLowerCase() === directed?.name.toLowerCase())
+  if (directed && name !== undefined) return directionHint(name, directed.isDescending)
+  const summed = summedIn(entity, text)
+  if (summed && takesAggregate(summed, 'sum')) return ` To sort by sum(${summed.name}), ask for sum=${summed.name}.`
+  const key = findMember(entity, text)
+  const near = suggest(text, known)
+  return near === '' && key && !isGroup(key) && takesKey(key) ? ` To sort by ${key.name}, group by it.` : near
 }
 
 function invalidKey(message: string): ApiError {

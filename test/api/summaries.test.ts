@@ -27,7 +27,7 @@ describe('a summary (D76)', () => {
     [
       '?groupBy=month(Type)',
       '400 InvalidGroupBy groupBy',
-      'Type is a text of at most 100 characters: month() takes a date or a date-time.',
+      'Type is a text of at most 100 characters: month() takes a date or a date-time: Start or End.',
     ],
     ['?groupBy=hour(Start)', '400 InvalidGroupBy groupBy', 'There is no "hour" of a date: year, quarter, month, week or day.'],
     [
@@ -48,11 +48,32 @@ describe('a summary (D76)', () => {
       '400 InvalidAggregate average',
       'EmployeeId is the id of another row (Employee): average takes Period.Days or Period.Hours.',
     ],
-    ['?sort=Type', '400 InvalidSort sort', 'These groups are sorted by count, not by "Type".'],
+    ['?sum=Period', '400 InvalidAggregate sum', 'Period is an object: give one of Period.Days or Period.Hours.'],
+    ['?sum=Days', '400 InvalidAggregate sum', 'Absences have no property "Days". Did you mean Period.Days?'],
+    ['?sum=Total', '400 InvalidAggregate sum', 'Absences have no property "Total". There are Period.Days and Period.Hours.'],
+    ['?minimum=Date', '400 InvalidAggregate minimum', 'Absences have no property "Date". Did you mean Start?'],
+    ['?groupBy=EmployeeName', '400 InvalidGroupBy groupBy', 'Absences have no property "EmployeeName". Did you mean Employee?'],
+    ['?groupBy=month(Date)', '400 InvalidGroupBy groupBy', 'Absences have no property "Date". Did you mean Start?'],
+    [
+      '?groupBy=Colour',
+      '400 InvalidGroupBy groupBy',
+      'Absences have no property "Colour". There are Id, Status, EmployeeId, Employee, Type, Reason, Start, End, Period.Prefered, Period.Days and Period.Hours.',
+    ],
+    ['?sort=Type', '400 InvalidSort sort', 'These groups can be sorted by count, not by "Type". To sort by Type, group by it.'],
     [
       '?groupBy=Type&sum=Period.Days&sort=-sum(Period.Hours)',
       '400 InvalidSort sort',
-      'These groups are sorted by Type, count or sum(Period.Days), not by "sum(Period.Hours)". Did you mean sum(Period.Days)?',
+      'These groups can be sorted by Type, count or sum(Period.Days), not by "sum(Period.Hours)". To sort by sum(Period.Hours), ask for sum=Period.Hours.',
+    ],
+    [
+      '?groupBy=Type&sum=Period.Days&sort=-Days',
+      '400 InvalidSort sort',
+      'These groups can be sorted by Type, count or sum(Period.Days), not by "Days". Did you mean sum(Period.Days)?',
+    ],
+    [
+      '?groupBy=Type&sort=count:desc',
+      '400 InvalidSort sort',
+      'These groups can be sorted by Type or count, not by "count:desc". Descending is -count.',
     ],
     ['?PageSize=all', '400 InvalidPageSize PageSize', 'PageSize must be an integer; 5 to 1000 make a difference.'],
     ['?page=0', '400 InvalidPage page', 'page must be an integer of 1 or more.'],
@@ -63,6 +84,17 @@ describe('a summary (D76)', () => {
     ],
     ['?avg=Period.Days', '400 UnknownParameter avg', 'A summary has no parameter "avg". Did you mean average?'],
     ['?group_by=Type', '400 UnknownParameter group_by', 'Absences has no parameter "group_by". Did you mean groupBy?'],
+    [
+      '?order_by=count',
+      '400 UnknownParameter order_by',
+      'Absences has no parameter "order_by". The order is sort=count, descending sort=-count; or sort=-sum(<property>), or something from groupBy.',
+    ],
+    [
+      '?aggregate[sum]=days',
+      '400 UnknownParameter aggregate[sum]',
+      'Absences has no parameter "aggregate[sum]". Aggregates are sum=<property>, average=<property>, minimum=<property>, maximum=<property>.',
+    ],
+    ['?Days=2', '400 UnknownParameter Days', 'Absences has no parameter "Days". Did you mean Period.Days?'],
     ['?Statsu=x', '400 UnknownParameter Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'],
     ['?bom=1', '400 InvalidForm bom', 'bom belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
   ])('%s is %s', async (query, outcome, message) => {

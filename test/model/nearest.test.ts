@@ -1,16 +1,19 @@
 import { expect, test } from 'bun:test'
 import { suggest } from '../../src/model/nearest.ts'
 
-const KNOWN = ['Id', 'Name', 'Enabled', 'EmployeeNumber', 'a'.repeat(65)]
+const KNOWN = ['Id', 'Name', 'page', 'Period.Days', 'Enabled', 'EmployeeNumber', 'a'.repeat(65)]
 
 test.each([
   ['nmae', 'Name'],
   ['ENABLD', 'Enabled'],
   ['EmployeNumbr', 'EmployeeNumber'],
   ['xd', 'Id'],
+  ['Days', 'Period.Days'],
+  ['dasy', 'Period.Days'],
+  ['Period.Dys', 'Period.Days'],
   ['a'.repeat(64), 'a'.repeat(65)],
   // The shorter the name, the nearer it must be; one that is too long is not compared.
-  ...['Colour', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
+  ...['Colour', 'Date', 'Months', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
 ] as const)('near to %.20p is %.20p', (name, near) => {
   expect(suggest(name, KNOWN)).toBe(near === null ? '' : ` Did you mean ${near}?`)
 })

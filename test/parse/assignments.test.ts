@@ -21,8 +21,21 @@ function fault(entity: Entity, body: Body): ApiError {
 
 describe('faults', () => {
   test.each([
-    ['D9: a part outside its object', { Days: new JsonNumber('1') }, 'UnknownProperty', 'Days', 'Absence has no property'],
-    ['D9: a part with a dot', { 'Period.Days': new JsonNumber('1') }, 'UnknownProperty', 'Period.Days', 'Absence has no'],
+    [
+      'D9: a part outside its object',
+      { Days: new JsonNumber('1') },
+      'UnknownProperty',
+      'Days',
+      'Did you mean {"Period":{"Days":...}}?',
+    ],
+    [
+      'D9: a part with a dot',
+      { 'Period.Days': new JsonNumber('1') },
+      'UnknownProperty',
+      'Period.Days',
+      'Did you mean {"Period":{"Days":...}}?',
+    ],
+    ['D9: a name by its words', { StartDate: null }, 'UnknownProperty', 'StartDate', 'Did you mean Start?'],
     ['D9: a property inside an object', { Period: { Status: 'x' } }, 'UnknownProperty', 'Period.Status', 'Period has no'],
     ['an object where a value belongs', { Status: {} }, 'InvalidValue', 'Status', 'Status must be a text'],
     ['a text where an object belongs', { Period: 'x' }, 'InvalidValue', 'Period', 'Period must be an object, or null.'],

@@ -63,3 +63,16 @@ describe('a token', () => {
     expect(comparePlaces(place('1', '1'), place('1', '1'))).toBe(0)
   })
 })
+
+test.each([
+  ['limit=5', 'Did you mean PageSize?'],
+  ['since=x', 'Did you mean after?'],
+  ['Entty=x', 'Did you mean entity?'],
+  ['timeout=5', 'Did you mean wait?'],
+])('of changes, %s is refused with the parameter that was meant: %s', (query, hint) => {
+  expect(() => parse(query)).toThrow(hint)
+})
+
+test('of one row, timeout has no hint, since there is no wait', () => {
+  expect(() => parseChanges('timeout=5', null)).toThrow(/"timeout"\.$/)
+})

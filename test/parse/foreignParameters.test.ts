@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import { defineEntity, identity, instant, text } from '../../src/model/entity.ts'
+import employee from '../../src/entities/employee.ts'
+import { boolean, date, decimal, defineEntity, group, identity, instant, integer, text } from '../../src/model/entity.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { readPage } from '../support/documents.ts'
 
 function messageFor(entity: Parameters<typeof parseList>[0], query: string): string {
   try {
@@ -17,24 +19,27 @@ function messageFor(entity: Parameters<typeof parseList>[0], query: string): str
 
 /** Names of other APIs, with spaces between, by what is said of each. */
 const FOREIGN = {
-  'The size of a page is PageSize.': 'limit per_page perPage page_size page[size] $top',
-  'Pages go by their number, from 1: page=2, with PageSize.': 'offset skip page[number]',
-  'Follow the link rel="next" in the header Link or Location: it has the cursor.': 'page_token',
-  'The order is sort=Name, descending sort=-Name.': 'order order_by orderBy sort_by sortBy $orderby',
+  'The size of a page is PageSize.': 'limit per_page perPage page_size page[size] $top pagination[pageSize]',
+  'Pages go by their number, from 1: page=2, with PageSize.': 'offset skip page[number] pagination[page]',
+  'Follow the link rel="next" in the header Link or Location: it has the cursor.': 'page_token page[after] $skiptoken',
+  'The order is sort=Name, descending sort=-Name.': 'order order_by orderBy sort_by sortBy $orderby sort[0]',
   'Some of the properties are chosen by fields=Id,Name.': 'select fields[companies]',
-  'A filter is named after its property, as in Name[contains]=<text>.': 'q search filter[name] filters[name][$eq]',
+  'A search names a property: Name[contains]=5.': 'q search $search',
+  'A filter is named after its property, as in Name=<value>.': 'filter $filter where filter[nonsense]',
   'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.': 'expand include',
-  'There is no "or" of several properties; values of one are Name[]=<value>&Name[]=<value>.': 'or',
-  'Groups, counts and sums are at /Companies/Summary, as in groupBy=<property>&sum=<property>.': 'groupBy',
+  'There is no "or" of several properties; values of one are Name[]=<value>&Name[]=<value>.': 'or $or',
+  'Groups, counts and sums are at /Companies/Summary, as in groupBy=<property>&sum=<property>.':
+    'groupBy sum avg maximum aggregate[sum]',
   'The total is always there, in the header X-Total-Count.': '$count',
   'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.': 'format',
-  'Write Name[contains]=<text>.': 'Name[like] name[_icontains]',
-  'Write Name[begins]=<text>.': 'Name[$startsWith]',
-  'Write Name[]=<value>.': 'Name[in] Name[0]',
-  'Write Name=<value>.': 'Name[eq]',
-  'Write Name=>=<value>.': 'Name[gte]',
+  'Write Name[contains]=5.': 'Name[like] name[_icontains] name__icontains filter[name][_contains] search[name]',
+  'Write Name[begins]=5.': 'Name[$startsWith] name__istartswith',
+  'Write Name[]=5.': 'Name[in] Name[0] filter[name][_in][0]',
+  'Write Name=5.':
+    'Name[eq] filter[name] filters[name][$eq] filter[name][_eq] where.name.eq filter.name filters[$and][0][name][$eq] name_eq',
+  'Write Name=>=5.': 'Name[gte] name__gte filter[name][gte] where.name.gte',
   'Write Name=.': 'Name[null]',
-  'Write Name=!=.': 'Name[_nnull]',
+  'Write Name=!=.': 'Name[_nnull] name__notnull',
   'In brackets there are Name[], Name[begins], Name[contains].': 'Name[nonsense] Name[ncontains] Name[nstarts_with]',
   'In brackets there are Enabled[].': 'Enabled[like] Enabled[gt]',
 }
@@ -45,6 +50,102 @@ describe('what other APIs call it is answered with what it is called here', () =
       expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toBe(`Companies has no parameter "${name}". ${hint}`)
   })
 
+  test.each([
+    ['filter[status][_eq]=A', 'Write Status=A.'],
+    ['filters[period][days][$gt]=2', 'Write Period.Days=>2.'],
+    ['where.period.days.lte=2', 'Write Period.Days=<=2.'],
+    ['filter[status][_in]=A,B', 'Write Status[]=A&Status[]=B.'],
+    ["Status[in]=('A','B')", 'Write Status[]=A&Status[]=B.'],
+    ['filter[reason][_null]=true', 'Write Reason=.'],
+    ['reason__isnull=False', 'Write Reason=!=.'],
+    ['filter[reason][_nnull]=true', 'Write Reason=!=.'],
+    ['reason[ilike]=%25day%25', 'Write Reason[contains]=day.'],
+    ['reason[like]=Ann*', 'Write Reason[begins]=Ann.'],
+    ['filter[reason]=a%20%26%20b%2B%25%23', 'Write Reason=a%20%26%20b%2B%25%23.'],
+    ['filter[reason]=%3E1', 'Write Reason==>1.'],
+    ['filter[reason]=', 'Write Reason=<value>.'],
+    [`filter[reason]=${'x'.repeat(101)}`, 'Write Reason=<value>.'],
+    ['$filter=Status%20eq%20%27A%27', 'Write Status=A.'],
+    ['$filter=contains(Reason,%27x%27)', 'Write Reason[contains]=x.'],
+    ['filter=period/days%20ge%202', 'Write Period.Days=>=2.'],
+    ['filter=status:A', 'Write Status=A.'],
+    ['where=status!=A', 'Write Status=!=A.'],
+    ['$orderby=start%20desc,Type', 'Write sort=-Start,Type.'],
+    ['order=start.desc', 'Write sort=-Start.'],
+    ['ordering=-period.days', 'Write sort=-Period.Days.'],
+    ['sort[0]=start:asc', 'Write sort=Start.'],
+    ['sort[start]=desc', 'Write sort=-Start.'],
+    ['orderby.start=desc', 'Write sort=-Start.'],
+    ['select=id,status', 'Write fields=Id,Status.'],
+    ['fields[absences]=status,period', 'Write fields=Status,Period.'],
+    ['q=ada', 'A search names a property: Employee[contains]=ada.'],
+    ['Days=%3E2', 'Did you mean Period.Days?'],
+    ['Date=2026-01-01', 'Did you mean Start?'],
+    ['from=2026-01-01', 'Did you mean Start?'],
+    ['EndDate=2026-01-01', 'Did you mean End?'],
+    ['EmployeeName=Ada', 'Did you mean Employee?'],
+    ['employee_name=Ada', 'Did you mean Employee?'],
+    ['EmployeeNam=Ada', 'Did you mean Employee?'],
+    ['EmployeeIds=1', 'Did you mean EmployeeId?'],
+    ['AbsenceType=x', 'Did you mean Type?'],
+    ['name=Ada', 'Did you mean Employee?'],
+  ])('of absences, %s: %s', (query, hint) => {
+    const name = decodeURIComponent(query.slice(0, query.indexOf('=')))
+    expect(messageFor(absence, query)).toBe(`Absences has no parameter "${name}". ${hint}`)
+    // What a hint writes is a query that is understood.
+    const [, written] = /^Write (.*)\.$/.exec(hint) ?? []
+    if (written && !written.includes('<value>')) parseList(absence, written)
+  })
+
+  test.each([
+    ['q=ada', 'DisplayName[contains]=ada.'],
+    ['search=', 'DisplayName[contains]=<text>.'],
+    ['name=ada', 'Did you mean DisplayName?'],
+    ['StartDate=x', 'Did you mean Started?'],
+    ['Email=x', 'Did you mean WorkEmail?'],
+    ['Employment=x', 'Did you mean EmploymentEnd?'],
+    ['ManagerName=x', 'Did you mean Manager?'],
+    ['Colour=x', 'Employees has no parameter "Colour".'],
+  ])('of employees, %s: %s', (query, hint) => {
+    expect(messageFor(employee, query)).toEndWith(hint)
+  })
+
+  const table = readPage('docs/api.md').split('| PostgREST | Directus |')[1]?.split('\n\n')[0] ?? ''
+  const cells = table
+    .split('\n| `')
+    .slice(1)
+    .flatMap((row) => {
+      const [, directus, odata, strapi, here] = [...`| \`${row}`.matchAll(/ `([^`]*)`[^|]*\|/g)].map(([, text]) => text as string)
+      const filters = [directus, odata?.includes('$') ? odata : `$filter=${odata}`, strapi].filter((text) =>
+        /^\$?filters?[[=]/.test(text ?? ''),
+      )
+      return filters.map((text) => [text as string, here as string] as const)
+    })
+
+  test('the table of notations in docs/api.md has filters', () => expect(cells.length).toBeGreaterThan(18))
+
+  test.each(cells)('%s of docs/api.md is answered with %s', (text, here) => {
+    const [name, ...value] = text.split('=')
+    const query = `${encodeURIComponent(name as string)}=${encodeURIComponent(value.join('='))}`
+    // The last value of a list, each of which is a parameter of its own elsewhere.
+    const expected = here.includes('&') && !value.join('').includes(',') ? here.split('&')[0] : here
+    const entity = /name/i.test(text) ? company : absence
+    expect(messageFor(entity, query).toLowerCase()).toEndWith(`write ${expected?.toLowerCase()}.`)
+  })
+
+  test.each([
+    ['name_starts_with=A', 'Write Name[begins]=A.'],
+    ['name__not_null=1', 'Write Name=!=.'],
+    ['filter=name%20ne%20null', 'Write Name=!=.'],
+  ])('of companies, %s: %s', (query, hint) => {
+    expect(messageFor(company, query)).toEndWith(hint)
+  })
+
+  test('an operator that a property does not have, and a filter of no property, are not written', () => {
+    for (const query of ['filter[enabled][_gt]=true', 'filter[nonsense][_eq]=1', `filter[${'x'.repeat(3_000)}]=1`])
+      expect(messageFor(company, query)).not.toContain('Write')
+  })
+
   test('the examples are properties of the entity', () => {
     expect(messageFor(absence, 'order=x')).toEndWith('The order is sort=Status, descending sort=-Status.')
   })
@@ -53,6 +154,60 @@ describe('what other APIs call it is answered with what it is called here', () =
     expect(messageFor(company, 'Nmae=x')).toEndWith('Did you mean Name?')
     expect(messageFor(company, 'PageSizes=5')).toEndWith('Did you mean PageSize?')
     expect(messageFor(company, `${'q'.repeat(100)}=5`)).toEndWith('q".')
+  })
+})
+
+describe('hints follow from the declaration of an entity', () => {
+  const room = defineEntity('Room', {
+    id: identity(),
+    floor: integer(),
+    title: text(),
+    opened: date(),
+    size: group({ area: decimal(2), opensAt: instant() }),
+  })
+
+  test.each([
+    ['q=x', 'Title[contains]=x.'],
+    ['Area=1', 'Did you mean Size.Area?'],
+    ['Date=2026-01-01', 'Did you mean Opened?'],
+    ['opens_on=2026-01-01', 'Did you mean Opened?'],
+    ['RoomTitle=x', 'Did you mean Title?'],
+    ['filter[size.area][_gte]=2', 'Write Size.Area=>=2.'],
+  ])('of rooms, %s: %s', (query, hint) => {
+    expect(messageFor(room, query)).toEndWith(hint)
+  })
+
+  test('an entity without a text, a date or a number has the hints that are left', () => {
+    const flag = defineEntity('Flag', { id: identity(), isOn: boolean() })
+    expect(messageFor(flag, 'q=x')).toEndWith('A filter is named after its property, as in IsOn=<value>.')
+    expect(messageFor(flag, 'Date=x')).toEndWith('Flags has no parameter "Date".')
+  })
+})
+
+describe('a value in the notation of another API is refused with the filter that was meant', () => {
+  const refusalOf = (query: string) => {
+    try {
+      parseList(absence, query)
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string }
+      return [code, /Write .*$/.exec(message)?.[0] ?? '']
+    }
+    return []
+  }
+
+  test.each([
+    ['EmployeeId=eq.5', 'Write EmployeeId=5.'],
+    ['EmployeeId=in.(1,2)', 'Write EmployeeId[]=1&EmployeeId[]=2.'],
+    ['EmployeeId=1,2,3', 'Write EmployeeId[]=1&EmployeeId[]=2&EmployeeId[]=3.'],
+    ['EmployeeId=is.null', 'Write EmployeeId=.'],
+    ['Period.Days=gt:2.5', 'Write Period.Days=>2.5.'],
+    ['Start=gte.2026-01-01T00:00:00Z', 'Write Start=>=2026-01-01T00:00:00Z.'],
+    ['EmployeeId=eq.x', ''],
+    ['EmployeeId=1,x', ''],
+    ['EmployeeId=like.5', ''],
+    ['EmployeeId=%00', ''],
+  ])('%s: %s', (query, hint) => {
+    expect(refusalOf(query)).toEqual(['InvalidFilter', hint])
   })
 })
 

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
+import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseSort } from '../../src/parse/list.ts'
 
 test.each([
@@ -13,7 +15,23 @@ test.each([
   for (const text of texts) expect(() => parseSort(company, text, [])).toThrow(hint)
 })
 
-test('a direction alone has no hint, nor has a text of thousands of signs', () => {
+test('a sort by what no name is near to names what there is, also one of thousands of signs', () => {
   for (const text of ['desc', `${':'.repeat(3_000)}desc`])
-    expect(() => parseSort(company, text, [])).toThrow(/^Companies cannot be sorted by "[^"]*"\.$/)
+    expect(() => parseSort(company, text, [])).toThrow(
+      /^Companies cannot be sorted by "[^"]*"\. There are Id, Name and Enabled\.$/,
+    )
+})
+
+test.each([
+  ['Days', 'Period.Days'],
+  ['-date', 'Start'],
+  ['EmployeeName:desc', 'Employee'],
+])('a sort by %s is refused with the property that was meant: %s', (text, name) => {
+  expect(() => parseSort(absence, text, [])).toThrow(`Did you mean ${name}?`)
+})
+
+test('a list of names in a message is bounded', () => {
+  const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, text()]))
+  const wide = defineEntity('Wide', { id: identity(), ...fields })
+  expect(() => parseSort(wide, 'nonsense', [])).toThrow(/ There are Id, Field0, .*, Field28 and 171 more\.$/)
 })

@@ -41,6 +41,9 @@ describe('D56: fields', () => {
   test('names that are none are refused, with the nearest', () => {
     expect(() => chosen('Nmae')).toThrow('Absences have no property "Nmae".')
     expect(() => chosen('Id,Period.Day')).toThrow('Absences have no property "Period.Day". Did you mean Period.Days?')
+    expect(() => chosen('Days')).toThrow('Absences have no property "Days". Did you mean Period.Days?')
+    expect(() => chosen('EmployeeName')).toThrow('Did you mean Employee?')
+    expect(() => chosen('colour')).toThrow('There are Id, Status, ')
     expect(() => chosen('Id, Type')).toThrow('Absences have no property " Type". Did you mean Type?')
     for (const text of ['', 'Id,'])
       expect(() => chosen(text)).toThrow('fields is names of properties with commas between; one of them is empty.')

@@ -1,0 +1,126 @@
+// Filters in the notations of other APIs, such as `filter[status][_eq]=A`, `status__eq=A` or `Id=eq.5`, as they are written here.
+import type { Entity, Property } from '../model/entity.ts'
+import { Mismatch } from '../model/kinds.ts'
+import { operators } from '../model/operators.ts'
+import { shown } from '../model/shown.ts'
+import { plain } from './names.ts'
+
+/** Operators of other APIs, and the sign that stands for them here; `null` and its like have no value. */
+const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
+  [/^(i?like|i?regex|i?contains?i?|search|match|fts|has|substring)$/, '[contains]', '<text>'],
+  [/^i?(begins?|starts?)(with)?i?$/, '[begins]', '<text>'],
+  [/^(in|oneof|\d+)$/, '[]', '<value>'],
+  [/^(eq|equals?|is)i?$/, '=', '<value>'],
+  [/^(neq?|not|isnot)$/, '!=', '<value>'],
+  [/^(lt|before)$/, '<', '<value>'],
+  [/^(lte|le|max|to)$/, '<=', '<value>'],
+  [/^(gt|after)$/, '>', '<value>'],
+  [/^(gte|ge|min|from)$/, '>=', '<value>'],
+  [/^(null|isnull|empty)$/, '=', ''],
+  [/^(nnull|notnull|exists|nempty)$/, '!=', ''],
+]
+
+/** Parameters in which other APIs put filters. */
+const WRAPPERS = /^(?:filters?|where|search|q|query)$/
+/** Maximum length of names and of values that are read. */
+const READ_LENGTH_MAX = 100
+/** Maximum values of a list that a hint repeats. */
+const VALUES_SHOWN_MAX = 5
+
+/** ` Write Name[contains]=ada.` for an operator and its value; null: it is nothing known, or no operator of the property. */
+export function hintForOperator(property: Property, operator: string, value: string): string | null {
+  const word = plain(operator)
+  const [, sign = '', placeholder = ''] = OPERATORS.find(([pattern]) => pattern.test(word)) ?? []
+  if (!operators.some((one) => one.sign === sign && one.serves(property.kind))) return null
+  return ` Write ${written(property, word, sign, placeholder, value)}.`
+}
+
+/** ` Write Status=A.` for a filter whose name has more than that of a property; null: it is none. */
+export function hintForFilter(entity: Entity, name: string, value: string): string | null {
+  if (name.length > READ_LENGTH_MAX) return null
+  const words = name.split(/[^a-z0-9]+/i).filter(Boolean)
+  const isWrapped = words.length > 1 && WRAPPERS.test((words[0] as string).toLowerCase())
+  const path = isWrapped ? words.slice(1).filter((word) => !/^(?:and|\d+)$/i.test(word)) : words
+  const wrapper = isWrapped ? (words[0] as string) : ''
+  // `name__istarts_with`: an operator may have several words, and so may a property.
+  for (let length = path.length; length > 0; length--) {
+    const property = propertyOf(entity, path.slice(0, length))
+    const operator = path.slice(length).join('') || (/^[fw]/i.test(wrapper) ? 'eq' : 'contains')
+    if (property && (isWrapped || length < path.length)) return hintForOperator(property, operator, value)
+  }
+  return null
+}
+
+/** OData's `Status eq 'A'` and `contains(Name,'x')`, `status:A`, `status==A`. */
+const COMPARISON = /^(?<name>[\w./]+)\s*(?:\s(?<word>eq|ne|[gl][te]|in)\s|(?<sign>[<>]=?|!=|==?|:))\s*(?<value>.+)$/i
+const CALL = /^(?<word>contains|startswith)\((?<name>[\w./]+),(?<value>.+)\)$/i
+const WORDS: Readonly<Record<string, string>> = { '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge', '!=': 'ne' }
+
+/** ` Write Status=A.` for a comparison as the value of one parameter; null: it is none. */
+export function hintForExpression(entity: Entity, text: string): string | null {
+  if (text.length > READ_LENGTH_MAX) return null
+  const { name = '', word, sign = '', value = '' } = (CALL.exec(text) ?? COMPARISON.exec(text))?.groups ?? {}
+  const property = propertyOf(entity, name.split(/\W/))
+  if (property === null) return null
+  const operator = word ?? WORDS[sign] ?? 'eq'
+  if (/^null$/i.test(value)) return hintForOperator(property, /^n|^!/i.test(operator) ? 'notnull' : 'null', '')
+  return hintForOperator(property, operator, value.trim().replace(/^(['"])(.*)\1$/, '$2'))
+}
+
+/** PostgREST's `eq.5` and `in.(1,2)`, and `gte:5`. */
+const PREFIXED = /^(?<word>[a-z]+)[.:](?<value>.*)$/i
+
+/** ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; `` if no value of the property is in it. */
+export function hintForValue(property: Property, text: string): string {
+  const { word = 'in', value = text } = PREFIXED.exec(text)?.groups ?? {}
+  const isNone = /^is$/i.test(word) && /^null$/i.test(value)
+  const values = isNone ? [] : plain(word) === 'in' ? valuesOf(value) : [value]
+  if ((plain(word) === 'in' && values.length < 2) || values.some((one) => !isValue(property, one))) return ''
+  return hintForOperator(property, isNone ? 'null' : word, isNone ? '' : value) ?? ''
+}
+
+function isValue({ kind }: Property, text: string): boolean {
+  try {
+    return text !== '' && kind.parseFilter(text) !== ''
+  } catch (error) {
+    if (error instanceof Mismatch) return false
+    throw error
+  }
+}
+
+/** The property of `['period', 'days']`, `['days']` or `['first', 'name']`. */
+function propertyOf({ properties }: Entity, path: readonly string[]): Property | null {
+  const name = path.join('').toLowerCase()
+  const found = properties.find((property) => plain(property.name) === name)
+  return found ?? properties.find((property) => property.path.at(-1)?.toLowerCase() === name) ?? null
+}
+
+function written(property: Property, word: string, sign: string, placeholder: string, value: string): string {
+  const { name } = property
+  if (placeholder === '')
+    return /^(?:false|0)$/i.test(value) ? `${name}=${sign === '=' ? '!=' : ''}` : `${name}=${sign === '=' ? '' : sign}`
+  if (sign === '[]') {
+    const values = valuesOf(value)
+    const isWhole = values.length > 0 && values.length <= VALUES_SHOWN_MAX
+    return (isWhole ? values : ['']).map((one) => `${name}[]=${operandText(one, placeholder)}`).join('&')
+  }
+  if (sign.startsWith('[')) {
+    const isBeginning = word.endsWith('like') && /^[^%*].*[%*]$/.test(value)
+    return `${name}${isBeginning ? '[begins]' : sign}=${operandText(value.replace(/^[%*]+|[%*]+$/g, ''), placeholder)}`
+  }
+  const operand = operandText(value, placeholder)
+  // An operator at the beginning of a value needs the = of its own.
+  return sign === '=' && !/^[=!<>]/.test(value) ? `${name}=${operand}` : `${name}=${sign}${operand}`
+}
+
+/** `(1,2)`, `['a','b']` and `a,b` are lists. */
+function valuesOf(text: string): string[] {
+  const parts = text.replace(/^[([](.*)[)\]]$/, '$1').split(',')
+  return parts.map((part) => part.trim().replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
+}
+
+/** A value as it can stand in a query string. */
+export function operandText(value: string, placeholder: string): string {
+  if (value === '' || value.length > READ_LENGTH_MAX) return placeholder
+  return shown(value).replace(/[\s%&#+\p{Cc}]/gu, (sign) => encodeURIComponent(sign))
+}

@@ -1,0 +1,108 @@
+// The property that was probably meant by a name that none has: by its letters, by its words, or by what it stands for.
+import type { Entity, Property } from '../model/entity.ts'
+import { nearestOf } from '../model/nearest.ts'
+import { operators } from '../model/operators.ts'
+import { shown } from '../model/shown.ts'
+import { listed, plain } from './names.ts'
+
+/** A property or an object. */
+interface Named {
+  readonly name: string
+}
+
+/** More letters that differ are another word rather than a misspelled one, if words of the name are known. */
+const MISSPELLED_MAX = 2
+/** Beyond this length nothing is near. */
+const COMPARED_LENGTH_MAX = 64
+/** Shorter names begin or end others by chance. */
+const WORD_LENGTH_MIN = 3
+/** Maximum names that a message lists. */
+const LISTED_MAX = 30
+
+/** ` Did you mean Start?` by the properties or objects `among`, and the names of `others` by their letters; else ``. */
+export function suggestProperty(name: string, among: readonly Named[], others: readonly string[] = []): string {
+  if (name.length > COMPARED_LENGTH_MAX) return ''
+  const names = [...among.map((one) => one.name), ...others]
+  const nearest = nearestOf(name, names, MISSPELLED_MAX) ?? byMeaning(plain(name), among) ?? nearestOf(name, names)
+  return nearest === null ? '' : ` Did you mean ${nearest}?`
+}
+
+/** As `suggestProperty`; if nothing is near, ` There are Id, Name and Enabled.` */
+export function suggestOrList(name: string, among: readonly Named[]): string {
+  if (among.length === 0) return ''
+  return suggestProperty(name, among) || ` There ${among.length === 1 ? 'is' : 'are'} ${listed(namesOf(among), 'and')}.`
+}
+
+/** `: Start or End`, behind what is taken. */
+export function amongWhich({ plural }: Entity, among: readonly Named[]): string {
+  return among.length === 0 ? `, and ${plural} have none` : `: ${listed(namesOf(among), 'or')}`
+}
+
+function namesOf(among: readonly Named[]): string[] {
+  const names = among.slice(0, LISTED_MAX).map((one) => one.name)
+  return among.length > LISTED_MAX ? [...names, `${among.length - LISTED_MAX} more`] : names
+}
+
+/** Message about a name that `parameter` does not take; `among`: what it takes. */
+export function faultOfName({ plural }: Entity, name: string, parameter: string, among: readonly Named[]): string {
+  if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
+  return `${plural} have no property "${shown(name)}".${suggestOrList(name, among)}`
+}
+
+/** The property in which a search would look: the one that is most like a name, else the first text; null: there is none. */
+export function searchedProperty({ properties }: Entity): Property | null {
+  return nameLike(properties) ?? properties.find(isSearched) ?? null
+}
+
+/** `createdAt`, `startDateFrom`: a word, or none, and words of a time. */
+const TIME_END = /(?:date|timestamp|time|day|when|at|on|from|to|since|until)+$/
+const NAME = /^(?:full|display)?name$/
+
+function byMeaning(name: string, among: readonly Named[]): string | null {
+  const properties = among.filter((one): one is Property => 'kind' in one)
+  if (TIME_END.test(name)) {
+    const times = properties.filter(({ kind }) => kind.name === 'instant' || kind.name === 'date')
+    const [stem, names] = [name.replace(TIME_END, ''), times.map((one) => one.name)]
+    const found = stem === '' ? names[0] : (nearestOf(stem, names) ?? byWords(stem, names))
+    if (found) return found
+  }
+  const named = NAME.test(name) ? nameLike(properties)?.name : undefined
+  const all = among.map((one) => one.name)
+  return named ?? byWords(name, all)
+}
+
+/** The longest of `known` that begins or ends the name (`Employee` of `EmployeeName`), or the first that it begins or ends. */
+function byWords(name: string, known: readonly string[]): string | null {
+  if (name.length < WORD_LENGTH_MIN) return null
+  const within = known
+    .filter((one) => one.length >= WORD_LENGTH_MIN && (name.startsWith(plain(one)) || name.endsWith(plain(one))))
+    .sort((one, other) => other.length - one.length)
+  return within[0] ?? known.find((one) => beginsOrEnds(one, name)) ?? null
+}
+
+/** Returns whether the name is the last words of `WorkEmail`, or the first ones. */
+function beginsOrEnds(known: string, name: string): boolean {
+  const words = known.split(/(?=[A-Z])|\./).map((word) => word.toLowerCase())
+  return words.some((_, at) => words.slice(at).join('') === name || words.slice(0, at).join('') === name)
+}
+
+/** The property that most probably has a row's name; null: none is called so, or is a copy of one that is. */
+function nameLike(properties: readonly Property[]): Property | null {
+  const copies = properties.flatMap(({ reference }) => (reference?.copy?.source.endsWith('name') ? reference.copy.column : []))
+  const ranks: readonly ((property: Property) => boolean)[] = [
+    ({ name }) => NAME.test(plain(name)),
+    ({ name, computedFrom }) => name.endsWith('Name') && computedFrom.length > 0,
+    ({ name }) => name.endsWith('Name'),
+    ({ column }) => copies.includes(column),
+  ]
+  const texts = properties.filter(isSearched)
+  for (const rank of ranks) {
+    const found = texts.find(rank)
+    if (found) return found
+  }
+  return null
+}
+
+function isSearched({ kind }: Property): boolean {
+  return operators.some(({ folded, serves }) => folded === 'anywhere' && serves(kind))
+}
