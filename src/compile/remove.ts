@@ -2,7 +2,7 @@
 import type { Batchable, WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
 import { type Compiled, columns, shapeCache } from './parts.ts'
@@ -64,10 +64,17 @@ function removeTogether({ entity, referring, id, among, asker }: Removal): Sql {
   return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returningOf(entity)}, b."N"`
 }
 
-/** Compiles the reason why a row was not deleted: whether one of `referring` has its id; no row if it does not exist. */
-export function compileKept(entity: Entity, id: string, referring: readonly ReferringColumn[]): Statement {
-  const isReferred = referring.length === 0 ? sql`false` : isReferredTo(entity, referring)
-  return toStatement(sql`select ${isReferred} from ${name(entity.table)} as own where own.id = ${param(id)}`)
+/**
+ * Compiles the reason why a row was not deleted: how many rows have its id in each of `referring`, of which `most` are counted;
+ * no row if it does not exist.
+ */
+export function compileReferring(entity: Entity, id: string, referring: readonly ReferringColumn[], most: number): Statement {
+  const counts = referring.map((column) => {
+    const rows = sql`select ${referringRows(entity, column)} limit ${integer(most)}`
+    return sql`(select count(*) from (${rows}) as counted)`
+  })
+  // Without a column that refers, the row has no value.
+  return toStatement(sql`select ${join(counts, sql`, `)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 
 function referredTo(entity: Entity, referring: readonly ReferringColumn[], ids: Sql): Sql {
@@ -76,9 +83,13 @@ function referredTo(entity: Entity, referring: readonly ReferringColumn[], ids: 
 
 /** A row that refers to itself goes with its reference. */
 function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
-  const found = referring.map(({ table, column }) => {
-    const isOther = table === entity.table ? sql` and referring.id <> own.id` : sql``
-    return sql`exists (select from ${name(table)} as referring where referring.${name(column)} = own.id${isOther})`
-  })
-  return join(found, sql` or `)
+  return join(
+    referring.map((column) => sql`exists (select ${referringRows(entity, column)})`),
+    sql` or `,
+  )
+}
+
+function referringRows(entity: Entity, { table, column }: ReferringColumn): Sql {
+  const isOther = table === entity.table ? sql` and referring.id <> own.id` : sql``
+  return sql`from ${name(table)} as referring where referring.${name(column)} = own.id${isOther}`
 }

@@ -20,16 +20,20 @@ export function writtenBehind(entity: Entity, { column, writable, computedFrom }
 
 /** A column of another table, or of the same, that holds ids. */
 export interface ReferringColumn {
+  /** Plural name of its entity. */
+  readonly plural: string
   readonly table: string
+  /** Name of its property. */
+  readonly property: string
   readonly column: string
   readonly isCopying: boolean
 }
 
 /** Columns of any of `entities` that refer to rows of `entity`. */
 export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
-  return entities.flatMap(({ table, properties }) =>
-    properties.flatMap(({ column, reference }) =>
-      reference?.table === entity.table ? [{ table, column, isCopying: reference.copy !== null }] : [],
+  return entities.flatMap(({ plural, table, properties }) =>
+    properties.flatMap(({ name, column, reference }) =>
+      reference?.table === entity.table ? [{ plural, table, property: name, column, isCopying: reference.copy !== null }] : [],
     ),
   )
 }

@@ -1,8 +1,8 @@
 // Writes of single rows: creates, updates and deletes them, takes copies along, and says why a write was refused. D13, D16.
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
 import { compileRefusals } from '../compile/refusals.ts'
-import { compileKept, compileRemove } from '../compile/remove.ts'
-import { ApiError, type Fault, faultsError } from '../errors.ts'
+import { compileRemove } from '../compile/remove.ts'
+import { type ApiError, type Fault, faultsError } from '../errors.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import type { ConstraintViolation } from '../execute/outcomes.ts'
 import type { Once, WritePlan } from '../model/batch.ts'
@@ -13,6 +13,7 @@ import type { Row } from '../model/sql.ts'
 import type { Explain, Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import type { RowReads, VersionAsked } from './rowReads.ts'
+import { countReferring, stillReferenced } from './stillReferenced.ts'
 
 const NOTHING: Assignments = new Map()
 
@@ -75,13 +76,13 @@ export class RowWrites {
     const plan = { id, values: NOTHING, versions: asked?.versions ?? null, once, asker: call.key }
     const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), async (violation) => {
       await asked?.find(id)
-      let isReferred = violation?.isForeignKey === true
-      if (!violation) {
-        const [found] = await this.parts.database.read(compileKept(this.entity, id, this.referring))
-        if (!found) throw this.reads.notFound(id)
-        isReferred = found[0] === 't'
-      }
-      if (isReferred) throw new ApiError('StillReferenced', `${this.entity.name} ${id} was not deleted: other rows refer to it.`)
+      if (violation && !violation.isForeignKey) return
+      const counts = await countReferring(this.parts.database, this.entity, id, this.referring, call)
+      if (counts === null && !violation) throw this.reads.notFound(id)
+      // A foreign key of a table that is no entity's may have refused it.
+      const isWhole = violation === undefined
+      if (violation || counts?.some((count) => count > 0))
+        throw stillReferenced(this.entity, id, this.referring, counts ?? [], call, isWhole)
     })
     return row as Row
   }

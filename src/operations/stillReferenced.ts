@@ -1,0 +1,50 @@
+// Refused deletions: which rows refer to the row, as far as the key may read them. D16
+import { compileReferring } from '../compile/remove.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import type { ReferringColumn } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
+import { allows } from '../model/rights.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+
+/** Maximum rows of a column that are counted: more are "over 1,000". */
+const COUNTED_MAX = 1_000
+
+/** Counts of the rows of each column that refer to a row. */
+type Counts = readonly number[]
+
+/** Counts the rows that refer to a row, as far as a message has them; null: the row does not exist. */
+export async function countReferring(
+  database: Database,
+  entity: Entity,
+  id: string,
+  referring: readonly ReferringColumn[],
+  { rights }: ResourceRequest,
+): Promise<Counts | null> {
+  const isCounted = referring.some(({ plural }) => rights && allows(rights, plural, 'read'))
+  const [found] = await database.read(compileReferring(entity, id, referring, isCounted ? COUNTED_MAX + 1 : 1))
+  return found ? referring.map((_, index) => Number(found[index])) : null
+}
+
+/**
+ * Error for a row that others refer to. Its message counts those that the key may read, and does not say whether there are
+ * others. `isWhole`: no other table can refer to the row.
+ */
+export function stillReferenced(
+  entity: Entity,
+  id: string,
+  referring: readonly ReferringColumn[],
+  counts: Counts,
+  { rights }: ResourceRequest,
+  isWhole: boolean,
+): ApiError {
+  const isReadable = ({ plural }: ReferringColumn) => rights !== null && rights !== undefined && allows(rights, plural, 'read')
+  const texts = referring.flatMap((column, index) => {
+    const count = counts[index] ?? 0
+    if (count === 0 || !isReadable(column)) return []
+    return `${count > COUNTED_MAX ? 'over 1,000' : count} of ${column.plural} (${column.property}=${id})`
+  })
+  const among = isWhole && referring.every(isReadable) ? ': ' : ', among them '
+  const list = texts.length === 0 ? '' : among + texts.join(', ')
+  return new ApiError('StillReferenced', `${entity.name} ${id} was not deleted: other rows refer to it${list}.`)
+}
