@@ -1,5 +1,6 @@
 """Keeps a copy of a collection in SQLite: python sync.py Absences absences.db, with KEY and perhaps ROSTER in the environment."""
 import json, os, sqlite3, sys, time
+from decimal import Decimal
 import requests
 
 ROSTER, (ENTITY, FILE) = os.environ.get('ROSTER', 'http://127.0.0.1:3000'), sys.argv[1:]
@@ -21,9 +22,19 @@ def ask(path, **options):
             time.sleep(1)
 
 
+def parse(text):
+    return json.loads(text, parse_float=Decimal)  # a float has 15 of the 18 digits that a decimal may have
+
+
+def text(value):  # as json.dumps, which writes no Decimal
+    if isinstance(value, dict):
+        return '{' + ','.join(f'{json.dumps(key)}:{text(part)}' for key, part in value.items()) + '}'
+    return format(value, 'f') if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+
+
 def save(rows, deleted, token, last=None):
     with copy:  # one transaction, so that a run that is killed goes on from here
-        copy.executemany('insert or replace into row values (?, ?)', [(row['id'], json.dumps(row)) for row in rows])
+        copy.executemany('insert or replace into row values (?, ?)', [(row['id'], text(row)) for row in rows])
         copy.executemany('delete from row where id = ?', [(id,) for id in deleted])
         copy.execute('delete from state')
         copy.execute('insert into state values (?, ?, ?)', (token, last, ENTITY))
@@ -36,7 +47,7 @@ def first_copy(token=None, last=0):
         token, rows = token or answer.headers['X-Changes-After'], []
         try:
             for line in answer.iter_lines(chunk_size=65536):
-                row = json.loads(line)
+                row = parse(line)
                 if 'Error' in row:  # such as the limit of the key
                     break
                 rows, last = rows + [row], row['id']
@@ -65,7 +76,7 @@ while more:
         first_copy()
         continue
     answer.raise_for_status()
-    page = answer.json()
+    page = parse(answer.content)
     rows, more = {change['id']: change['row'] for change in page['changes']}, page['more']
     save([row for row in rows.values() if row], [id for id, row in rows.items() if row is None], page['next'])
 print(copy.execute('select count(*) from row').fetchone()[0], 'rows')
