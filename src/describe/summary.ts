@@ -13,11 +13,15 @@ export function summaryParameters(entity: Entity): Schema[] {
   const { properties } = entity
   return [
     ...properties.map((property) => filterParameter(entity, property)),
-    listInQuery('groupBy', 'The properties by which rows are grouped, dates by their period too. Without it: one group.', {
-      minItems: 1,
-      items: { type: 'string', enum: properties.filter(takesKey).flatMap(keyNames) },
-      maxItems: KEYS_MAX,
-    }),
+    listInQuery(
+      'groupBy',
+      'The properties by which rows are grouped, dates by their period in UTC too, to which a row belongs whole. Without it: one group.',
+      {
+        minItems: 1,
+        items: { type: 'string', enum: properties.filter(takesKey).flatMap(keyNames) },
+        maxItems: KEYS_MAX,
+      },
+    ),
     ...aggregatesOf(entity).map(([aggregate, taken]) => {
       const items = { type: 'string', enum: taken.map(({ name }) => name) }
       return listInQuery(aggregate, MEANINGS[aggregate], { minItems: 1, items, maxItems: MEASURES_MAX })

@@ -112,6 +112,39 @@ describe('a summary (D76)', () => {
     expect(['sum', 'average', 'minimum', 'maximum'].filter((name) => names.includes(name))).toEqual(['minimum', 'maximum'])
   })
 
+  test('has periods of UTC, and counts a row whole in that of its key', async () => {
+    const reason = crypto.randomUUID()
+    for (const [Start, End, Days] of [
+      ['2026-01-30T09:00:00Z', '2026-02-03T17:00:00Z', 3],
+      ['2026-01-31T23:30:00Z', '2026-02-01T23:00:00Z', 1],
+      ['2026-02-01T00:00:00Z', '2026-02-01T17:00:00Z', 0.5],
+    ])
+      await server.post('/Absences', { Start, End, Reason: reason, Period: { Days } })
+    expect((await get(`?groupBy=month(Start)&sum=Period.Days&Reason=${reason}`)).body).toEqual([
+      { start: '2026-01-01T00:00:00Z', count: 2, sum: { period: { days: 4 } } },
+      { start: '2026-02-01T00:00:00Z', count: 1, sum: { period: { days: 0.5 } } },
+    ])
+    await server.sql`delete from absence where reason = ${reason}`
+  })
+
+  test('adds up namesakes by a copied name, and not by the id beside it', async () => {
+    const reason = crypto.randomUUID()
+    const ids: number[] = []
+    for (const Days of [1, 2]) {
+      const { id } = (await server.post('/Employees', { FirstName: 'Name', LastName: 'Sake' })).body
+      await server.post('/Absences', { EmployeeId: id, Reason: reason, Period: { Days } })
+      ids.push(id)
+    }
+    const grouped = async (keys: string) => (await get(`?groupBy=${keys}&sum=Period.Days&Reason=${reason}`)).body
+    expect(await grouped('Employee')).toEqual([{ employee: 'Name Sake', count: 2, sum: { period: { days: 3 } } }])
+    expect(await grouped('EmployeeId,Employee')).toEqual([
+      { employeeId: ids[0], employee: 'Name Sake', count: 1, sum: { period: { days: 1 } } },
+      { employeeId: ids[1], employee: 'Name Sake', count: 1, sum: { period: { days: 2 } } },
+    ])
+    await server.sql`delete from absence where reason = ${reason}`
+    await server.sql`delete from employee where id = any (${ids})`
+  })
+
   test('takes names in any case and several parameters of a name, and an aggregate of a property once', async () => {
     const one = await get('?groupBy=Type,Month(start)&sum=period.days,Period.Days&sort=-SUM(PERIOD.days)')
     const other = await get('?GROUPBY=type&groupBy=month(Start)&Sum=Period.Days&sort=-sum(Period.Days)')
