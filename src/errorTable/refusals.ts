@@ -92,7 +92,8 @@ export const refusals = {
   StillReferenced: {
     status: 409,
     title: 'Other rows refer to this one',
-    explanation: 'Rows of the same or another entity hold this row’s id. Nothing was deleted. The message counts those that the key may read.',
+    explanation:
+      'Rows of the same or another entity hold this row’s id. Nothing was deleted. The message counts those that the key may read.',
     remedy: 'Delete or change the rows that refer to it first: the message has the filters that find them.',
     request: 'DELETE /Companies/1',
     answer: api('Company 1 was not deleted: other rows refer to it: 3 of Employees (CompanyId=1).'),

@@ -4,19 +4,19 @@ import { letters, type Sql, sql } from './sql.ts'
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
 /**
- * Characters that PostgreSQL may fold otherwise than this process. Of those since Unicode 10, and of those that are not assigned yet,
- * the lower case may be another one there, and of marks the order. U+11A7 is composed by PostgreSQL alone.
+ * Characters that PostgreSQL may fold otherwise than this process: of those since Unicode 10, and of those that are not assigned
+ * yet, the lower case may be another one there, and of marks the order. U+11A7 is composed by PostgreSQL alone.
  */
 const UNSURE =
   /[\u1abf-\u1aff\u1dfa\u07fd\u0897-\u089f\u08ca-\u08d3\u09fe\u0c3c\u0eba\ua82c\u11a7\u1715\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}\p{Cn}]/u
 
 /**
- * Letters that Unicode does not decompose, and the letters that people type for them: all of Latin-1 and Latin Extended-A, as CLDR's
- * Latin-ASCII replaces them (ŉ without its apostrophe), and ς. Letters beyond, such as ə and ɓ, stay: Unicode sorts them as letters of
- * their own, and there is no one spelling.
+ * Letters that Unicode does not decompose, and the letters that people type for them: all of Latin-1 and Latin Extended-A, as
+ * CLDR's Latin-ASCII replaces them (ŉ without its apostrophe), and ς. Letters beyond, such as ə and ɓ, stay: Unicode sorts them
+ * as letters of their own, and there is no one spelling.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
-/** Letters that are typed as several, and digraphs and ligatures, which Unicode sorts as such. The last removes the point of Catalan's l·l. */
+/** Letters that are typed as several; digraphs and ligatures, which Unicode sorts as several; and the point of Catalan's l·l. */
 const SEVERAL = [
   ...(['ß ss', 'æ ae', 'œ oe', 'þ th', 'ĳ ij', 'ǆ dz', 'ǉ lj', 'ǌ nj', 'ǳ dz'] as const),
   ...(['ﬀ ff', 'ﬁ fi', 'ﬂ fl', 'ﬃ ffi', 'ﬄ ffl', 'ﬅ st', 'ﬆ st', 'l· l'] as const),
@@ -42,8 +42,8 @@ export function isSurelyFolded(text: string): boolean {
 }
 
 /**
- * The folded text of an expression, composed again, since 이 is no part of 임, nor カ of ガ. Most texts are ASCII, which has one byte a
- * character, and cost a fraction of the others.
+ * The folded text of an expression, composed again, since 이 is no part of 임, nor カ of ガ. Most texts are ASCII, which has one
+ * byte a character, and cost a fraction of the others.
  */
 export function foldSql(text: Sql): Sql {
   const bare = sql`lower(regexp_replace(normalize(${text}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`

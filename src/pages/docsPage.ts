@@ -9,7 +9,7 @@ export const SCALAR_FILE = `scalar-${vendored.version}.js`
 
 export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
-/** Scalar reads storage as it loads. Where the browser blocks it, or has no room for a byte, the page has one of its own until it is left. */
+/** Scalar reads storage as it loads. Where the browser blocks it, or has no room, the page has a storage of its own. */
 const storageScript = `
 for (const name of ['localStorage', 'sessionStorage']) {
   try {
