@@ -48,9 +48,10 @@ export class Refused extends Error {}
 /** A body of nothing but faults must not make an answer many times its size; the search for more ends here. */
 export const FAULTS_MAX = 100
 
-/** The error for a body's faults: one fault speaks for itself, several stand under `ValidationFailed`. */
-export function faultsError(faults: readonly [Fault, ...Fault[]]): ApiError {
+/** The error for a body's faults, at least one: a single one speaks for itself, several stand under `ValidationFailed`. */
+export function faultsError(faults: readonly Fault[]): ApiError {
   const [first] = faults
+  if (first === undefined) throw new Error('an error for no fault')
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
   const message = `The body has ${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length} faults; Details lists them.`
   // What is stored is looked at only for a body that is right in itself, so these stand together or not at all.

@@ -1,11 +1,11 @@
 // Lists: a page and its total in one statement, by page number or by cursor.
-import type { Batch, Batchable } from '../model/batch.ts'
+import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { ownerOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
-import { batchQuery, list } from './batch.ts'
+import { commaList, compileBatchQuery } from './batch.ts'
 import { type Found, found, rowsOf } from './matching.ts'
 import { type Compiled, columns, orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
 import { nearestRows } from './seek.ts'
@@ -21,7 +21,7 @@ const soughtShape = shapeCache<Compiled>(500)
  * Returns the entity's columns and then the total in each row. A page without rows is one row with null for an id, but page 1 of
  * nothing is no row at all. A page by cursor has a row more, at its far end, if there are more.
  */
-export function compileList(entity: Entity, query: ListQuery): Batchable {
+export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query
   const values = valuesOf(filters)
   const isFirst = seek === null && page === 1
@@ -45,7 +45,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   if (ownerOf(filters) === null || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
-  return batchQuery(piece, typed)
+  return compileBatchQuery(piece, typed)
 }
 
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
@@ -56,7 +56,7 @@ function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[])
   const page = sql`${rowsOf(rows)} order by ${keys} limit ${integer(pageSize)}`
   if (!rows.isApart) return sql`${selected} from ${page}`
   const ids = sql`(select id from ${page})`
-  return sql`with ${list(rows.parts)} ${selected} from ${name(entity.table)} where id = any (array ${ids}) order by ${keys}`
+  return sql`with ${commaList(rows.parts)} ${selected} from ${name(entity.table)} where id = any (array ${ids}) order by ${keys}`
 }
 
 function totalOf(rows: Found): Sql {
@@ -84,7 +84,7 @@ union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)})))`,
   ]
   return sql`\
-with ${list(parts)} select ${columns(entity)}, "N" \
+with ${commaList(parts)} select ${columns(entity)}, "N" \
 from "Total" left join "Page" on true order by ${orderBy(forwards)}`
 }
 
@@ -98,6 +98,6 @@ function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]
     : near
   const parts = [...rows.parts, sql`"First" ("L") as materialized (${totalOf(rows)})`, sql`"Page" as (${page})`]
   return sql`\
-with ${list(parts)} select ${columns(entity)}, "L" \
+with ${commaList(parts)} select ${columns(entity)}, "L" \
 from "First" left join "Page" on true order by ${orderBy(order(entity, query.sorts))}`
 }

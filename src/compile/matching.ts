@@ -4,7 +4,7 @@ import { foldSql } from '../model/fold.ts'
 import type { Filter, FiltersAndSorts } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
-import { list } from './batch.ts'
+import { commaList } from './batch.ts'
 import { where } from './parts.ts'
 
 /** Rows of a statement. */
@@ -54,7 +54,7 @@ export interface Found extends Matching {
 export function found(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): Found {
   const matched = matching(entity, filters, operands)
   if (filters.every(({ operator }) => operator.folded === null)) return { ...matched, parts: [], isApart: false }
-  const keys = list(order(entity, sorts).map(({ property }) => name(property.column)))
+  const keys = commaList(order(entity, sorts).map(({ property }) => name(property.column)))
   const part = sql`"Found" as materialized (select ${keys} from ${rowsOf(matched)})`
   const table = sql`"Found"`
   return { table, from: table, conditions: [], parts: [part], isApart: true }

@@ -1,51 +1,15 @@
-// Parts that statements share: columns, conditions, orders, operands, references, unique values, and a cache of their texts.
+// Parts that statements share: columns, conditions, orders, operands, unique values, and a cache of their texts.
 import type { Batch } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
-import type { Filter, Seek, Sort } from '../model/query.ts'
+import type { Assignments, Filter, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
-import { type InsertParts, list, type Operand, type Source } from './batch.ts'
+import { commaList, type Operand } from './batch.ts'
 
 /** Operands for the properties; their statement gets the values later. */
 export function operandsOf(changed: readonly Property[]): Operand[] {
   return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
-}
-
-/** A reference brings along the copy that its foreign key checks, which `copied` finds. */
-export function assignments(changed: readonly Property[], operands: readonly Operand[], copied: (source: Source) => Sql) {
-  const sources = sourcesOf(changed, operands)
-  return changed.flatMap(({ column, reference }, index) => {
-    const { param } = operands[index] as Operand
-    const own = { column, value: sql`${param}` }
-    const source = sources.find(({ id }) => id === param)
-    return source && reference?.copy ? [own, { column: reference.copy.keyColumn, value: copied(source) }] : [own]
-  })
-}
-
-/** The rows that the changed references name. */
-export function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): Source[] {
-  return changed.flatMap(({ reference }, index) => {
-    if (!reference) return []
-    const copied = reference.copy ? name(reference.copy.sourceColumn) : sql`true`
-    const as = sql`"K${integer(index + 1)}"`
-    return [{ table: name(reference.table), id: (operands[index] as Operand).param, copied, as }]
-  })
-}
-
-/** A new row that sets these properties. `values` are of a row `b`, which has what they copy. */
-export function insertParts(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): InsertParts {
-  const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
-  const targets = list(assigned.map(({ column }) => name(column)))
-  return {
-    insert: sql`insert into ${name(entity.table)} (${targets})`,
-    values: list(assigned.map(({ value }) => value)),
-    returning: sql`returning ${columns(entity)}, xmin::text`,
-    sources: sourcesOf(changed, operands),
-    matches: changed.flatMap((property, value) =>
-      property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
-    ),
-  }
 }
 
 export function paramsOf(operands: readonly Operand[]): Param[] {
@@ -55,12 +19,12 @@ export function paramsOf(operands: readonly Operand[]): Param[] {
 /** The columns of every property, in the order in which the JSON writers take them; of `table` where two have them. */
 export function columns(entity: Entity, table?: Sql): Sql {
   const prefix = table ? sql`${table}.` : sql``
-  return list(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
+  return commaList(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
 }
 
 /** Names of the columns that a write returns: no column of an entity has a capital letter. */
 export function writtenNames({ properties }: Entity): Sql {
-  return list(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
+  return commaList(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
 }
 
 /** A value as PostgreSQL prints it, which a cast does not do for a boolean. */
@@ -76,7 +40,9 @@ export function where(conditions: readonly Sql[]): Sql {
 // PostgreSQL's own placing of nulls is the one we want (last ascending, first descending), and the collation is the column's, so
 // each single-property order is that of the index on (column, id), or of that index read backwards.
 export function orderBy(keys: readonly Sort[]): Sql {
-  return list(keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))))
+  return commaList(
+    keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))),
+  )
 }
 
 export function hasUnique(changed: readonly Property[]): boolean {
@@ -97,6 +63,27 @@ export function freeOf(entity: Entity, changed: readonly Property[], operands: r
 export interface Compiled {
   readonly text: string
   readonly batch: Batch | null
+}
+
+const compiledShape = shapeCache<Compiled>(2_000)
+
+/**
+ * Compiles a write, or returns it from the cache. Writes of unique values are never batched: the result of a batch does not say
+ * which run was refused, and two of its updates, which do not see each other, could write the same value. D65
+ */
+export function compiledWrite(verb: string, { table }: Entity, changed: readonly Property[], make: () => Compiled): Compiled {
+  let shape = `${verb} ${table}`
+  for (const { column } of changed) shape += ` ${column}`
+  return compiledShape(shape, () => (hasUnique(changed) ? { ...make(), batch: null } : make()))
+}
+
+/** The properties that are set, in the entity's order, so that the same properties make the same statement. */
+export function changedProperties({ properties }: Entity, changes: Assignments): Property[] {
+  return properties.filter((property) => changes.has(property))
+}
+
+export function valuesOfChanged(changed: readonly Property[], changes: Assignments): (string | null)[] {
+  return changed.map((property) => changes.get(property) as string | null)
 }
 
 /** Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. */

@@ -1,13 +1,15 @@
-// Deletions: one row alone, in a batch or under a key; and the reason why a row was not deleted.
-import type { Batchable, WritePlan } from '../model/batch.ts'
+// Deletes one row, or finds out why it was not deleted.
+import type { BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
-import { onceRemove } from './once.ts'
-import { type Compiled, columns, shapeCache } from './parts.ts'
+import { setAuditKey } from './audit.ts'
+import { commaList } from './batch.ts'
+import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
+import { columns, shapeCache } from './parts.ts'
+import { hasVersion } from './update.ts'
 
-const compiledShape = shapeCache<Compiled>(200)
+const compiledShape = shapeCache<string>(200)
 
 /**
  * Compiles the deletion of one row. It returns the row as it was, and the transaction; or no row if a row of `referring` refers
@@ -17,76 +19,72 @@ const compiledShape = shapeCache<Compiled>(200)
  */
 export function compileRemove(
   entity: Entity,
-  { id, versions, once, asker }: WritePlan,
+  { id, versions, claim, keyId }: WritePlan,
   referring: readonly ReferringColumn[],
-): Batchable {
-  const among = versions === null ? null : param(versions)
-  const removal = { entity, referring, id: param(id), among, asker: param(asker) }
-  if (once) return { ...toStatement(onceRemove(once, (isFirst) => removeOne(removal, sql` and ${isFirst}`))), once, asker }
-  const operands = [removal.id, ...(among === null ? [] : [among]), removal.asker]
-  const { text, batch } = compiledShape(`${entity.table}${among === null ? '' : ' if'}`, () => ({
-    text: toStatement(removeOne(removal), operands).text,
-    batch: { text: toStatement(removeTogether(removal), operands).text, rows: 'numbered', distinct: 0 },
-  }))
-  return { text, values: operands.map(({ value }) => value), batch, asker }
-}
-
-/** The row as it was; its `xmin` is the write before, so the deletion is `xmax`. */
-function returningOf(entity: Entity): Sql {
-  return sql`returning ${columns(entity, sql`t`)}, t.xmax::text`
+): BatchableStatement {
+  const shape = `${entity.table}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}`
+  const text = compiledShape(shape, () => {
+    const idParam = param(null)
+    const versionsParam = versions === null ? null : param(null)
+    const key = param(null)
+    const before = versionsParam === null ? [idParam] : [versionsParam, idParam]
+    const removal = { entity, referring, id: idParam, versions: versionsParam }
+    if (!claim) return toStatement(removeOne(removal, setAuditKey(key)), [...before, key]).text
+    const claimed = claimParams()
+    const write = underClaim(entity, claimed, removeOne(removal, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'nothing')
+    return toStatement(write, [...before, ...claimed, key]).text
+  })
+  const values = [...(versions === null ? [] : [versions]), id, ...claimValues(claim), keyId]
+  return { text, values, batch: null, claim, keyId }
 }
 
 interface Removal {
   readonly entity: Entity
   readonly referring: readonly ReferringColumn[]
   readonly id: Param
-  readonly among: Param | null
-  readonly asker: Param
+  readonly versions: Param | null
 }
 
-function removeOne({ entity, referring, id, among, asker }: Removal, first = sql``): Sql {
+/** `condition`: of the statement. The row's `xmin` is the write before, so the deletion is `xmax`. */
+function removeOne({ entity, referring, id, versions }: Removal, condition: Sql): Sql {
   const table = name(entity.table)
-  const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
-  const own = sql`(select id from ${table} where id = ${id} and ${setsKey(asker)}${first}${version} for update) as own`
-  const free = referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring, sql`array[own.id]`)})`
-  return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returningOf(entity)}`
+  const version = versions === null ? sql`` : sql` and ${hasVersion(sql`xmin`, sql`${versions}`)}`
+  const isFree = referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring)})`
+  return sql`
+    delete from ${table} as t
+    using (select id from ${table} where id = ${id} and ${condition}${version} for update) as own
+    where t.id = own.id${isFree}
+    returning ${columns(entity, sql`t`)}, t.xmax::text`
 }
 
-/** Locks rows in one order, so that two batches do not wait for each other, and asks once for those that are referred to. */
-function removeTogether({ entity, referring, id, among, asker }: Removal): Sql {
-  const table = name(entity.table)
-  const ids = sql`${id}::bigint[]`
-  const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
-  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${setsKeyAndTimeout(asker)}${version} order by id for update)`
-  const referred = () => referredTo(entity, referring, sql`array(select id from "L")`)
-  const free = referring.length === 0 ? sql`` : sql` and t.id <> all ((select ${referred()})::bigint[])`
-  const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`
-  return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returningOf(entity)}, b."N"`
+/** Selects, by a snapshot taken when the row is locked, the row's id in an array if other rows refer to it. */
+function referredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
+  const query = sql`select array(select id from unnest($1) as own(id) where ${isReferredTo(entity, referring)})`
+  return sql`found_now('${query}', array[own.id])`
 }
 
 /**
- * Compiles the reason why a row was not deleted: how many rows have its id in each of `referring`, of which `most` are counted;
- * no row if it does not exist.
+ * Compiles the reason why a row was not deleted: how many rows have its id in each of `referring`, of which `countMax` are
+ * counted; no row if it does not exist.
  */
-export function compileReferring(entity: Entity, id: string, referring: readonly ReferringColumn[], most: number): Statement {
+export function compileDeleteBlockers(
+  entity: Entity,
+  id: string,
+  referring: readonly ReferringColumn[],
+  countMax: number,
+): Statement {
   const counts = referring.map((column) => {
-    const rows = sql`select ${referringRows(entity, column)} limit ${integer(most)}`
+    const rows = sql`select ${referringRows(entity, column)} limit ${integer(countMax)}`
     return sql`(select count(*) from (${rows}) as counted)`
   })
   // Without a column that refers, the row has no value.
-  return toStatement(sql`select ${join(counts, sql`, `)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
-}
-
-function referredTo(entity: Entity, referring: readonly ReferringColumn[], ids: Sql): Sql {
-  return sql`found_now('select array(select id from unnest($1) as own(id) where ${isReferredTo(entity, referring)})', ${ids})`
+  return toStatement(sql`select ${commaList(counts)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 
 /** A row that refers to itself goes with its reference. */
 function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
-  return join(
-    referring.map((column) => sql`exists (select ${referringRows(entity, column)})`),
-    sql` or `,
-  )
+  const exists = referring.map((column) => sql`exists (select ${referringRows(entity, column)})`)
+  return join(exists, sql` or `)
 }
 
 function referringRows(entity: Entity, { table, column }: ReferringColumn): Sql {

@@ -3,7 +3,7 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import type { Seek, StreamQuery } from '../model/query.ts'
 import { order } from '../model/query.ts'
 import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
-import { list } from './batch.ts'
+import { commaList } from './batch.ts'
 import { matching, rowsOf } from './matching.ts'
 import { orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
 import { nearestRows } from './seek.ts'
@@ -38,7 +38,7 @@ export function compilePiece(
       position === null
         ? rowsOf(matched)
         : sql`(${nearestRows(entity, { sorts, pageSize: size }, near, matched, operands.slice(ofFilters.length))}) as piece`
-    const read = list(columns.map(({ column }) => name(column)))
+    const read = commaList(columns.map(({ column }) => name(column)))
     const piece = sql`select ${read} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
     return toStatement(piece, operands).text
   })

@@ -2,7 +2,7 @@
 import type { Entity } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type GroupKey, type SummaryQuery } from '../model/summary.ts'
-import { list } from './batch.ts'
+import { commaList } from './batch.ts'
 import { matching, rowsOf } from './matching.ts'
 import { shapeCache, shapeOf, valuesOf } from './parts.ts'
 
@@ -28,12 +28,12 @@ function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQue
   const computed = [...keys.map(keyOf), sql`count(*)`, ...figures.map(figureOf)]
   const columns = computed.map((_, index) => sql`"C${integer(index + 1)}"`)
   const selected = computed.map((value, index) => sql`${value} as ${columns[index] as Sql}`)
-  const groupBy = keys.length === 0 ? sql`` : sql` group by ${list(keys.map((_, index) => integer(index + 1)))}`
+  const groupBy = keys.length === 0 ? sql`` : sql` group by ${commaList(keys.map((_, index) => integer(index + 1)))}`
   const keysOfOrder = sorts.map(({ column, isDescending }) => sql`${columns[column] as Sql}${isDescending ? sql` desc` : sql``}`)
-  const orderBy = keysOfOrder.length === 0 ? sql`` : sql` order by ${list(keysOfOrder)}`
+  const orderBy = keysOfOrder.length === 0 ? sql`` : sql` order by ${commaList(keysOfOrder)}`
   const rows = rowsOf(matching(entity, filters, operands))
   return sql`\
-with groups as materialized (select ${list(selected)} from ${rows}${groupBy}), \
+with groups as materialized (select ${commaList(selected)} from ${rows}${groupBy}), \
 page as (select * from groups${orderBy} limit ${size}::bigint offset ${offset}::bigint) \
 select total."N", ${join(columns, sql`, `)} from (select count(*) as "N" from groups) as total left join page on true${orderBy}`
 }

@@ -1,12 +1,12 @@
 // Batches: statements that wait at the same time go to the database as one.
 import { cellOf, count } from '../metrics/counts.ts'
-import type { Batch, Batchable } from '../model/batch.ts'
+import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
 import { type Execution, Sending } from './execution.ts'
 import { isUndone } from './outcomes.ts'
 
 interface Run {
-  readonly statement: Batchable
+  readonly statement: BatchableStatement
   /** Null: it changes nothing. */
   readonly sending: Sending | null
   /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
@@ -53,7 +53,7 @@ export class Batcher {
   ) {}
 
   /** `sending` is of a write, and not there for what changes nothing. */
-  ask(statement: Batchable, sending: Sending | null = null): Promise<Row[]> {
+  ask(statement: BatchableStatement, sending: Sending | null = null): Promise<Row[]> {
     const key = keyOf(statement)
     const queue = this.queues.getOrInsertComputed(key, () => ({ key, waiting: [], running: 0 }))
     return new Promise((resolve, reject) => {
@@ -107,14 +107,14 @@ export class Batcher {
     }
     // The first run has waited longest: where its client has been answered, so may others have been.
     if (untilMs <= performance.now()) return this.separate(runs)
-    const { text, values } = joined(batch, runs, statement.asker)
+    const { text, values } = joined(batch, runs, statement.keyId)
     const startMs = performance.now()
     const whole = sending && Sending.together(runs)
     const kind = sending === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
-    const { once, asker } = statement
-    const execution = { statement: { text, values, once, asker }, untilMs, mayWait: false, sending: whole }
+    const { keyId } = statement
+    const execution = { statement: { text, values, keyId }, untilMs, mayWait: false, sending: whole }
     const rows = await this.run(execution).catch((error) => {
       // null: each run is tried alone.
       if (isUndone(error, sending === null)) return null
@@ -143,7 +143,7 @@ export class Batcher {
 }
 
 /** Key of statements that can be one. */
-function keyOf({ text, values, batch, asker }: Batchable): string {
+function keyOf({ text, values, batch, keyId: asker }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
   return asker === undefined ? text : `${asker}\0${text}`
 }
@@ -168,10 +168,10 @@ function take(queue: Queue, runsMax: number): Run[] {
   return [...taken.values()]
 }
 
-function distribute({ rows: kind, matches = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {
+function distribute({ matchBy, keyColumns = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {
   const answers: Row[][] = runs.map(() => [])
-  if (kind === 'numbered') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
-  else if (kind === 'found') {
+  if (matchBy === 'number') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
+  else if (matchBy === 'id') {
     const found = new Map<unknown, Row>()
     for (const row of rows) found.set(row[0], row)
     for (let index = 0; index < runs.length; index++) {
@@ -182,7 +182,8 @@ function distribute({ rows: kind, matches = [] }: Batch, rows: readonly Row[], r
     let next = 0
     runs.forEach(({ statement }, index) => {
       const row = rows[next]
-      const isOwn = rows.length === runs.length || matches.every(({ value, column }) => row?.[column] === statement.values[value])
+      const isOwn =
+        rows.length === runs.length || keyColumns.every(({ value, column }) => row?.[column] === statement.values[value])
       if (!row || !isOwn) return
       answers[index]?.push(row)
       next++

@@ -1,7 +1,7 @@
 // Runs statements over a bounded pool: batches, retries, deadlines.
 import { cellOf, count, countStatement, failureCells } from '../metrics/counts.ts'
 import type { KindOfStatement } from '../metrics/declared.ts'
-import type { Batchable } from '../model/batch.ts'
+import type { BatchableStatement } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
@@ -69,7 +69,7 @@ export class Database {
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
-  read(statement: Batchable): Promise<Row[]> {
+  read(statement: BatchableStatement): Promise<Row[]> {
     return this.admit(() => this.reads.ask(statement))
   }
 
@@ -80,8 +80,8 @@ export class Database {
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
-  async write(statement: Batchable): Promise<Row[]> {
-    const { asker = '' } = statement
+  async write(statement: BatchableStatement): Promise<Row[]> {
+    const { keyId: asker = '' } = statement
     const others = this.writesOf.get(asker) ?? 0
     if (others >= WRITES_OF_ONE_MAX || this.writing >= WRITES_MAX) throw busyWithWrites()
     this.writing++
@@ -91,7 +91,7 @@ export class Database {
       ? () => this.writes.ask(statement, sending)
       : () => this.run({ statement, untilMs: performance.now() + SENT_SHARE * this.queryMsMax, mayWait: true, sending })
     try {
-      return await this.admit(ask, sending, Boolean(statement.once))
+      return await this.admit(ask, sending, Boolean(statement.claim))
     } finally {
       this.writing--
       const left = (this.writesOf.get(asker) as number) - 1
@@ -129,7 +129,7 @@ export class Database {
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
       if (sending) sending.isWaiting = true
-      const release = sending ? await this.turns.take(statement.asker ?? '') : null
+      const release = sending ? await this.turns.take(statement.keyId ?? '') : null
       if (sending) sending.isWaiting = false
       if (performance.now() >= untilMs) {
         release?.()
@@ -171,7 +171,7 @@ export class Database {
         const isUnreached = verdict === 'notSent' && pool.hasHosts
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if ((verdict === 'lost' || isUnreached) && this.pool === pool) this.renew(isUnreached)
-        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && (!sending || statement.once))
+        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && (!sending || statement.claim))
         if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, execution, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }

@@ -1,8 +1,8 @@
 // A statement on its way, and how far a write has come.
-import type { Batchable } from '../model/batch.ts'
+import type { BatchableStatement } from '../model/batch.ts'
 
 export interface Execution {
-  readonly statement: Batchable
+  readonly statement: BatchableStatement
   /** Time by `performance.now()` after which it is not sent: its client then has a 503 that says nothing was done. */
   readonly untilMs: number
   /** For a lock. */

@@ -1,6 +1,6 @@
 // Lists that are read from the database: connections of their own, shared fairly by keys.
 import { ApiError } from '../errors.ts'
-import type { Batchable } from '../model/batch.ts'
+import type { BatchableStatement } from '../model/batch.ts'
 import type { Demand } from '../model/demand.ts'
 import type { Asker } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -88,7 +88,7 @@ export class ListReads {
   }
 
   /** @throws ApiError 500, 503; Abandoned; TooCostly */
-  async read(statement: Batchable, asker: Asker, demand: Demand = UNKNOWN): Promise<Row[]> {
+  async read(statement: BatchableStatement, asker: Asker, demand: Demand = UNKNOWN): Promise<Row[]> {
     const { owner } = demand
     const startMs = performance.now()
     if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker, demand)

@@ -1,5 +1,5 @@
 // Writes that may take a minute, such as renames that many rows copy: one after the other, over a connection of their own.
-import type { Batchable } from '../model/batch.ts'
+import type { BatchableStatement } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 import { Database, type DatabaseOptions } from './database.ts'
@@ -27,7 +27,7 @@ export class LongWrites {
   }
 
   /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
-  async write({ text, values, once }: Batchable): Promise<Row[]> {
+  async write({ text, values, claim, keyId }: BatchableStatement): Promise<Row[]> {
     if (this.waiting >= WAITING_MAX) throwBusy()
     this.waiting++
     const before = this.last
@@ -35,7 +35,7 @@ export class LongWrites {
     this.last = before.then(() => promise)
     try {
       await withDeadline(before, TURN_MS_MAX, throwBusy)
-      return await this.own.write({ text, values, once })
+      return await this.own.write({ text, values, claim, keyId })
     } finally {
       this.waiting--
       resolve()

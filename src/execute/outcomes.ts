@@ -52,7 +52,7 @@ export function errorFor(error: unknown, verdict: Verdict, { sending, statement 
   if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
   if (verdict === 'fault' && !(error instanceof ApiError)) return error as Error
   const cause = error instanceof ApiError ? error.cause : error
-  if (sending?.isUnknown) return outcomeUnknown(cause, Boolean(statement.once))
+  if (sending?.isUnknown) return outcomeUnknown(cause, Boolean(statement.claim))
   if (sending && verdict === 'locked') return busyWithWrites(error)
   return error instanceof ApiError ? error : unavailable(error)
 }

@@ -1,7 +1,7 @@
 // Hooks in the database, as `roster hooks` changes them.
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
-import { list } from '../compile/batch.ts'
+import { commaList } from '../compile/batch.ts'
 import { behind, SETTLED } from '../compile/changes.ts'
 import { Refused } from '../errors.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
@@ -137,7 +137,7 @@ export function compileWaiting(
   const pieces = entities.flatMap(({ plural, table }) => {
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []
-    const letters = list(actions.map((action) => word(action[0] as string)))
+    const letters = commaList(actions.map((action) => word(action[0] as string)))
     return [
       sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isBehind} and position < ${SETTLED} ${limit})`,
     ]

@@ -10,12 +10,12 @@ export function copiedProperties(entity: Entity, entities: readonly Entity[]): P
 }
 
 /** The columns by whose values clients change a property: its own, those that it is computed from, or the reference of a copy. */
-export function writtenBehind(entity: Entity, { column, writable, computedFrom }: Property): string[] {
+export function writableSourcesOf(entity: Entity, { column, writable, computedFrom }: Property): string[] {
   if (writable) return [column]
   const { properties } = entity
   const copying = properties.find(({ reference }) => reference?.copy?.column === column)
   if (copying) return [copying.column]
-  return properties.filter((other) => computedFrom.includes(other.column)).flatMap((other) => writtenBehind(entity, other))
+  return properties.filter((other) => computedFrom.includes(other.column)).flatMap((other) => writableSourcesOf(entity, other))
 }
 
 /** A column of another table, or of the same, that holds ids. */

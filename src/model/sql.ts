@@ -70,6 +70,8 @@ export function toStatement(piece: Sql, first: readonly Param[] = []): Statement
     if (typeof chunk === 'string') text += chunk
     else text += `$${numbers.getOrInsert(chunk, numbers.size + 1)}`
   }
+  // Statements of several lines are logged as one. No literal of ours holds a line break.
+  if (text.includes('\n')) text = text.replace(/\s*\n\s*/g, ' ').trim()
   return { text, values: [...numbers.keys()].map((value) => value.value) }
 }
 

@@ -1,5 +1,5 @@
 // The change feed: pages, waiting requests and streams of events, and the history of one row. D57, D58, D62
-import { compileGet } from '../compile/entity.ts'
+import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'

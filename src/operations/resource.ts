@@ -7,8 +7,8 @@ import { formOf, parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/parameters.ts'
 import { rowWriter, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
+import { Idempotency, withReplayed } from './idempotency.ts'
 import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
-import { Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
 import { RowsCreates } from './rowsCreates.ts'
@@ -18,9 +18,9 @@ import { pageSummary, streamSummary } from './summaries.ts'
 
 export class Resource {
   private readonly reads: RowReads
-  private readonly repeats: Repeats
-  private readonly rows: RowWrites
-  private readonly many: RowsCreates
+  private readonly idempotency: Idempotency
+  private readonly writes: RowWrites
+  private readonly bulkCreates: RowsCreates
 
   constructor(
     private readonly entity: Entity,
@@ -28,9 +28,9 @@ export class Resource {
     private readonly parts: ResourceParts,
   ) {
     this.reads = new RowReads(entity, parts.database)
-    this.repeats = new Repeats(entity, parts.database)
-    this.rows = new RowWrites(entity, entities, this.reads, this.repeats, parts)
-    this.many = new RowsCreates(entity, this.repeats, parts)
+    this.idempotency = new Idempotency(entity, parts.database)
+    this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
+    this.bulkCreates = new RowsCreates(entity, this.idempotency, this.writes, parts)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {
@@ -43,7 +43,8 @@ export class Resource {
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
     const choice = parseRowFields(this.entity, query)
-    const [id, conditions] = [this.reads.parseId(segment), parseConditions(request.headers)]
+    const id = this.reads.parseId(segment)
+    const conditions = parseConditions(request.headers)
     const row = await this.reads.find(id)
     const tag = this.reads.tagOf(row)
     if (conditions !== null && this.reads.isHeld(conditions, id, tag)) return respondUnchanged(tag)
@@ -53,21 +54,22 @@ export class Resource {
   async create(call: ResourceRequest): Promise<Reply> {
     const isDry = parseDryRun(call.query)
     const body = await readBodies(call.request)
-    if (body instanceof RowsText) return this.many.create(call, body, isDry)
+    if (body instanceof RowsText) return this.bulkCreates.create(call, body, isDry)
     const values = parseComplete(this.entity, body)
     requireList(call.request.headers)
-    if (isDry) return this.many.check(call, [values], (_, fault) => fault)
-    const once = this.repeats.begin(call, '', values)
-    const create = () => this.rows.create(call, values, once)
-    return this.repeats.answer(once, create, (row) => this.written(201, call, row, `${call.url.replace(/\/$/, '')}/${row[0]}`))
+    if (isDry) return this.bulkCreates.check(call, [values], (_, fault) => fault)
+    const claim = this.idempotency.claim(call, '', values)
+    const written = await this.idempotency.exclusively(claim, () => this.writes.create(call, values, claim))
+    const [row] = written.rows as [Row]
+    return withReplayed(written, this.respondWritten(201, call, row, `${call.url.replace(/\/$/, '')}/${row[0]}`))
   }
 
   async remove(call: ResourceRequest): Promise<Reply> {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
-    const once = this.repeats.begin(call, id, null)
-    const remove = () => this.rows.remove(call, id, once)
-    return this.repeats.answer(once, remove, () => respondEmpty())
+    const claim = this.idempotency.claim(call, id, null)
+    const written = await this.idempotency.exclusively(claim, () => this.writes.remove(call, id, claim))
+    return withReplayed(written, respondEmpty())
   }
 
   /** Changes a row by a body of which `parse` takes all properties, or those that are given. */
@@ -75,9 +77,10 @@ export class Resource {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
     const values = parse(this.entity, await readBody(call.request))
-    const once = this.repeats.begin(call, id, values)
-    const change = () => this.rows.update(call, id, values, once)
-    return this.repeats.answer(once, change, (row) => this.written(200, call, this.rows.withOwnCopies(row)))
+    const claim = this.idempotency.claim(call, id, values)
+    const written = await this.idempotency.exclusively(claim, () => this.writes.update(call, id, values, claim))
+    const [row] = written.rows as [Row]
+    return withReplayed(written, this.respondWritten(200, call, this.writes.withOwnCopies(row)))
   }
 
   /** Answers in the form that the request asks for. @throws ApiError */
@@ -92,7 +95,7 @@ export class Resource {
     return stream(entity, parts, call, form)
   }
 
-  private written(status: number, { mayRead }: ResourceRequest, row: Row, location?: string): Reply {
+  private respondWritten(status: number, { mayRead }: ResourceRequest, row: Row, location?: string): Reply {
     return respondRow(status, writeWritten(this.entity, row, mayRead), this.reads.tagOf(row), location)
   }
 }

@@ -1,5 +1,5 @@
 // Reads of rows by id, and their entity tags: the version of a row is the transaction that wrote it (`xmin`). D41
-import { compileGet } from '../compile/entity.ts'
+import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
@@ -14,12 +14,11 @@ const TRANSACTIONS = 2 ** 32
 /** As PostgreSQL writes such a number. */
 const VERSION = /^\d{1,10}$/
 
-/** Version of a row that a write asks for. */
-export interface VersionAsked {
+/** The version that a write expects its row to have, by the conditions of its request. */
+export interface ExpectedVersion {
   /** Versions that the row may have, an array as PostgreSQL writes it; null: any. */
   readonly versions: string | null
-  /** The row, as `RowReads` finds it. @throws ApiError NotFound; PreconditionFailed where it has another version by now */
-  find(id: string): Promise<Row>
+  readonly conditions: Conditions
 }
 
 /** Rows of one entity. Every write makes another version, whichever program it comes from. */
@@ -61,21 +60,25 @@ export class RowReads {
   }
 
   /**
-   * Returns the versions that a write of row `id` asks for; null: none. The statement checks `If-Match`; `If-None-Match` is
-   * checked here, since a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   * Returns the version that a write of row `id` expects; null: any. The statement checks `If-Match`; `If-None-Match` is checked
+   * here, since a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
    */
-  async asked(headers: Headers, id: string): Promise<VersionAsked | null> {
+  async expectedVersion(headers: Headers, id: string): Promise<ExpectedVersion | null> {
     const conditions = parseConditions(headers)
     if (conditions === null) return null
-    const { ifMatch, ifNoneMatch } = conditions
-    const find = async () => {
-      const row = await this.find(id)
-      const opaque = this.tagOf(row)
-      if (this.isHeld(conditions, id, opaque)) throw this.failed('If-None-Match', ifNoneMatch ?? '*', id, opaque)
-      return row
-    }
-    if (ifNoneMatch !== null) await find()
-    return { versions: this.versionsIn(ifMatch ?? '*'), find }
+    const expected = { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }
+    if (conditions.ifNoneMatch !== null) await this.findExpected(id, expected)
+    return expected
+  }
+
+  /** The row, as `find`. @throws ApiError NotFound; PreconditionFailed if it has another version */
+  async findExpected(id: string, expected: ExpectedVersion | null): Promise<Row> {
+    const row = await this.find(id)
+    if (expected === null) return row
+    const { conditions } = expected
+    const opaque = this.tagOf(row)
+    if (this.isHeld(conditions, id, opaque)) throw this.failed('If-None-Match', conditions.ifNoneMatch ?? '*', id, opaque)
+    return row
   }
 
   /** Returns whether a client that reads has the tag `opaque`. @throws ApiError PreconditionFailed if it asks for another one */

@@ -1,168 +1,177 @@
-// Writes of single rows: creates, updates and deletes them, takes copies along, and says why a write was refused. D13, D16.
-import { compileCreate, compileUpdate } from '../compile/entity.ts'
-import { compileRefusals } from '../compile/refusals.ts'
+// Writes of one entity: plans each, compiles its statement, runs it, and says why it was refused.
+import { compileCreate } from '../compile/create.ts'
+import { compileCreateRows } from '../compile/createRows.ts'
 import { compileRemove } from '../compile/remove.ts'
-import { type ApiError, type Fault, faultsError } from '../errors.ts'
-import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
-import type { ConstraintViolation } from '../execute/outcomes.ts'
-import type { Once, WritePlan } from '../model/batch.ts'
-import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns, writtenBehind } from '../model/copies.ts'
-import type { Entity, Rule } from '../model/entity.ts'
+import { compileUpdate } from '../compile/update.ts'
+import type { Database } from '../execute/database.ts'
+import { LONG_WRITE_MS_MAX } from '../execute/longWrites.ts'
+import { ConstraintViolation } from '../execute/outcomes.ts'
+import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim, type WritePlan } from '../model/batch.ts'
+import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import type { Explain, Repeats } from './repeats.ts'
+import { conflict, type Idempotency, type Written } from './idempotency.ts'
+import { type FaultOf, Refusals, type RefusedUpdate, type RefusedWrite } from './refusals.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import type { RowReads, VersionAsked } from './rowReads.ts'
-import { countReferring, stillReferenced } from './stillReferenced.ts'
+import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
+/** Maximum attempts: the cause of a refusal may be gone when it is looked for. */
+const ATTEMPTS_MAX = 3
 const NOTHING: Assignments = new Map()
 
-/** A statement does not say why it was refused; another one finds the cause. */
+/** Runner of a statement that writes: the database, or the queue of long writes. */
+type Writer = Pick<Database, 'write'>
+
 export class RowWrites {
+  private readonly refusals: Refusals
   /** Columns of any entity that refer to this one's rows. */
   private readonly referring: readonly ReferringColumn[]
-  /** Columns whose values other rows copy, as they are or in a text that is computed from them; and the columns of those rows. */
-  private readonly behindCopied: ReadonlySet<string>
+  /** Columns of any entity that refer to this one's rows, and copy from them. */
   private readonly copying: readonly ReferringColumn[]
-  private readonly own: ReturnType<typeof ownCopiesOf>
-  /**
-   * True if renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row of
-   * the batch gets a copy of another one, behind the statement that has returned it with its version.
-   */
-  private readonly areBatched: boolean
+  /** Columns whose values other rows copy, as they are or in a text that is computed from them. */
+  private readonly copiedColumns: ReadonlySet<string>
+  private readonly ownCopies: ReturnType<typeof ownCopiesOf>
 
   constructor(
     private readonly entity: Entity,
     entities: readonly Entity[],
     private readonly reads: RowReads,
-    private readonly repeats: Repeats,
+    private readonly idempotency: Idempotency,
     private readonly parts: ResourceParts,
   ) {
     this.referring = referringColumns(entity, entities)
-    const copied = copiedProperties(entity, entities)
-    this.behindCopied = new Set(copied.flatMap((property) => writtenBehind(entity, property)))
     this.copying = this.referring.filter(({ isCopying }) => isCopying)
-    this.own = ownCopiesOf(entity)
-    this.areBatched = this.own.length === 0 && copied.every(({ writable }) => writable)
+    const copied = copiedProperties(entity, entities)
+    this.copiedColumns = new Set(copied.flatMap((property) => writableSourcesOf(entity, property)))
+    this.ownCopies = ownCopiesOf(entity)
+    this.refusals = new Refusals(entity, this.referring, reads, parts.database)
   }
 
   /** Creates a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
-  async create({ key }: ResourceRequest, values: Assignments, once: Once | null): Promise<Row> {
-    const plan = { id: '', values, versions: null, once, asker: key }
-    const [row] = await this.repeats.write(compileCreate(this.entity, plan), (violation) => this.explain(plan, null, violation))
-    return row as Row
+  create({ key }: ResourceRequest, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
+    const plan: WritePlan = { id: '', values, versions: null, claim, keyId: key }
+    return this.write(compileCreate(this.entity, plan), { verb: 'create', plan })
+  }
+
+  /** Creates all rows, or none. `arrays`: of the rows' values, as `compileCreateRows` takes them. @throws ApiError */
+  createRows(
+    { key }: ResourceRequest,
+    rows: readonly Assignments[],
+    arrays: readonly string[],
+    claim: IdempotencyClaim | null,
+    faultOf: FaultOf,
+  ): Promise<Written> {
+    return this.write(compileCreateRows(this.entity, arrays, claim, key), { verb: 'createRows', rows, faultOf })
+  }
+
+  /** Refuses rows that would not be created, and creates none. @throws ApiError ReferenceNotFound, AlreadyExists */
+  async checkRows(rows: readonly Assignments[], faultOf: FaultOf): Promise<void> {
+    const refusal = await this.refusals.explainRefusal({ verb: 'createRows', rows, faultOf }, null)
+    if (refusal !== null) throw refusal
   }
 
   /** Changes a row; returns it as its statement does, and the transaction that wrote it. @throws ApiError */
-  async update(call: ResourceRequest, id: string, values: Assignments, once: Once | null): Promise<Row> {
-    const asked = await this.asked(call, id, once)
-    if (values.size === 0) {
-      if (once !== null) await this.repeats.look(once)
-      return (asked ?? this.reads).find(id)
-    }
-    const plan = { id, values, versions: asked?.versions ?? null, once, asker: call.key }
-    const explain: Explain = (violation) => this.explain(plan, asked, violation)
-    const { longWrites } = this.parts
-    const isRename = longWrites !== null && this.reachesCopies(values)
-    const [row] = isRename
-      ? await this.rename(call, plan, explain, longWrites)
-      : await this.repeats.write(compileUpdate(this.entity, plan), explain)
-    return row as Row
+  async update(call: ResourceRequest, id: string, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
+    const replayed = await this.replayedBeforeConditions(call, claim)
+    if (replayed !== null) return replayed
+    const expected = await this.reads.expectedVersion(call.request.headers, id)
+    if (values.size === 0) return this.readUnchanged(id, expected, claim)
+    const plan: WritePlan = { id, values, versions: expected?.versions ?? null, claim, keyId: call.key }
+    const refused: RefusedUpdate = { verb: 'update', plan, expected }
+    return this.isRename(values) ? this.rename(call, refused) : this.write(compileUpdate(this.entity, plan), refused)
   }
 
-  /** Deletes a row; returns it as it was. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.write` */
-  async remove(call: ResourceRequest, id: string, once: Once | null): Promise<Row> {
-    const asked = await this.asked(call, id, once)
-    const plan = { id, values: NOTHING, versions: asked?.versions ?? null, once, asker: call.key }
-    const [row] = await this.repeats.write(compileRemove(this.entity, plan, this.referring), async (violation) => {
-      await asked?.find(id)
-      if (violation && !violation.isForeignKey) return
-      const counts = await countReferring(this.parts.database, this.entity, id, this.referring, call)
-      if (counts === null && !violation) throw this.reads.notFound(id)
-      // A foreign key of a table that is no entity's may have refused it.
-      const isWhole = violation === undefined
-      if (violation || counts?.some((count) => count > 0))
-        throw stillReferenced(this.entity, id, this.referring, counts ?? [], call, isWhole)
+  /** Deletes a row; returns it as it was. @throws ApiError NotFound, StillReferenced, PreconditionFailed */
+  async remove(call: ResourceRequest, id: string, claim: IdempotencyClaim | null): Promise<Written> {
+    const replayed = await this.replayedBeforeConditions(call, claim)
+    if (replayed !== null) return replayed
+    const expected = await this.reads.expectedVersion(call.request.headers, id)
+    const plan: WritePlan = { id, values: NOTHING, versions: expected?.versions ?? null, claim, keyId: call.key }
+    return this.write(compileRemove(this.entity, plan, this.referring), {
+      verb: 'delete',
+      plan,
+      expected,
+      rights: call.rights ?? null,
     })
-    return row as Row
-  }
-
-  /** Reads the conditions of a request; a repeated one may ask for the version that its first one has replaced. */
-  private async asked({ request }: ResourceRequest, id: string, once: Once | null): Promise<VersionAsked | null> {
-    if (once !== null && request.headers.has('if-none-match')) await this.repeats.look(once)
-    return this.reads.asked(request.headers, id)
-  }
-
-  /** Returns whether the values may reach rows that copy from this one. */
-  private reachesCopies(values: Assignments): boolean {
-    for (const { column } of values.keys()) if (this.behindCopied.has(column)) return true
-    return false
   }
 
   /** A row that refers to itself gets its copies after the statement has returned it: they are added here. */
   withOwnCopies(row: Row): Row {
     let whole = row
-    for (const { reference, copy, source } of this.own)
+    for (const { reference, copy, source } of this.ownCopies)
       if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
     return whole
   }
 
-  /** Updates all copies: few within a batch, many by a statement alone, very many one rename at a time. It assumes few first. */
-  private async rename(call: ResourceRequest, plan: WritePlan, explain: Explain, longWrites: LongWrites): Promise<Row[]> {
-    const few = compileUpdate(this.entity, plan, this.copying)
-    const alone = { ...few, batch: null }
-    // A computed text may or may not change, and a batch would be given up for one with many copies.
-    for (const statement of this.areBatched ? [few, alone] : [alone]) {
-      const rows = await this.repeats.attempt(statement, explain)
-      if (rows.length > 0) return rows
-      await this.repeats.refuse(explain, plan.once)
+  /** Runs a write; again if the cause of its refusal is gone. @throws ApiError that says why it was refused */
+  private async write(
+    statement: BatchableStatement,
+    refused: RefusedWrite,
+    writer: Writer = this.parts.database,
+  ): Promise<Written> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const written = await this.attempt(statement, refused, writer)
+      if (written !== null) return written
     }
+    throw await this.idempotency.refusalWithoutCause(statement.claim ?? null)
+  }
+
+  /** Runs a write once; null: it was refused, and the cause is gone. @throws ApiError that says why it was refused */
+  private async attempt(statement: BatchableStatement, refused: RefusedWrite, writer: Writer): Promise<Written | null> {
+    const { rows, violation } = await runStatement(statement, writer)
+    if (rows.length > 0) return { rows, isReplayed: false }
+    const refusal = await this.refusals.explainRefusal(refused, violation)
+    // After the explanation: a write under the same key may have ended a moment ago, and be the cause of the refusal.
+    const stored = await this.idempotency.findStoredAfterWrite(statement.claim ?? null)
+    if (stored !== null) return { rows: stored, isReplayed: true }
+    if (refusal !== null) throw refusal
+    if (violation !== null) throw conflict(violation)
+    return null
+  }
+
+  /** Returns whether the values may reach rows that copy from this one. */
+  private isRename(values: Assignments): boolean {
+    for (const { column } of values.keys()) if (this.copiedColumns.has(column)) return true
+    return false
+  }
+
+  /** Changes a row and all its copies: up to `COPIES_MAX` as any other write, more as a long write. */
+  private async rename(call: ResourceRequest, refused: RefusedUpdate): Promise<Written> {
+    const { database, longWrites } = this.parts
+    const { plan } = refused
+    if (longWrites === null) return this.write(compileUpdate(this.entity, plan, []), refused)
+    const written = await this.attempt(compileUpdate(this.entity, plan, this.copying), refused, database)
+    if (written !== null) return written
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
-    return this.repeats.write(compileUpdate(this.entity, plan), explain, longWrites)
+    return this.write(compileUpdate(this.entity, plan), refused, longWrites)
   }
 
-  /** Explains why a row was neither created nor changed. @throws ApiError */
-  private async explain({ id, values }: WritePlan, asked: VersionAsked | null, violation?: ConstraintViolation): Promise<void> {
-    await asked?.find(id)
-    const broken = violation && this.ruleOf(violation.constraint)
-    if (broken) throw brokenRule(broken)
-    const statement = compileRefusals(this.entity, id === '' ? null : id, values)
-    const causes = statement ? (await this.parts.database.read(statement)).map(([cause]) => cause as string) : []
-    if (id !== '' && causes.includes('id')) throw this.reads.notFound(id)
-    const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
-    const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
-    const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
-    // As PostgreSQL, which holds a row against constraints by their names.
-    if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
-      throw brokenRule(this.ruleOf(rule) as Rule)
-    const faults = [...references.map((column) => missingReference(column, values)), ...taken]
-    // A trigger may have changed the value, or the other row may be gone by now.
-    const known = violation && takenValue(this.entity, violation.constraint)
-    if (faults.length === 0 && known) faults.push(known)
-    if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
+  /** Answers a body without properties: nothing is written, and no answer is stored. */
+  private async readUnchanged(id: string, expected: ExpectedVersion | null, claim: IdempotencyClaim | null): Promise<Written> {
+    const stored = await this.idempotency.findStored(claim)
+    if (stored !== null) return { rows: stored, isReplayed: true }
+    return { rows: [await this.reads.findExpected(id, expected)], isReplayed: false }
   }
 
-  private ruleOf(name: string): Rule | undefined {
-    return this.entity.rules.find(({ constraint }) => constraint === name)
+  /** A repeated request with `If-None-Match` may name the version that its first one has made. */
+  private async replayedBeforeConditions({ request }: ResourceRequest, claim: IdempotencyClaim | null): Promise<Written | null> {
+    if (!request.headers.has('if-none-match')) return null
+    const stored = await this.idempotency.findStored(claim)
+    return stored === null ? null : { rows: stored, isReplayed: true }
   }
 }
 
-function brokenRule({ later, earlier }: Rule): ApiError {
-  const [target, message] = [later.name, `${later.name} must not be before ${earlier.name}.`]
-  return faultsError([{ code: 'InvalidValue', target, message }])
-}
-
-/** Fault of a reference, by its column, that names no row. */
-export function missingReference(column: string, assignments: Assignments): Fault {
-  const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
-  const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
-  return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
-}
-
-/** Fault of a unique property's value by the name of its constraint; null: it is another constraint. */
-export function takenValue({ name, properties }: Entity, constraint: string): Fault | null {
-  const property = properties.find(({ unique }) => unique === constraint)
-  if (!property) return null
-  const message = `${property.name} is not free: another ${name} has this value.`
-  return { code: 'AlreadyExists', target: property.name, message }
+/** Runs a statement that writes. No rows: it was refused, by a constraint if there is a violation. @throws ApiError 503 */
+async function runStatement(
+  statement: BatchableStatement,
+  writer: Writer,
+): Promise<{ readonly rows: readonly Row[]; readonly violation: ConstraintViolation | null }> {
+  try {
+    return { rows: await writer.write(statement), violation: null }
+  } catch (error) {
+    if (!(error instanceof ConstraintViolation)) throw error
+    // Another request under the key has taken it after this statement had looked, which undid this one.
+    return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
+  }
 }

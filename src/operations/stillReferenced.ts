@@ -1,11 +1,10 @@
 // Refused deletions: which rows refer to the row, as far as the key may read them. D16
-import { compileReferring } from '../compile/remove.ts'
+import { compileDeleteBlockers } from '../compile/remove.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import { allows } from '../model/rights.ts'
-import type { ResourceRequest } from './resourceRequest.ts'
+import { allows, type Rights } from '../model/rights.ts'
 
 /** Maximum rows of a column that are counted: more are "over 1,000". */
 const COUNTED_MAX = 1_000
@@ -19,10 +18,10 @@ export async function countReferring(
   entity: Entity,
   id: string,
   referring: readonly ReferringColumn[],
-  { rights }: ResourceRequest,
+  rights: Rights | null,
 ): Promise<Counts | null> {
   const isCounted = referring.some(({ plural }) => rights && allows(rights, plural, 'read'))
-  const [found] = await database.read(compileReferring(entity, id, referring, isCounted ? COUNTED_MAX + 1 : 1))
+  const [found] = await database.read(compileDeleteBlockers(entity, id, referring, isCounted ? COUNTED_MAX + 1 : 1))
   return found ? referring.map((_, index) => Number(found[index])) : null
 }
 
@@ -35,10 +34,10 @@ export function stillReferenced(
   id: string,
   referring: readonly ReferringColumn[],
   counts: Counts,
-  { rights }: ResourceRequest,
+  rights: Rights | null,
   isWhole: boolean,
 ): ApiError {
-  const isReadable = ({ plural }: ReferringColumn) => rights !== null && rights !== undefined && allows(rights, plural, 'read')
+  const isReadable = ({ plural }: ReferringColumn) => rights !== null && allows(rights, plural, 'read')
   const texts = referring.flatMap((column, index) => {
     const count = counts[index] ?? 0
     if (count === 0 || !isReadable(column)) return []

@@ -29,7 +29,7 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
   const faults: Fault[] = []
   parseObject(entity.name, '', entity.members, body, { assignments, faults })
   // The rest of the body was not read, so required properties may be in it.
-  if (faults.length >= FAULTS_MAX) throw faultsError(faults as [Fault, ...Fault[]])
+  if (faults.length >= FAULTS_MAX) throw faultsError(faults)
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
     if (laterText && earlierText && laterText < earlierText)
@@ -38,7 +38,7 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
   for (const property of entity.required)
     if (isLacking(property, assignments.get(property)) && !faults.some(({ target }) => target === property.name))
       faults.push(invalid(property.name, `is required: it must be ${property.kind.allowed}`))
-  if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
+  if (faults.length > 0) throw faultsError(faults)
   return assignments
 }
 

@@ -69,7 +69,7 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
     const others = turn()
     if (others !== null) await others
   }
-  if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX) as [Fault, ...Fault[]])
+  if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX))
   return parsed
 }
 

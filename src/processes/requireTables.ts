@@ -1,5 +1,5 @@
 // The check that the tables of the entities are as these are declared.
-import { compileColumnTypes } from '../compile/entity.ts'
+import { compileColumnTypes } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { isAway } from '../execute/outcomes.ts'

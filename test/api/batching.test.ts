@@ -87,7 +87,7 @@ for (const prepare of ['true', 'false'])
       ['Absences', { Status: '2', EmployeeId: 1 }, { 'Idempotency-Key': '' }],
       ['Employees', { EmployeeNumber: '3', CompanyId: 1 }, {}],
     ] as const)(
-      'updates of %s with a reference behind other values, %j, as one statement: as written. %j',
+      'updates of %s with a reference behind other values, %j, are written as they were sent, as one statement but under keys. %j',
       async (collection, change, headers) => {
         const rows = await Promise.all(times(8, () => createRow(server, `/${collection}`, {})))
         const answers = await Promise.all(
@@ -102,7 +102,8 @@ for (const prepare of ['true', 'false'])
           `select count(distinct xmin::text)::int as statements from ${table} where id = any ($1)`,
           [rows.map(({ id }) => id as number)],
         )
-        expect(row?.statements).toBeLessThan(8)
+        if ('Idempotency-Key' in headers) expect(row?.statements).toBe(8)
+        else expect(row?.statements).toBeLessThan(8)
       },
     )
 

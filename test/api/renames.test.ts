@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { COPIES_MAX } from '../../src/compile/update.ts'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import type { Answer } from '../support/server.ts'

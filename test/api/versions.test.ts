@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { COPIES_MAX } from '../../src/compile/update.ts'
 import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import { type Answer, makeKey } from '../support/server.ts'

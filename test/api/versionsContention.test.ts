@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { COPIES_MAX } from '../../src/compile/update.ts'
 import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { createRow, createRows } from '../support/rows.ts'

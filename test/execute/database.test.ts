@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { compileGet } from '../../src/compile/entity.ts'
+import { compileGet } from '../../src/compile/row.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
@@ -95,7 +95,7 @@ describe('deadlines', () => {
   }, 20_000)
 
   test('D69: over 400 writes of one key under way its next is refused at once, and those of others are not', async () => {
-    const write = (asker: string) => database.write({ ...toStatement(sql`select 'x'::text`), asker })
+    const write = (asker: string) => database.write({ ...toStatement(sql`select 'x'::text`), keyId: asker })
     const waiting = Array.from({ length: 400 }, () => write('a'))
     await expect(write('a')).rejects.toMatchObject(unavailable)
     expect(await write('b')).toEqual([['x']])

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import type postgres from 'postgres'
-import { compileCreate } from '../../src/compile/entity.ts'
+import { compileCreate } from '../../src/compile/create.ts'
 import company from '../../src/entities/company.ts'
 import { inTransaction, withConnection } from '../../src/execute/connect.ts'
 import { Database } from '../../src/execute/database.ts'
@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 
 const create = (name: string) =>
-  compileCreate(company, { id: '', values: parseComplete(company, { Name: name }), versions: null, once: null, asker: '' })
+  compileCreate(company, { id: '', values: parseComplete(company, { Name: name }), versions: null, claim: null, keyId: '' })
 const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
 /** It had been sent. */
 const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }
@@ -132,7 +132,7 @@ describe('a write whose client got 503', () => {
     gate.close()
     const text = "with gone as (select pg_terminate_backend(pg_backend_pid())) insert into company (name) select 'a' from gone"
     const once = { key: crypto.randomUUID(), request: crypto.randomUUID() }
-    const [answer] = await Promise.allSettled([database.write({ text, values: [], once })])
+    const [answer] = await Promise.allSettled([database.write({ text, values: [], claim: once })])
     expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'OutcomeUnknown' } })
     expect(gate.waiting()).toBe(1)
     gate.open()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from '
 import type postgres from 'postgres'
 import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
 import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
-import type { Batchable } from '../../src/model/batch.ts'
+import type { BatchableStatement } from '../../src/model/batch.ts'
 import type { Asker } from '../../src/model/key.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -32,8 +32,8 @@ function askerOf(key: string): Asker & { leave(): void } {
 }
 
 /** Waits for a lock that `held` has. */
-const locked = (name: string): Batchable => ({ text: `select '${name}', pg_advisory_xact_lock_shared(1)`, values: [] })
-const read = (name: string): Batchable => ({ text: `select '${name}'`, values: [] })
+const locked = (name: string): BatchableStatement => ({ text: `select '${name}', pg_advisory_xact_lock_shared(1)`, values: [] })
+const read = (name: string): BatchableStatement => ({ text: `select '${name}'`, values: [] })
 
 /** Runs `work` while statements of `locked` wait; `open` lets them go on. */
 async function held(work: (open: () => void) => Promise<void>): Promise<void> {
@@ -136,8 +136,8 @@ describe('a client that leaves', () => {
 })
 
 describe('a list of one row', () => {
-  const batch = { text: 'select x from unnest($1::text[]) x', rows: 'ordered', distinct: null } as const
-  const ofRow = (text: string): Batchable => ({ text, values: [], batch })
+  const batch = { text: 'select x from unnest($1::text[]) x', matchBy: 'position', distinct: null } as const
+  const ofRow = (text: string): BatchableStatement => ({ text, values: [], batch })
   const ofOwner = (owner: string) => ({ owner, isCostly: false })
 
   test('does not wait for a turn', () =>
@@ -239,8 +239,8 @@ describe('costly lists', () => {
 
   test('are those, too, of a text, or of one row, that took long a minute ago at most', async () => {
     const [a, sleep] = [askerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
-    const of = (text: string, value: string): Batchable => ({ text: `select $1, ${text}`, values: [value] })
-    const besideCostly = async (work: (own: Promise<unknown>) => Promise<void>, list: Batchable, owner: string | null) =>
+    const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
+    const besideCostly = async (work: (own: Promise<unknown>) => Promise<void>, list: BatchableStatement, owner: string | null) =>
       held(async (open) => {
         const costly = reads.read(locked('a1'), a, COSTLY)
         await until(async () => (await running()).length === 1)
@@ -249,9 +249,9 @@ describe('costly lists', () => {
         open()
         await Promise.all([costly, own])
       })
-    const expectRead = (list: Batchable, owner: string | null = null) =>
+    const expectRead = (list: BatchableStatement, owner: string | null = null) =>
       besideCostly(async (own) => void (await own), list, owner)
-    const expectHeldUp = async (list: Batchable, owner: string | null = null) => {
+    const expectHeldUp = async (list: BatchableStatement, owner: string | null = null) => {
       let isAnswered = false
       const work = async (own: Promise<unknown>) => {
         own.then(() => {

@@ -1,0 +1,93 @@
+// Creates one row: alone, under an Idempotency-Key, or in a batch.
+import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { setAuditKey } from './audit.ts'
+import { columnOf, commaList, compileBatchWrite, type Operand } from './batch.ts'
+import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
+import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
+import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
+
+/**
+ * Compiles a new row; returns it, and the transaction. No row: a reference names none, a unique value is taken, or the
+ * Idempotency-Key is known or in use.
+ */
+export function compileCreate(entity: Entity, { values, claim, keyId }: WritePlan): BatchableStatement {
+  const changed = changedProperties(entity, values)
+  const { text, batch } = compiledWrite(`create${claim ? ' claim' : ''}`, entity, changed, () => {
+    const operands = operandsOf(changed)
+    const parts = insertParts(entity, changed, operands)
+    const key = param(null)
+    if (claim) {
+      const claimed = claimParams()
+      const write = underClaim(entity, claimed, insertOne(parts, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'row')
+      return { text: toStatement(write, [...paramsOf(operands), ...claimed, key]).text, batch: null }
+    }
+    const { text } = toStatement(insertOne(parts, setAuditKey(key)), [...paramsOf(operands), key])
+    return { text, batch: insertMany(parts, operands, key) }
+  })
+  return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), keyId], batch, claim, keyId }
+}
+
+/** The parts of an insert. `values` are of a row `b`, which has what they copy. `insert` and `returning` take no operand. */
+export interface InsertParts {
+  readonly insert: Sql
+  readonly values: Sql
+  readonly returning: Sql
+  readonly referenced: readonly ReferencedRow[]
+  /** Which columns of a returned row have the values of which operands: the references. */
+  readonly keyColumns: NonNullable<Batch['keyColumns']>
+}
+
+/** The parts of an insert of a row that sets these properties. */
+export function insertParts(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): InsertParts {
+  const assigned = assignments(changed, operands, ({ alias }) => sql`b.${alias}`)
+  const targets = commaList(assigned.map(({ column }) => name(column)))
+  // A row with a value that another one has is left out, even if that is being written at the same time: nothing has to fail.
+  const conflict = hasUnique(changed) ? sql`on conflict do nothing ` : sql``
+  return {
+    insert: sql`insert into ${name(entity.table)} (${targets})`,
+    values: commaList(assigned.map(({ value }) => value)),
+    returning: sql`${conflict}returning ${columns(entity)}, xmin::text`,
+    referenced: referencedRows(changed, operands),
+    keyColumns: changed.flatMap((property, value) =>
+      property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
+    ),
+  }
+}
+
+/** Inserts a row, unless a row that it refers to is missing. `condition`: of the statement. */
+function insertOne({ insert, values, returning, referenced }: InsertParts, condition: Sql): Sql {
+  if (referenced.length === 0) return sql`${insert} select ${values} where ${condition} ${returning}`
+  // `offset 0`, or the planner would look up once for the condition and once for the value.
+  return sql`
+    ${insert}
+    select ${values}
+    from (select ${lookUps(referenced)} offset 0) as b
+    where ${condition} and ${allFound(referenced)}
+    ${returning}`
+}
+
+/** Inserts a row for each run, unless a row that it refers to is missing; identities are given in the order of the runs. */
+function insertMany(parts: InsertParts, operands: readonly Operand[], keyId: Param): Batch {
+  const { insert, returning, referenced, keyColumns } = parts
+  const value = columnOf(operands)
+  const values = replaceParams(parts.values, value)
+  const text = compileBatchWrite(operands, keyId, ({ from }, settings) => {
+    const runs = sql`${from} where ${settings}`
+    if (referenced.length === 0) return sql`${insert} select ${values} from ${runs} order by b."N" ${returning}`
+    return sql`
+      ${insert}
+      select ${values}
+      from (select b.*, ${replaceParams(lookUps(referenced), value)} from ${runs} offset 0) as b
+      where ${replaceParams(allFound(referenced), value)}
+      order by b."N"
+      ${returning}`
+  })
+  return { text, matchBy: 'position', distinct: null, keyColumns }
+}
+
+/** Selects what is copied from each referenced row, under its alias. */
+export function lookUps(referenced: readonly ReferencedRow[]): Sql {
+  return commaList(referenced.map((row) => sql`${lookUp(row)} as ${row.alias}`))
+}

@@ -1,0 +1,192 @@
+// Changes one row: alone, under an Idempotency-Key, or in a batch. A rename is never part of a batch.
+import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
+import { copiedProperties, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { integer, join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { setAuditKey } from './audit.ts'
+import { type BatchInput, columnOf, commaList, compileBatchWrite, type Operand } from './batch.ts'
+import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
+import { changedProperties, columns, compiledWrite, freeOf, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
+import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
+
+/** Maximum copies that an update may change within the deadline of any statement. */
+export const COPIES_MAX = 1_000
+
+/**
+ * Compiles an update of one row, of one property at least; returns the row, and the transaction. No row if a reference names
+ * none, a unique value is taken, a rule of the entity would not hold, or the row has none of the plan's versions. `copying`:
+ * columns that copy from this row; no row if more than `COPIES_MAX` rows of one of them do. Null: the update changes no copies.
+ */
+export function compileUpdate(
+  entity: Entity,
+  { id, values, versions, claim, keyId }: WritePlan,
+  copying: readonly ReferringColumn[] | null = null,
+): BatchableStatement {
+  const changed = changedProperties(entity, values)
+  const bounded = copying !== null && copying.length > 0
+  const verb = `update${bounded ? ' few' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}`
+  const compiled = compiledWrite(verb, entity, changed, () => {
+    const versionsParam = versions === null ? null : param(null)
+    const idParam = param(null)
+    const operands = [
+      ...operandsOf(changed),
+      ...(versionsParam === null ? [] : [{ param: versionsParam, type: 'text' }]),
+      { param: idParam, type: entity.id.kind.columnType },
+    ]
+    const parts: UpdateParts = { entity, changed, operands, id: idParam, versions: versionsParam, copying: copying ?? [] }
+    const key = param(null)
+    if (claim) {
+      const claimed = claimParams()
+      const write = underClaim(entity, claimed, updateOne(parts, key, IS_FIRST), 'row')
+      return { text: toStatement(write, [...paramsOf(operands), ...claimed, key]).text, batch: null }
+    }
+    const { text } = toStatement(updateOne(parts, key), [...paramsOf(operands), key])
+    return { text, batch: updateMany(parts, key) }
+  })
+  return {
+    text: compiled.text,
+    values: [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id, ...claimValues(claim), keyId],
+    // A rename may reach rows that others of its batch return, and the number of its copies is not known beforehand.
+    batch: copying === null ? compiled.batch : null,
+    claim,
+    keyId,
+  }
+}
+
+interface UpdateParts {
+  readonly entity: Entity
+  readonly changed: readonly Property[]
+  /** The changed values, the versions if there are any, and the id. */
+  readonly operands: readonly Operand[]
+  readonly id: Param
+  /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
+  readonly versions: Param | null
+  readonly copying: readonly ReferringColumn[]
+}
+
+/**
+ * Updates a row. It is locked by the statement that checks it, so no other write comes between. The rows that it refers to are
+ * locked before it, because a rename has locked one of these when it comes to this row. `isAllowed`: of the whole statement;
+ * without it, no row but this one is locked.
+ */
+function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
+  const { entity, changed, operands, id, versions, copying } = parts
+  const table = name(entity.table)
+  const referenced = referencedRows(changed, operands)
+  const lockRow = (row: ReferencedRow) =>
+    sql`(${row.id}::bigint is null or (select true from ${row.table} where id = ${row.id} for key share))`
+  const lockAll = lockReachedRows(entity, changed, operands, id)
+  const locks = [...(lockAll === null ? [] : [sql`${lockAll} is not null`]), ...referenced.map(lockRow)]
+  const conditions = join(
+    [
+      sql`id = ${id}`,
+      setAuditKey(keyId),
+      ...(isAllowed === null ? locks : [lockedIf(isAllowed, locks)]),
+      ...(versions === null ? [] : [hasVersion(sql`xmin`, sql`${versions}`)]),
+      ...rulesOf(entity, changed, operands, sql``),
+      ...freeOf(entity, changed, operands, id),
+      ...copying.map((column) => hasFewCopies(column, id)),
+    ],
+    sql` and `,
+  )
+  return sql`
+    update ${table} as t set ${setsOf(changed, operands, lookUp)}
+    from (select id from ${table} where ${conditions} for no key update) as before
+    where t.id = before.id
+    ${returningOf(entity)}`
+}
+
+/** In a `case`, so that nothing is locked for a write that is not allowed. */
+function lockedIf(isAllowed: Sql, locks: readonly Sql[]): Sql {
+  return locks.length === 0 ? isAllowed : sql`case when ${isAllowed} then ${join(locks, sql` and `)} else false end`
+}
+
+/**
+ * Updates a row for each run, each by another id. A row that fails a condition stays as it is. All rows that are referred to are
+ * locked before the rows themselves, and both in the order of their ids, which a rename takes too.
+ */
+function updateMany({ entity, changed, operands, id, versions }: UpdateParts, keyId: Param): Batch {
+  const value = columnOf(operands)
+  const table = name(entity.table)
+  const referenced = referencedRows(changed, operands)
+  const rules = [...rulesOf(entity, changed, operands, sql`before.`), ...freeOf(entity, changed, operands, id)]
+  const conditionsOfRun = [
+    ...referenced.map((row) => sql`(${value(row.id)} is null or ${row.alias}.id is not null)`),
+    ...rules.map((rule) => replaceParams(rule, value)),
+  ]
+  const text = compileBatchWrite(operands, keyId, ({ from, arrays }: BatchInput, settings) => {
+    const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
+    const ids = arrayOf(id)
+    const lockReferenced = referenced.map(
+      (row) => sql`${row.alias} as materialized (
+        select id, ${row.copied} as "K" from ${row.table} where id = any (${arrayOf(row.id)}) and ${settings} for key share
+      )`,
+    )
+    const conditionsOfRow = [
+      sql`id = any (${ids})`,
+      settings,
+      ...referenced.map(({ alias }) => sql`(select count(*) from ${alias}) is not null`),
+      ...(versions === null ? [] : [hasVersion(sql`own.xmin`, sql`(${arrayOf(versions)})[array_position(${ids}, own.id)]`)]),
+    ]
+    const joins = referenced.map((row) => sql`left join ${row.alias} on ${row.alias}.id = ${value(row.id)}`)
+    return sql`
+      ${lockReferenced.length === 0 ? sql`` : sql`with ${commaList(lockReferenced)}`}
+      update ${table} as t set ${replaceParams(
+        setsOf(changed, operands, ({ alias }) => sql`${alias}."K"`),
+        value,
+      )}
+      from ${from}
+      join (
+        select * from ${table} as own where ${join(conditionsOfRow, sql` and `)} order by id for no key update
+      ) as before on before.id = ${value(id)}
+      ${join(joins, sql` `)}
+      where ${join([sql`t.id = before.id`, ...conditionsOfRun], sql` and `)}
+      ${returningOf(entity)}, b."N"`
+  })
+  return { text, matchBy: 'number', distinct: operands.length - 1 }
+}
+
+function setsOf(changed: readonly Property[], operands: readonly Operand[], copiedFrom: (row: ReferencedRow) => Sql): Sql {
+  return commaList(assignments(changed, operands, copiedFrom).map(({ column, value }) => sql`${name(column)} = ${value}`))
+}
+
+function returningOf(entity: Entity): Sql {
+  return sql`returning ${columns(entity, sql`t`)}, t.xmin::text`
+}
+
+/** Condition of the row itself, where it is locked, so that PostgreSQL checks it again after it has waited for the lock. */
+export function hasVersion(xmin: Sql, versions: Sql): Sql {
+  return sql`${xmin}::text = any (${versions}::text[])`
+}
+
+/** Locks all rows of the table that a rename reaches, by their ids, so that two of them queue; null: rows copy from no others. */
+function lockReachedRows(entity: Entity, changed: readonly Property[], operands: readonly Operand[], id: Param): Sql | null {
+  const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
+  const sources = copiedProperties(entity, [entity]).flatMap((property) => writableSourcesOf(entity, property))
+  if (!changed.some(({ column }) => sources.includes(column))) return null
+  const others = changed.flatMap(({ reference }, index) =>
+    reference?.table === entity.table ? [(operands[index] as Operand).param] : [],
+  )
+  // The row itself, those that it refers to, and those that refer to it.
+  const ids = commaList([id, ...others].map((param) => sql`${param}::bigint`))
+  const referring = copying.map(({ column }) => sql` or ${name(column)} = ${id}`)
+  const rows = sql`select from ${name(entity.table)} where id in (${ids})${join(referring, sql``)} order by id for update`
+  return sql`(select count(*) from (${rows}) as locked)`
+}
+
+/** Rules between changed values and a row's other values; the parser has compared two changed values. */
+function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
+  return rules.flatMap(({ later, earlier }) => {
+    const laterAt = changed.indexOf(later)
+    const earlierAt = changed.indexOf(earlier)
+    if (laterAt < 0 === earlierAt < 0) return []
+    const side = (at: number, { column }: Property) =>
+      at < 0 ? sql`${row}${name(column)}` : sql`${(operands[at] as Operand).param}`
+    return [sql`(${side(laterAt, later)} >= ${side(earlierAt, earlier)}) is not false`]
+  })
+}
+
+function hasFewCopies({ table, column }: ReferringColumn, id: Param): Sql {
+  const some = sql`select from ${name(table)} as copying where copying.${name(column)} = ${id} limit ${integer(COPIES_MAX + 1)}`
+  return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`
+}

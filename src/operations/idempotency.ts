@@ -1,0 +1,143 @@
+// Idempotency: claims of an Idempotency-Key, and the stored answers that repeated requests get. D43
+import { compileRows } from '../compile/changes.ts'
+import { compileFindStored, compileIsFree, propertiesFingerprint } from '../compile/idempotency.ts'
+import { compileGet } from '../compile/row.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { outcomeUnknown } from '../execute/outcomes.ts'
+import type { IdempotencyClaim } from '../model/batch.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Assignments } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import { takeTurns } from '../os/time.ts'
+import { parseIdempotencyKey } from '../parse/headers.ts'
+import type { Reply } from '../respond/reply.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+
+/** A request with the name of its API key: after a rotation the client still repeats its own writes. */
+type KeyedRequest = Pick<ResourceRequest, 'request' | 'keyName'>
+
+/** Rows that a write has written, or that the first request with its Idempotency-Key has. */
+export interface Written {
+  readonly rows: readonly Row[]
+  readonly isReplayed: boolean
+}
+
+/** Marks the answer of a repeated request. */
+export function withReplayed({ isReplayed }: Written, reply: Reply): Reply {
+  return isReplayed ? { ...reply, headers: { ...reply.headers, 'Idempotency-Replayed': 'true' } } : reply
+}
+
+/** The claims of one entity's writes. A statement that writes takes the claim and stores the answer itself. */
+export class Idempotency {
+  /** Keys of writes in progress here: repeated requests are refused without a look into the database. */
+  private readonly keysInProgress = new Set<string>()
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly database: Database,
+  ) {}
+
+  /** The claim of a request; null: it has no Idempotency-Key. `values`: null for a deletion. @throws ApiError 400 */
+  claim({ request, keyName }: KeyedRequest, id: string, values: Assignments | null): IdempotencyClaim | null {
+    const key = parseIdempotencyKey(request)
+    if (key === null) return null
+    // By the values that are written, so that the same body in another notation is the same.
+    const parts: (string | null)[] = [request.method, this.entity.plural, id]
+    for (const property of values === null ? [] : this.entity.properties) {
+      const value = values?.get(property)
+      if (value !== undefined) parts.push(property.column, value)
+    }
+    return { key: digest([keyName, key]), request: digest(parts) }
+  }
+
+  /** The claim of a creation of several rows; each row sets all that clients write. @throws ApiError 400 */
+  async claimRows({ request, keyName }: KeyedRequest, rows: readonly Assignments[]): Promise<IdempotencyClaim | null> {
+    const key = parseIdempotencyKey(request)
+    if (key === null) return null
+    const hash = new Bun.CryptoHasher('sha256')
+    const columns = [...(rows[0] as Assignments).keys()].map(({ column }) => column)
+    hash.update(JSON.stringify([request.method, this.entity.plural, rows.length, ...columns]))
+    const turn = takeTurns()
+    for (const row of rows) {
+      hash.update(JSON.stringify([...row.values()]))
+      const others = turn()
+      if (others !== null) await others
+    }
+    return { key: digest([keyName, key]), request: halfOf(hash) }
+  }
+
+  /** Runs a write, unless one with the same key is in progress here. @throws ApiError InProgress */
+  async exclusively<Result>(claim: IdempotencyClaim | null, write: () => Promise<Result>): Promise<Result> {
+    if (claim === null) return write()
+    if (this.keysInProgress.has(claim.key)) throw inProgress()
+    this.keysInProgress.add(claim.key)
+    try {
+      return await write()
+    } finally {
+      this.keysInProgress.delete(claim.key)
+    }
+  }
+
+  /** The stored rows of the write with this claim; null: there is none, or no claim. @throws ApiError IdempotencyMismatch */
+  async findStored(claim: IdempotencyClaim | null): Promise<Row[] | null> {
+    if (claim === null) return null
+    const [found] = await this.database.read(compileFindStored(claim))
+    if (!found) return null
+    const [isSameRequest, answer] = found
+    if (isSameRequest === 't') return this.asStored(JSON.parse(answer ?? '[]'))
+    const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
+    throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
+  }
+
+  /** As `findStored`, after a write that may have been done before its answer was lost. @throws ApiError OutcomeUnknown, too */
+  async findStoredAfterWrite(claim: IdempotencyClaim | null): Promise<Row[] | null> {
+    try {
+      return await this.findStored(claim)
+    } catch (error) {
+      throw error instanceof ApiError && error.code === 'ServiceUnavailable' ? outcomeUnknown(error.cause, true) : error
+    }
+  }
+
+  /** Returns the error of a write whose statement did nothing, though nothing speaks against it. */
+  async refusalWithoutCause(claim: IdempotencyClaim | null): Promise<ApiError> {
+    if (claim === null) return conflict()
+    const [isFree] = (await this.database.read(compileIsFree(claim)))[0] ?? []
+    return isFree === 't' ? conflict() : inProgress()
+  }
+
+  /** The stored row or rows; as they are now if a server whose entity has other properties has stored them. @throws ApiError */
+  private async asStored(stored: Row | readonly Row[]): Promise<Row[]> {
+    const { entity, database } = this
+    const isSeveral = Array.isArray(stored[0])
+    const rows = (isSeveral ? stored : [stored]) as Row[]
+    const fingerprint = rows[0]?.at(-1)
+    if (fingerprint === undefined || fingerprint === propertiesFingerprint(entity)) return rows
+    const ids = rows.map(([id]) => id as string)
+    const current = isSeveral
+      ? (await database.read(compileRows([[entity, ids]]))).map((row) => row.slice(1))
+      : await database.read(compileGet(entity, ids[0] as string))
+    if (current.length < rows.length)
+      throw new ApiError('NotFound', 'The write was done, by another version of the server, and a row of it was deleted since.')
+    return current.toSorted(([one], [other]) => Number(one) - Number(other))
+  }
+}
+
+function digest(parts: readonly (string | null)[]): string {
+  return halfOf(new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)))
+}
+
+function halfOf(hash: Bun.CryptoHasher): string {
+  return hash.digest('hex').slice(0, 32)
+}
+
+/** Error for a write while another one with its key is in progress. */
+function inProgress(): ApiError {
+  const message = 'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.'
+  return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })
+}
+
+/** Error for a write while others keep changing the rows that it depends on. */
+export function conflict(cause?: Error): ApiError {
+  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
+}

@@ -1,0 +1,145 @@
+// Why a write was refused: a statement does not say so, and other statements find the cause. D13, D16, D65
+import { compileRefusals, compileRowRefusals } from '../compile/refusals.ts'
+import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import type { ConstraintViolation } from '../execute/outcomes.ts'
+import type { WritePlan } from '../model/batch.ts'
+import type { ReferringColumn } from '../model/copies.ts'
+import type { Entity, Property, Rule } from '../model/entity.ts'
+import type { Assignments } from '../model/query.ts'
+import type { Rights } from '../model/rights.ts'
+import { arrayText } from '../model/sql.ts'
+import type { ExpectedVersion, RowReads } from './rowReads.ts'
+import { countReferring, stillReferenced } from './stillReferenced.ts'
+
+/** A write that was refused: its plan, and the conditions of its request. */
+export type RefusedWrite =
+  | { readonly verb: 'create'; readonly plan: WritePlan }
+  | RefusedUpdate
+  | RefusedDeletion
+  | { readonly verb: 'createRows'; readonly rows: readonly Assignments[]; readonly faultOf: FaultOf }
+
+export interface RefusedUpdate {
+  readonly verb: 'update'
+  readonly plan: WritePlan
+  readonly expected: ExpectedVersion | null
+}
+
+export interface RefusedDeletion {
+  readonly verb: 'delete'
+  readonly plan: WritePlan
+  readonly expected: ExpectedVersion | null
+  /** Rights of the key, which is told of rows that it may read; null: none. */
+  readonly rights: Rights | null
+}
+
+/** Names the row of a fault by its index, or not, if one object was sent. */
+export type FaultOf = (index: number, fault: Fault) => Fault
+
+/** Explains the refused writes of one entity. */
+export class Refusals {
+  /** Properties that a write of others may make invalid: references and unique values. */
+  private readonly refusable: readonly Property[]
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly referring: readonly ReferringColumn[],
+    private readonly reads: RowReads,
+    private readonly database: Database,
+  ) {
+    this.refusable = entity.properties.filter(
+      ({ writable, reference, unique }) => writable && (reference !== null || unique !== null),
+    )
+  }
+
+  /**
+   * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone.
+   * `violation`: of a constraint, if others have written in the meantime. An error may also say that the cause was not found in
+   * time.
+   */
+  async explainRefusal(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
+    try {
+      return await this.causeOf(write, violation)
+    } catch (error) {
+      if (error instanceof ApiError) return error
+      throw error
+    }
+  }
+
+  private async causeOf(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
+    if (write.verb === 'createRows') return this.explainRows(write.rows, write.faultOf)
+    if (write.verb === 'create') return this.explainValues(write.plan, violation)
+    if (write.expected !== null) await this.reads.findExpected(write.plan.id, write.expected)
+    return write.verb === 'delete' ? this.explainDeletion(write, violation) : this.explainValues(write.plan, violation)
+  }
+
+  private async explainDeletion(
+    { plan: { id }, rights }: RefusedDeletion,
+    violation: ConstraintViolation | null,
+  ): Promise<ApiError | null> {
+    if (violation && !violation.isForeignKey) return null
+    const { entity, referring } = this
+    const counts = await countReferring(this.database, entity, id, referring, rights)
+    if (counts === null && violation === null) return this.reads.notFound(id)
+    const isReferred = violation !== null || counts?.some((count) => count > 0)
+    // A foreign key of a table that is no entity's may have refused it.
+    const isWhole = violation === null
+    return isReferred ? stillReferenced(entity, id, referring, counts ?? [], rights, isWhole) : null
+  }
+
+  private async explainValues({ id, values }: WritePlan, violation: ConstraintViolation | null): Promise<ApiError | null> {
+    const broken = violation && this.ruleOf(violation.constraint)
+    if (broken) return brokenRule(broken)
+    const statement = compileRefusals(this.entity, id === '' ? null : id, values)
+    const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
+    if (id !== '' && causes.includes('id')) return this.reads.notFound(id)
+    const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
+    const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
+    const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
+    // As PostgreSQL, which holds a row against constraints by their names.
+    if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
+      return brokenRule(this.ruleOf(rule) as Rule)
+    const faults = [...references.map((column) => missingReference(column, values)), ...taken]
+    // A trigger may have changed the value, or the other row may be gone by now.
+    const known = violation && takenValue(this.entity, violation.constraint)
+    if (faults.length === 0 && known) faults.push(known)
+    return faults.length === 0 ? null : faultsError(faults)
+  }
+
+  /** Names each reference to no row, and each unique value that another row has. */
+  private async explainRows(rows: readonly Assignments[], faultOf: FaultOf): Promise<ApiError | null> {
+    const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
+    const statement = compileRowRefusals(this.entity, this.refusable, values, FAULTS_MAX)
+    if (statement === null) return null
+    const faults = (await this.database.read(statement)).map(([number, cause]): Fault => {
+      const index = Number(number) - 1
+      const taken = takenValue(this.entity, cause as string)
+      return faultOf(index, taken ?? missingReference(cause as string, rows[index] as Assignments))
+    })
+    return faults.length === 0 ? null : faultsError(faults)
+  }
+
+  private ruleOf(name: string): Rule | undefined {
+    return this.entity.rules.find(({ constraint }) => constraint === name)
+  }
+}
+
+function brokenRule({ later, earlier }: Rule): ApiError {
+  const message = `${later.name} must not be before ${earlier.name}.`
+  return faultsError([{ code: 'InvalidValue', target: later.name, message }])
+}
+
+/** Fault of a reference, by its column, that names no row. */
+function missingReference(column: string, assignments: Assignments): Fault {
+  const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
+  const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
+  return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+}
+
+/** Fault of a unique property's value by the name of its constraint; null: it is another constraint. */
+function takenValue({ name, properties }: Entity, constraint: string): Fault | null {
+  const property = properties.find(({ unique }) => unique === constraint)
+  if (!property) return null
+  const message = `${property.name} is not free: another ${name} has this value.`
+  return { code: 'AlreadyExists', target: property.name, message }
+}
