@@ -1,7 +1,7 @@
 // Time slices of searches: limits how long lists and summaries hold the event loop, and shares that fairly between keys.
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
-import { Abandoned, busyWithLists } from '../execute/listReads.ts'
-import { Turns } from '../execute/turns.ts'
+import { FairSemaphore } from '../execute/fairSemaphore.ts'
+import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Asker } from '../model/key.ts'
 
 /** Time for lists in each turn of the event loop; one list may take longer. */
@@ -12,7 +12,7 @@ const SLICE_MS = 4
  * other requests are answered, and then go on, first that of the asker with the least use of late.
  */
 export class Slices {
-  private readonly turns = new Turns(1)
+  private readonly turns = new FairSemaphore(1)
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private waiting = 0
   private spentMs = 0
@@ -21,7 +21,7 @@ export class Slices {
   /** Resolves when a list of this asker may be looked for; null: now. @throws ApiError 503, after 5 seconds */
   next(asker: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
-    return this.deadlines.race(this.begin(asker), busyWithLists)
+    return this.deadlines.race(this.begin(asker), tooManyLists)
   }
 
   /** Does work whose steps are short, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */

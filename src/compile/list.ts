@@ -1,6 +1,6 @@
 // Lists: a page and its total in one statement, by page number or by cursor.
 import type { Batch, BatchableStatement } from '../model/batch.ts'
-import { ownerOf } from '../model/demand.ts'
+import { parentRowOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
@@ -42,7 +42,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
   const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
-  if (ownerOf(filters) === null || !isComparable) return null
+  if (parentRowOf(filters) === null || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return compileBatchQuery(piece, typed)

@@ -2,13 +2,13 @@
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
-import { type Execution, Sending } from './execution.ts'
+import { type Execution, WriteProgress } from './execution.ts'
 import { isUndone } from './outcomes.ts'
 
 interface Run {
   readonly statement: BatchableStatement
-  /** Null: it changes nothing. */
-  readonly sending: Sending | null
+  /** Null for reads. */
+  readonly progress: WriteProgress | null
   /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
   readonly untilMs: number
   resolve(rows: Row[]): void
@@ -28,7 +28,7 @@ const RUNNING_MAX = 2
 /** Runs of a first batch; later ones have twice as many after a quick one, half as many after a slow one. */
 const RUNS_FIRST = 8
 const RUNS_MAX = 64
-/** With one run there would be no batch, and so none that is quick, ever again. */
+/** The least size; at 1 there would be no batch whose speed could raise it again. */
 const RUNS_MIN = 2
 const QUICK_MS_MAX = 50
 /** Well over what a busy machine adds: batches must not shrink for that, since large ones help against it. */
@@ -52,13 +52,13 @@ export class Batcher {
     private readonly runningMsMax: number,
   ) {}
 
-  /** `sending` is of a write, and not there for what changes nothing. */
-  ask(statement: BatchableStatement, sending: Sending | null = null): Promise<Row[]> {
+  /** `progress`: null for reads. */
+  ask(statement: BatchableStatement, progress: WriteProgress | null = null): Promise<Row[]> {
     const key = keyOf(statement)
     const queue = this.queues.getOrInsertComputed(key, () => ({ key, waiting: [], running: 0 }))
     return new Promise((resolve, reject) => {
       const untilMs = performance.now() + this.waitMsMax
-      queue.waiting.push({ statement, sending, untilMs, resolve, reject })
+      queue.waiting.push({ statement, progress, untilMs, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
   }
@@ -98,32 +98,32 @@ export class Batcher {
   }
 
   private async answer(runs: readonly Run[]) {
-    const [{ statement, sending, untilMs }] = runs as [Run]
+    const [{ statement, progress, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.alone({ statement, sending, untilMs: (runs.at(-1) as Run).untilMs })
+      const rows = await this.alone({ statement, progress, untilMs: (runs.at(-1) as Run).untilMs })
       for (const { resolve } of runs) resolve(rows)
       return
     }
     // The first run has waited longest: where its client has been answered, so may others have been.
-    if (untilMs <= performance.now()) return this.separate(runs)
+    if (untilMs <= performance.now()) return this.runAlone(runs)
     const { text, values } = joined(batch, runs, statement.keyId)
     const startMs = performance.now()
-    const whole = sending && Sending.together(runs)
-    const kind = sending === null ? 'read' : 'write'
+    const whole = progress && WriteProgress.joinBatch(runs)
+    const kind = progress === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
     const { keyId } = statement
-    const execution = { statement: { text, values, keyId }, untilMs, mayWait: false, sending: whole }
+    const execution = { statement: { text, values, keyId }, untilMs, mayWaitForLock: false, progress: whole }
     const rows = await this.run(execution).catch((error) => {
       // null: each run is tried alone.
-      if (isUndone(error, sending === null)) return null
+      if (isUndone(error, progress === null)) return null
       throw error
     })
-    for (const run of runs) run.sending?.separate()
+    for (const run of runs) run.progress?.leaveBatch()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
-    else this.separate(runs)
+    else this.runAlone(runs)
   }
 
   private learn(batch: Batch, runs: number, ms: number) {
@@ -132,13 +132,13 @@ export class Batcher {
     else if (ms < QUICK_MS_MAX && runs >= before && before < RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 
-  private separate(runs: readonly Run[]) {
+  private runAlone(runs: readonly Run[]) {
     for (const run of runs) this.alone(run).then(run.resolve, run.reject)
   }
 
   /** A batch gives up on locks soon, a write by itself waits for them; reads meet none. */
-  private alone({ statement, sending, untilMs }: Pick<Run, 'statement' | 'sending' | 'untilMs'>): Promise<Row[]> {
-    return this.run({ statement, untilMs, mayWait: sending !== null, sending })
+  private alone({ statement, progress, untilMs }: Pick<Run, 'statement' | 'progress' | 'untilMs'>): Promise<Row[]> {
+    return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }
 

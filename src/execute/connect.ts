@@ -19,14 +19,14 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
   /** Settings of the database for these connections; they win over those of the address. */
   connection?: Readonly<Record<string, string | number>>
   /** Index of the host, modulo the number of hosts in the address. */
-  turn?: number
+  hostIndex?: number
 }
 
 /**
  * Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. It has one host: of several
  * the driver hides why each fails, and dials them in turn for ever, without a pause.
  */
-export function connectTo(url: string, { connection, turn = 0, ...own }: ConnectOptions): postgres.Sql {
+export function connectTo(url: string, { connection, hostIndex: turn = 0, ...own }: ConnectOptions): postgres.Sql {
   const { address, hosts, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
   // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.
   const isTrusting = authoritiesFile !== undefined && options.ssl !== false
@@ -66,11 +66,11 @@ export async function openFirst(url: string, own: ConnectOptions): Promise<postg
   const { hosts, options } = readDatabaseUrl(url)
   const msMax = 1_200 * Math.max(CONNECT_S_MAX, Number(options.connect_timeout ?? 0))
   const first = lastTurns.get(url) ?? 0
-  let crowded: unknown = null
+  let noConnection: unknown = null
   for (let turn = first; ; turn++) {
     let isChosen = false
     const onclose = (id: number) => isChosen && own.onclose?.(id)
-    const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, ...own, onclose, turn })
+    const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, ...own, onclose, hostIndex: turn })
     try {
       await withDeadline(sql`select 1` as Promise<unknown>, msMax, () => {
         throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
@@ -80,8 +80,8 @@ export async function openFirst(url: string, own: ConnectOptions): Promise<postg
       return sql
     } catch (error) {
       await sql.end({ timeout: 0 })
-      if (classify(error) === 'crowded') crowded = error
-      if (turn === first + hosts.length - 1) throw crowded ?? error
+      if (classify(error) === 'noConnection') noConnection = error
+      if (turn === first + hosts.length - 1) throw noConnection ?? error
     }
   }
 }

@@ -15,7 +15,7 @@ export class Deadlines {
   constructor(private readonly afterMs: number) {}
 
   /** Settles as `promise` does; after the deadline it rejects with what `onMiss` returns, up to 100 ms late. */
-  race<T>(promise: Promise<T>, onMiss: () => Error): Promise<T> {
+  race<T>(promise: PromiseLike<T>, onMiss: () => Error): Promise<T> {
     return new Promise((resolve, reject) => {
       const entry = { dueMs: performance.now() + this.afterMs, onMiss, reject }
       this.waiting.add(entry)

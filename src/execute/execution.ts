@@ -1,60 +1,56 @@
-// A statement on its way, and how far a write has come.
+// A statement that is being executed, and how far a write has come.
 import type { BatchableStatement } from '../model/batch.ts'
+import type { DriverQuery } from './driver.ts'
 
 export interface Execution {
   readonly statement: BatchableStatement
   /** Time by `performance.now()` after which it is not sent: its client then has a 503 that says nothing was done. */
   readonly untilMs: number
-  /** For a lock. */
-  readonly mayWait: boolean
+  /** True if the statement may wait for a row lock; then nothing else is pipelined after it. */
+  readonly mayWaitForLock: boolean
   /** Progress of a write; null: the statement changes nothing. */
-  readonly sending: Sending | null
-  /** Called each time that the statement is handed to the driver, for one of these connections; not there: `sending`. */
-  readonly follower?: Pick<Sending, 'handOver'>
+  readonly progress: WriteProgress | null
+  /** Is told of each query that is handed to the driver, and of its pool; not there: `progress` is. */
+  readonly listener?: Pick<WriteProgress, 'onDispatch'>
   /** The driver's query of the last attempt. */
   query?: DriverQuery
 }
 
-export interface DriverQuery {
-  /** Null until a connection has taken the statement. */
-  readonly state: { readonly pid: number | null } | null
-  /** Rejects it at once where no connection has taken it, which none does then. */
-  cancel(): void
-}
-
 /** Progress of a write, for the answer to a client that waits no longer. */
-export class Sending {
+export class WriteProgress {
   /** True if it was sent and may have been done, though the answer was lost. */
   isUnknown = false
   /** The batch that it is part of at the moment. */
-  private batch: Sending | null = null
-  /** For a turn or for a lock, in this process, so that nothing of it is with the database. */
-  isWaiting = false
+  private batch: WriteProgress | null = null
+  /** True while the write waits in this process; PostgreSQL has nothing of it yet. */
+  waitsInProcess = false
   private query: DriverQuery | null = null
   private connections: object | null = null
 
-  static together(parts: readonly { readonly sending: Sending | null }[]): Sending {
-    const batch = new Sending()
-    for (const { sending } of parts) if (sending) sending.batch = batch
+  /** Makes the progress of a batch, which its writes share. */
+  static joinBatch(parts: readonly { readonly progress: WriteProgress | null }[]): WriteProgress {
+    const batch = new WriteProgress()
+    for (const { progress } of parts) if (progress) progress.batch = batch
     return batch
   }
 
-  /** The batch has ended; where it did nothing, its parts may be sent by themselves. */
-  separate(): void {
+  /** Leaves a batch that has ended. An unknown outcome of the batch is one of its writes, too. */
+  leaveBatch(): void {
     if (this.batch?.isUnknown) this.isUnknown = true
     this.batch = null
   }
 
-  get isHeldUp(): boolean {
-    return this.isWaiting || this.batch?.isHeldUp === true
+  /** True while the write, or its batch, waits in this process. */
+  get isWaiting(): boolean {
+    return this.waitsInProcess || this.batch?.isWaiting === true
   }
 
-  handOver(query: DriverQuery, connections: object): void {
+  onDispatch(query: DriverQuery, connections: object): void {
     this.query = query
     this.connections = connections
   }
 
-  /** It was answered, or it is known what has become of it. */
+  /** Forgets the driver's query: its outcome is known. */
   end(): void {
     this.query = null
   }
@@ -64,9 +60,9 @@ export class Sending {
     return this.query !== null && this.query.state === null
   }
 
-  /** Takes it back where no connection has taken it. Returns those that it was for; null: there is nothing to take back. */
-  withdraw(): object | null {
-    if (this.batch) return this.batch.withdraw()
+  /** Cancels the query if no connection has taken it. Returns its pool; null: there is nothing to cancel. */
+  cancelUnsent(): object | null {
+    if (this.batch) return this.batch.cancelUnsent()
     if (!this.isUnsent) return null
     this.query?.cancel()
     this.query = null

@@ -7,8 +7,8 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
+import { FairSemaphore } from './fairSemaphore.ts'
 import { retryLater } from './outcomes.ts'
-import { Turns } from './turns.ts'
 
 /** Maximum lists of one asker that wait: more would be answered too late anyway. */
 const WAITING_OF_ONE_MAX = 200
@@ -48,9 +48,9 @@ export function shareConnections(poolSize: number): { lists: number; others: num
 
 interface ListReadsOptions {
   /** For lists that are likely to be short, and to end others. */
-  readonly quick: Database
+  readonly sharedPool: Database
   /** For all others: its connections are the places that keys take turns at. */
-  readonly own: Database
+  readonly listPool: Database
   readonly places: number
   /** True if the backend's number is that of PostgreSQL, and not of a pooler. */
   readonly mayCancel: boolean
@@ -70,9 +70,9 @@ const BACKENDS_MAX = 1_000
  * clients have all left is not sent, or ended.
  */
 export class ListReads {
-  private readonly turns: Turns
-  /** Turns of costly lists among each other, before their turn at a place: each takes a processor of the database. */
-  private readonly costlyTurns: Turns
+  private readonly turns: FairSemaphore
+  /** FairSemaphore of costly lists among each other, before their turn at a place: each takes a processor of the database. */
+  private readonly costlyTurns: FairSemaphore
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private readonly queue = new Map<string, QueuedList>()
   /** Until when lists of one row, by that row, wait for a turn, since one was found to take long. */
@@ -83,8 +83,8 @@ export class ListReads {
 
   constructor(private readonly options: ListReadsOptions) {
     const { places } = options
-    this.turns = new Turns(places)
-    this.costlyTurns = new Turns(Math.min(COSTLY_MAX, Math.max(1, places >> 1)), 1)
+    this.turns = new FairSemaphore(places)
+    this.costlyTurns = new FairSemaphore(Math.min(COSTLY_MAX, Math.max(1, places >> 1)), 1)
   }
 
   /** @throws ApiError 500, 503; Abandoned; TooCostly */
@@ -93,7 +93,7 @@ export class ListReads {
     const startMs = performance.now()
     if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker, demand)
     try {
-      return await this.options.quick.read(statement)
+      return await this.options.sharedPool.read(statement)
     } catch (error) {
       if (!wasEnded(error)) throw error
       this.costly.set(owner, performance.now() + SLOW_FOR_MS)
@@ -107,7 +107,7 @@ export class ListReads {
 
   private async inTurn(statement: Statement, asker: Asker, demand: Demand): Promise<Row[]> {
     const waiting = this.turns.waitingOf(asker.key) + this.costlyTurns.waitingOf(asker.key)
-    if (waiting >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw busyWithLists()
+    if (waiting >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw tooManyLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const kind = demand.owner ?? String(Bun.hash(statement.text))
     const isCostly = (demand.isCostly && demand.owner === null) || performance.now() < (this.costly.get(kind) ?? 0)
@@ -122,7 +122,7 @@ export class ListReads {
     })
     const unwatch = watchLeaving(asker, () => this.cancelFor(key, list))
     try {
-      return await this.deadlines.race(list.promise, isCostly ? busyWithCostlyLists : busyWithLists)
+      return await this.deadlines.race(list.promise, isCostly ? busyWithCostlyLists : tooManyLists)
     } finally {
       unwatch()
     }
@@ -147,7 +147,7 @@ export class ListReads {
       if (endMs - startMs > COSTLY_MS_MIN) this.costly.set(list.kind, endMs + SLOW_FOR_MS)
     }
     try {
-      const rows = await this.options.own.readAlone(list.statement, list.untilMs, (backend) => {
+      const rows = await this.options.listPool.readAlone(list.statement, list.untilMs, (backend) => {
         list.backend = backend
         if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })
@@ -189,7 +189,7 @@ export class ListReads {
     if (backend === null || !this.options.mayCancel) return
     // Where that fails, PostgreSQL ends the statement after its 3 seconds.
     const cancelling = toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
-    this.options.quick.read(cancelling).catch(() => undefined)
+    this.options.sharedPool.read(cancelling).catch(() => undefined)
   }
 }
 
@@ -231,7 +231,7 @@ function queuedListOf(statement: Statement, kind: string) {
 }
 
 /** 503: the list waited too long for a connection. */
-export function busyWithLists(): ApiError {
+export function tooManyLists(): ApiError {
   return retryLater('The server is busy with other lists; retry after the seconds in Retry-After.')
 }
 

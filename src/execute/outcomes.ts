@@ -44,7 +44,12 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
 }
 
 /** `hasWritten`: the database has taken writes before, so one that takes none now is a standby before its promotion. D51 */
-export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Execution, hasWritten: boolean): Error {
+export function errorFor(
+  error: unknown,
+  verdict: Verdict,
+  { progress: sending, statement }: Execution,
+  hasWritten: boolean,
+): Error {
   if (sending && !sending.isUnknown && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
     const message = 'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
     return new ApiError('ReadOnly', message, { headers: { Allow: 'GET, HEAD, OPTIONS' }, cause: error })
@@ -71,10 +76,10 @@ export class ConstraintViolation extends Error {
 
 /**
  * Meaning of a driver's error for the statement: it never left (`notSent`), nor did it because PostgreSQL has no connection
- * left (`crowded`), it was undone (`rolledBack`), its outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`),
+ * left (`noConnection`), it was undone (`rolledBack`), its outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`),
  * another transaction holds a lock (`locked`), a constraint refused it (`constraint`), or this program is wrong (`fault`).
  */
-export type Verdict = 'notSent' | 'crowded' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
+export type Verdict = 'notSent' | 'noConnection' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
 
 /** SQLSTATE of a standby that is not promoted yet, or of a database that an operator has made so. */
 const READ_ONLY = '25006'
@@ -93,7 +98,7 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
-  '53300': 'crowded', // of PostgreSQL, of the database or of the role; comes when a connection is opened
+  '53300': 'noConnection', // of PostgreSQL, of the database or of the role; comes when a connection is opened
   '55P03': 'locked', // lock timeout
   '57P01': 'lost', // shutdown; can also be the previous connection's, so the outcome is unknown
   '57P02': 'lost',
@@ -120,7 +125,7 @@ const BY_CLASS: Record<string, Verdict> = {
 const WRONG = /^(28...|3D000|42...|57014|55P03)$/
 /** Codes of errors of a TLS certificate, or of the server's SCRAM signature: the server may be another than the one meant. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
-const AWAY: readonly Verdict[] = ['notSent', 'crowded', 'lost', 'refused']
+const AWAY: readonly Verdict[] = ['notSent', 'noConnection', 'lost', 'refused']
 
 /** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
 export function isAway(error: unknown): boolean {

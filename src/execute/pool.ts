@@ -4,6 +4,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
+import { checkDriver, TEXT_TYPES } from './driver.ts'
 
 export interface PoolOptions {
   url: string
@@ -20,33 +21,25 @@ export interface PoolOptions {
   lockMsMax?: number
 }
 
-/** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
-const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 1700 }
-const TYPES = Object.fromEntries(Object.entries(NUMBERS).map(([name, to]) => [name, { to, from: [to], ...AS_TEXT }]))
-
-/** For statements that may wait for a lock: nothing is sent behind them over their connection. `onexecute` is the driver's. */
-export const HOLDING = { onexecute: () => false }
-
 /** Minimum time at a host: where all refuse, each failed statement would open a pool. Less than the pause between attempts. */
 const OTHER_HOST_MS = 40
 
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
 
-/** Opens the pool with this number; connections are opened as they are needed. `turn`: the index of its host. */
-export function openPool(options: PoolOptions, number: number, turn: number) {
+/** Opens the pool with this number; connections are opened as they are needed.  */
+export function openPool(options: PoolOptions, number: number, hostIndex: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   const connections = name === undefined ? 'roster' : `${name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
   const pool = connectTo(url, {
-    turn,
+    hostIndex,
     max: poolSize,
     // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
     // behind that statement is never answered.
     ...(isPooled ? { max_pipeline: 0 } : {}),
     prepare,
-    types: TYPES as never,
+    types: TEXT_TYPES,
     connection: {
       application_name: connections,
       TimeZone: 'UTC',
@@ -58,11 +51,16 @@ export function openPool(options: PoolOptions, number: number, turn: number) {
       jit: 'off',
     },
   })
+  checkDriver(pool)
   return {
-    ...{ sql: pool, connections, resolveClosed, shapes: new PreparedShapes(prepare), isRetired: false },
+    sql: pool,
+    connections,
+    resolveClosed,
+    prepared: new PreparePolicy(prepare),
+    isRetired: false,
     hasHosts: readDatabaseUrl(url).hosts.length > 1,
     number,
-    turn,
+    hostIndex,
     /** By `performance.now()`: until then no other host is tried. */
     keptUntilMs: number === 0 ? 0 : performance.now() + OTHER_HOST_MS,
     hasAnswered: false,
@@ -85,7 +83,7 @@ const CANDIDATES_MAX = 2_000
 const USES_MIN = 3
 
 /** Decides which statements are prepared, since the driver never drops one. */
-export class PreparedShapes {
+export class PreparePolicy {
   private readonly prepared = new Set<string>()
   /** Uses of texts that are not prepared. */
   private readonly candidates = new LruCache<number>(CANDIDATES_MAX, () => 1)
@@ -103,7 +101,7 @@ export class PreparedShapes {
   }
 
   /** True when the connections hold as many statements as they should ever hold. */
-  get full(): boolean {
+  get isFull(): boolean {
     return this.prepared.size >= PREPARED_MAX
   }
 }

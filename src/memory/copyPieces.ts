@@ -1,9 +1,9 @@
 // Rows by COPY, some thousand at a time: all that one read of the socket brings is handled in one turn of the event loop.
-import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { TAB } from '../columns/copyText.ts'
 import { KernelFull } from '../columns/kernel.ts'
+import { openCopy, resumeAfterCopy } from '../execute/driver.ts'
 import type { Statement } from '../model/sql.ts'
 
 /** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
@@ -74,13 +74,7 @@ function lastIdOf(bytes: Uint8Array): string {
 
 /** In whole lines: PostgreSQL sends each row by itself. By events: the driver's stream, read by `for await`, may never end. */
 async function readPiece(transaction: postgres.TransactionSql, { text }: Statement): Promise<Uint8Array[]> {
-  const query = transaction.unsafe(text)
-  // The driver may destroy the stream in the turn in which it resolves it: before anyone else could listen.
-  const { resolve } = query as unknown as { resolve(result: unknown): void }
-  const listen = (result: unknown) => resolve(result instanceof Readable ? result.on('error', () => undefined) : result)
-  Object.assign(query, { resolve: listen })
-  const stream: Readable = await query.readable()
-  if (stream.errored) throw stream.errored
+  const stream = await openCopy(transaction, text)
   const rows = Promise.withResolvers<void>()
   const timer = setTimeout(() => stream.destroy(new Error('PostgreSQL sends no more rows')), SILENT_MS_MAX)
   const chunks: Uint8Array[] = []
@@ -93,8 +87,7 @@ async function readPiece(transaction: postgres.TransactionSql, { text }: Stateme
   })
   stream.on('error', rows.reject)
   stream.on('end', () => {
-    // The driver pauses its socket for a stream that is full, and goes on when asked for more: not if these were the last rows.
-    stream._read(0)
+    resumeAfterCopy(stream)
     rows.resolve()
   })
   try {

@@ -4,8 +4,8 @@ import type { ColumnTable } from '../columns/columnTable.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
 import { ApiError } from '../errors.ts'
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
-import { busyWithLists } from '../execute/listReads.ts'
-import { Turns } from '../execute/turns.ts'
+import { FairSemaphore } from '../execute/fairSemaphore.ts'
+import { tooManyLists } from '../execute/listReads.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
@@ -46,7 +46,7 @@ export class TableCopy {
   /** The lists that wait for the next question. */
   private waiting: PromiseWithResolvers<void> | null = null
   private readonly ownSearch: ListSearch
-  private readonly uses = new Turns(1)
+  private readonly uses = new FairSemaphore(1)
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
 
   /** `table`: has the rows as of the moment. */
@@ -162,7 +162,7 @@ export class TableCopy {
   /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */
   async alone<Result>(asker: string, work: () => Promise<Result> | Result): Promise<Result> {
     const turn = this.uses.take(asker)
-    const release = await this.deadlines.race(turn, busyWithLists).catch((error) => {
+    const release = await this.deadlines.race(turn, tooManyLists).catch((error) => {
       turn.then((release) => release())
       throw error
     })

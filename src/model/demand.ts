@@ -17,11 +17,11 @@ export function demandOf(entity: Entity, { filters, sorts }: FiltersAndSorts): D
   // Each index has one property and the id.
   const hasOrder = keys.length <= 2 && keys.every(({ property }) => hasIndex(property))
   const hasRanges = filters.every(({ property, operator }) => operator.folded === null && hasIndex(property))
-  return { owner: ownerOf(filters), isCostly: !hasOrder || !hasRanges }
+  return { owner: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
 }
 
 /** Name of the row that rows which match these filters all refer to; null: they refer to none in common. */
-export function ownerOf(filters: readonly Filter[]): string | null {
+export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value } of filters)
     if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`
   return null

@@ -8,7 +8,7 @@ import { Abandoned } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
-import { ownerOf } from '../model/demand.ts'
+import { parentRowOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Asker } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
@@ -103,7 +103,7 @@ async function readGroups(
   memory?.load(entity, { filters: query.filters, sorts: [] })
   countSummary('database')
   const statement = compileSummary(entity, query, page)
-  const owner = ownerOf(query.filters)
+  const owner = parentRowOf(query.filters)
   const found = await listReads
     .read(statement, call, { owner, isCostly: true })
     .catch(advise(() => 'filter by a range that few rows match'))

@@ -66,7 +66,7 @@ export function startMonitor(config: Config, { pool, hooks, url, migrationFiles,
       known = await withConnection(url, ask)
     } catch (error) {
       // PostgreSQL has no free connection, and the workers keep theirs.
-      if (classify(error) !== 'crowded') throw error
+      if (classify(error) !== 'noConnection') throw error
     }
     return known
   }

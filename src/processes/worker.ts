@@ -67,12 +67,12 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
     poolSize: connections.lists,
     kind: 'list',
     name: `${options.name}/lists`,
-    spare: database,
+    fallback: database,
     lockMsMax: LISTS_LOCK_MS_MAX,
   })
   const listReads = new ListReads({
-    quick: database,
-    own: lists,
+    sharedPool: database,
+    listPool: lists,
     places: connections.lists,
     mayCancel: !isPooled(config),
     // The embedded PostgreSQL shares the processors with the workers.

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import { PreparedShapes } from '../../src/execute/pool.ts'
+import { PreparePolicy } from '../../src/execute/pool.ts'
 import { param, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -64,16 +64,16 @@ for (const [when, waitMs] of [
     await own.end()
   }, 10_000)
 
-const uses = (shapes: PreparedShapes, text: string, count: number) =>
+const uses = (shapes: PreparePolicy, text: string, count: number) =>
   Array.from({ length: count }, () => shapes.shouldPrepare(text))
 
 test('a text is prepared from its third use on, behind a pooler never', () => {
-  expect(uses(new PreparedShapes(true), 'a', 5)).toEqual([false, false, true, true, true])
-  expect(uses(new PreparedShapes(false), 'a', 5)).toEqual([false, false, false, false, false])
+  expect(uses(new PreparePolicy(true), 'a', 5)).toEqual([false, false, true, true, true])
+  expect(uses(new PreparePolicy(false), 'a', 5)).toEqual([false, false, false, false, false])
 })
 
 test('texts seen once do not pile up: the one seen longest ago is forgotten', () => {
-  const shapes = new PreparedShapes(true)
+  const shapes = new PreparePolicy(true)
   uses(shapes, 'old', 2)
   for (let index = 0; index < 2_000; index++) shapes.shouldPrepare(`other ${index}`)
   expect(shapes.shouldPrepare('old')).toBe(false)

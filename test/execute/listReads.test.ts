@@ -21,7 +21,7 @@ beforeAll(async () => {
   own = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
 })
 beforeEach(() => {
-  reads = new ListReads({ quick, own, places: 2, mayCancel: true })
+  reads = new ListReads({ sharedPool: quick, listPool: own, places: 2, mayCancel: true })
 })
 afterAll(() => Promise.all([quick.end(), own.end(), sql.end()]))
 
@@ -180,7 +180,7 @@ describe('costly lists', () => {
   })
   afterAll(() => four.end())
   beforeEach(() => {
-    reads = new ListReads({ quick, own: four, places: 4, mayCancel: true })
+    reads = new ListReads({ sharedPool: quick, listPool: four, places: 4, mayCancel: true })
   })
   const later = (ms: number) => {
     const now = performance.now.bind(performance)
@@ -278,7 +278,7 @@ describe('costly lists', () => {
 test('each backend that runs lists is reported once', async () => {
   const backends: number[] = []
   const onBackend = (backend: number) => void backends.push(backend)
-  const reads = new ListReads({ quick, own, places: 2, mayCancel: true, onBackend })
+  const reads = new ListReads({ sharedPool: quick, listPool: own, places: 2, mayCancel: true, onBackend })
   const own1 = await reads.read({ text: 'select pg_backend_pid()::text', values: [] }, askerOf('a'))
   for (let count = 0; count < 10; count++) await reads.read(read('again'), askerOf('a'))
   await until(async () => backends.length > 0)
@@ -294,7 +294,7 @@ describe('a list that PostgreSQL ends', () => {
     )
   const withOwn = async <T>(options: Partial<DatabaseOptions>, work: (reads: ListReads) => Promise<T>): Promise<T> => {
     const own = new Database({ url, poolSize: 1, prepare: true, ...options })
-    const result = await work(new ListReads({ quick, own, places: 1, mayCancel: true }))
+    const result = await work(new ListReads({ sharedPool: quick, listPool: own, places: 1, mayCancel: true }))
     await own.end()
     return result
   }

@@ -102,7 +102,7 @@ test('a pool that gets no connection at all uses those of another pool, and its 
   const quick = open()
   const backend = { text: 'select pg_backend_pid()::text', values: [] }
   const [[quickPid] = []] = await quick.read(backend)
-  const lists = new Database({ url, poolSize: 5, prepare: true, spare: quick })
+  const lists = new Database({ url, poolSize: 5, prepare: true, fallback: quick })
   databases.push(lists)
   const alone = () => lists.readAlone(backend, performance.now() + 20_000, () => undefined)
   others.push(...Array.from({ length: PLACES - 1 }, () => connect(url)))

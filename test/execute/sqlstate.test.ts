@@ -46,7 +46,7 @@ describe('errors that a test cannot cause', () => {
       'refused',
       ['53100', '58030', '58P01', '42501', '55006', 'XX000', 'XX001', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID'],
     ],
-    ['crowded', ['53300']],
+    ['noConnection', ['53300']],
     ['notSent', ['57P03', 'CONNECT_TIMEOUT', 'EMFILE', 'ENFILE']],
     ['lost', ['57P02', '08006', 'CONNECTION_DESTROYED']],
     ['rolledBack', ['40001']],

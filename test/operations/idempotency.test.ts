@@ -23,7 +23,7 @@ async function rename(fields: Record<string, ReturnType<typeof text>>, id: strin
   const thing = defineEntity('Thing', { id: identity(), ...fields })
   const resource = new Resource(thing, [thing], {
     ...{ database, longWrites: null, memory: null, cursors: new Cursors('secret') },
-    listReads: new ListReads({ quick: database, own: database, places: 2, mayCancel: true }),
+    listReads: new ListReads({ sharedPool: database, listPool: database, places: 2, mayCancel: true }),
     ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES) },
   })
   const url = `http://localhost/Things/${id}`

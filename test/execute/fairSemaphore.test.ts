@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { Turns } from '../../src/execute/turns.ts'
+import { FairSemaphore } from '../../src/execute/fairSemaphore.ts'
 
 test('20,000 turns of a hundred askers, each of which ends as it begins, follow each other without a deep stack', async () => {
-  const turns = new Turns(1)
+  const turns = new FairSemaphore(1)
   const end = await turns.take('first')
   const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`)
   const many = Array.from({ length: 200 }, () => keys.map((key) => turns.take(key).then((end) => end()))).flat()

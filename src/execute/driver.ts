@@ -1,0 +1,67 @@
+// The inside of postgres.js: all that this program uses of it and its types do not promise. Checked whenever a pool opens.
+import { Readable } from 'node:stream'
+import type postgres from 'postgres'
+import type { Row, Statement } from '../model/sql.ts'
+
+/** A statement of the driver. It is sent when its rows are awaited. */
+export interface DriverQuery extends PromiseLike<Row[]> {
+  /** Null until a connection has taken the statement. */
+  readonly state: { readonly pid: number | null } | null
+  /** Rejects the statement at once if no connection has taken it; then none does. */
+  cancel(): void
+}
+
+/** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
+const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
+const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 1700 }
+/** The option `types` of a client whose values are texts. Its types know none that differ from the driver's own. */
+export const TEXT_TYPES = Object.fromEntries(
+  Object.entries(NUMBERS).map(([name, to]) => [name, { to, from: [to], ...AS_TEXT }]),
+) as never
+
+interface SendOptions {
+  readonly prepare: boolean
+  /** True for a statement that may wait for a lock: nothing is sent over its connection until it has ended. */
+  readonly isExclusive: boolean
+}
+
+/** An answer of false to the driver's hook keeps other statements from being pipelined. */
+const EXCLUSIVE = { onexecute: () => false }
+
+/** Makes a query of a statement. */
+export function queryOf(client: postgres.Sql, { text, values }: Statement, { prepare, isExclusive }: SendOptions): DriverQuery {
+  // `simple: false`, since without it a statement without parameters would never be prepared.
+  const options = { simple: false, prepare, ...(isExclusive ? EXCLUSIVE : {}) }
+  return client.unsafe(text, values as string[], options).values() as unknown as DriverQuery
+}
+
+/** After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer. */
+export function withoutHoles(rows: Row[]): Row[] {
+  return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
+}
+
+/**
+ * Begins a COPY to the client, and returns its stream. The driver may destroy the stream in the turn of the event loop in which
+ * it resolves it, before anyone else could listen for its error. @throws that error
+ */
+export async function openCopy(transaction: postgres.TransactionSql, text: string): Promise<Readable> {
+  const query = transaction.unsafe(text)
+  const { resolve } = query as unknown as { resolve(result: unknown): void }
+  const listen = (result: unknown) => resolve(result instanceof Readable ? result.on('error', () => undefined) : result)
+  Object.assign(query, { resolve: listen })
+  const stream: Readable = await query.readable()
+  if (stream.errored) throw stream.errored
+  return stream
+}
+
+/** Call it after a COPY has ended: the driver pauses its socket for a full stream, and resumes it when asked for more. */
+export function resumeAfterCopy(stream: Readable): void {
+  stream._read(0)
+}
+
+/** Checks that a query has the members that this file uses. @throws Error for a version of the driver that has others */
+export function checkDriver(client: postgres.Sql): void {
+  const query = client.unsafe('') as unknown as Record<string, unknown>
+  const isKnown = query.state === null && typeof query.cancel === 'function' && typeof query.resolve === 'function'
+  if (!isKnown) throw new Error('this version of postgres.js is not the one that src/execute/driver.ts was written for')
+}

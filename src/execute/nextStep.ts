@@ -1,0 +1,35 @@
+// The step after a statement that failed: whether it waits, is sent again, or fails.
+import type { Verdict } from './outcomes.ts'
+
+/** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
+export const RETRY_PAUSES_MS = [50, 150, 450]
+
+/** A statement that failed, and what is known of it. */
+export interface FailedAttempt {
+  readonly verdict: Verdict
+  /** Number of this attempt, from 1; waits for locks and connections do not count. */
+  readonly attempt: number
+  /** True if the statement has no effect when it is done a second time: a read, or a write with an Idempotency-Key. */
+  readonly isRepeatable: boolean
+  /** True if the statement may wait for a lock, and has the time to. */
+  readonly mayWaitForLock: boolean
+  /** True if another database can run what this one has no connection for. */
+  readonly hasFallback: boolean
+}
+
+/**
+ * `waitForLock`, `waitForConnection`: pause, and send it again, until its time is over. `useFallback`: hand it to the other
+ * database. `retry`, `retryAfterPause`: send it again. `fail`: answer with the error.
+ */
+export type NextStep = 'waitForLock' | 'waitForConnection' | 'useFallback' | 'retry' | 'retryAfterPause' | 'fail'
+
+/** Returns the next step. A write that may have been done is never sent again, unless it is repeatable. */
+export function nextStep({ verdict, attempt, isRepeatable, mayWaitForLock, hasFallback }: FailedAttempt): NextStep {
+  if (verdict === 'locked') return mayWaitForLock ? 'waitForLock' : 'fail'
+  if (verdict === 'noConnection') return hasFallback ? 'useFallback' : 'waitForConnection'
+  if (attempt > RETRY_PAUSES_MS.length) return 'fail'
+  if (verdict === 'rolledBack') return 'retry'
+  if (verdict === 'notSent') return 'retryAfterPause'
+  if (verdict === 'lost' && isRepeatable) return 'retryAfterPause'
+  return 'fail'
+}

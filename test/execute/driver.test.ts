@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { once } from 'node:events'
+import postgres from 'postgres'
+import { checkDriver, type DriverQuery, openCopy, queryOf, TEXT_TYPES, withoutHoles } from '../../src/execute/driver.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+// What src/execute/driver.ts relies on: an update of postgres.js that moves any of it fails here.
+
+let url: string
+let client: postgres.Sql
+let admin: postgres.Sql
+beforeAll(async () => {
+  url = await createDatabase()
+  admin = connect(url)
+})
+beforeEach(async () => {
+  await client?.end({ timeout: 0 })
+  client = postgres(url, { max: 1, fetch_types: false, prepare: true, types: TEXT_TYPES })
+})
+afterAll(() => client.end({ timeout: 0 }))
+
+const send = (text: string, isExclusive = false, values: string[] = []) =>
+  queryOf(client, { text, values }, { prepare: true, isExclusive })
+const outcome = (query: DriverQuery) =>
+  Promise.resolve(query).then(
+    () => 'answered',
+    (error) => error.code as string,
+  )
+/** Waits until PostgreSQL runs a statement with this word. */
+async function isRunning(word: string): Promise<void> {
+  for (;;) {
+    const [found] = await admin`
+      select from pg_stat_activity where state = 'active' and query like ${`%${word}%`} and pid <> pg_backend_pid()`
+    if (found) return
+    await Bun.sleep(5)
+  }
+}
+
+test('the driver has the members that it is checked for', () => {
+  expect(() => checkDriver(client)).not.toThrow()
+  const other = { unsafe: () => ({ state: null, cancel() {} }) } as unknown as postgres.Sql
+  expect(() => checkDriver(other)).toThrow('src/execute/driver.ts')
+})
+
+describe('a query', () => {
+  test('has no backend before a connection has taken it, and its backend afterwards', async () => {
+    const query = send('select pg_backend_pid()::text')
+    expect(query.state).toBeNull()
+    const [row] = await query
+    expect(String(query.state?.pid)).toBe(row?.[0] as string)
+  })
+
+  test('that waits behind an exclusive one is taken by no connection, and cancelled without reaching PostgreSQL', async () => {
+    const first = outcome(send(`select pg_sleep(0.3)::text, 'exclusive'`, true))
+    await isRunning('exclusive')
+    const second = send(`select 'never sent'`)
+    const ended = outcome(second)
+    await Bun.sleep(20)
+    expect(second.state).toBeNull()
+    second.cancel()
+    expect(await ended).toBe('57014')
+    expect(await first).toBe('answered')
+  })
+
+  test('behind one that is not exclusive is pipelined to its connection', async () => {
+    // A connection takes nothing behind the statement that it was opened for.
+    await send('select 1::text')
+    const first = outcome(send(`select pg_sleep(0.3)::text, 'shared'`))
+    await isRunning('shared')
+    const second = send(`select 'pipelined'`)
+    const ended = outcome(second)
+    await Bun.sleep(20)
+    expect(second.state).not.toBeNull()
+    expect(await Promise.all([first, ended])).toEqual(['answered', 'answered'])
+  })
+
+  test('without parameters is prepared', async () => {
+    await send('select 1::text')
+    expect(await send('select count(*)::text from pg_prepared_statements')).toEqual([['2']])
+  })
+
+  test.each([
+    ['boolean', 't'],
+    ['date', '2026-02-28'],
+    ['timestamptz', '2026-02-28 01:02:03.123456+00'],
+    ['int8', '9007199254740993'],
+    ['numeric', '0.10000000'],
+  ])('has values of %s as text, out and in', async (type, value) => {
+    await send("set timezone = 'UTC'")
+    expect(await send(`select $1::${type}`, false, [value])).toEqual([[value]])
+  })
+})
+
+test('the answer after a query that failed amid its rows has its own rows alone', async () => {
+  await expect(outcome(send('select 1 / (n - 900) from generate_series(1, 1000) as n'))).resolves.toBe('22012')
+  expect(withoutHoles(await send('select n::text from generate_series(1, 3) as n'))).toEqual([['1'], ['2'], ['3']])
+})
+
+test('a COPY that fails at once throws its error, and ends no process', async () => {
+  const copying = client.begin((transaction) => openCopy(transaction, 'copy (select 1 / 0) to stdout'))
+  await expect(copying).rejects.toThrow('division by zero')
+})
+
+test('a COPY has the rows as PostgreSQL writes them', async () => {
+  await client.begin(async (transaction) => {
+    const stream = await openCopy(transaction, 'copy (select n, null from generate_series(1, 2) as n) to stdout')
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk) => chunks.push(chunk))
+    await once(stream, 'end')
+    stream._read(0)
+    expect(Buffer.concat(chunks).toString()).toBe('1\t\\N\n2\t\\N\n')
+  })
+})
