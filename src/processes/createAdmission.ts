@@ -12,7 +12,7 @@ import { cellOf, count, gauge } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/targets.ts'
 import { withDeadline } from '../os/time.ts'
-import type { Surroundings } from './messages.ts'
+import type { WorkerContext } from './messages.ts'
 
 /** Interval of refreshes without requests: a change of keys also tells the supervisor of other webhooks. */
 const REFRESH_EVERY_MS = 4_000
@@ -22,7 +22,7 @@ const NOTE_MS_MAX = 300
 const OVERFLOWED = cellOf('overflowed')
 
 /** A worker's admission, and what keeps its keys those of the database. */
-export function createAdmission(config: Config, { bootstrapKey, tables, tablesFor, log }: Surroundings, database: Database) {
+export function createAdmission(config: Config, { bootstrapKey, tables, tablesFor, log }: WorkerContext, database: Database) {
   const { rateLimitStore, trustedProxies } = config
   const keyring = new Keyring(bootstrapKey)
   // All workers lose the store at once; the first one logs it.

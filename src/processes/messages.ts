@@ -21,7 +21,7 @@ export interface StartMessage {
 }
 
 /** Dependencies of a worker beyond the settings. */
-export interface Surroundings extends Omit<StartMessage, 'kind' | 'config'> {
+export interface WorkerContext extends Omit<StartMessage, 'kind' | 'config'> {
   /** Asks the supervisor for the tables of keys with limits of their own; null: it does not answer. */
   tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null>
   readonly log: Log

@@ -5,7 +5,7 @@ import { type Config, LOOPBACK } from '../config/config.ts'
 import type { nearMisses } from '../config/unknownSettings.ts'
 import { createLog, formatFor, type Log, printable } from '../log.ts'
 import { StartError } from './startError.ts'
-import { createSupervisor, type Started } from './supervisor.ts'
+import { type Started, Supervisor } from './supervisor.ts'
 
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
@@ -34,7 +34,7 @@ export async function serve(config: Config, launcher: number, misses: ReturnType
     process.exit(1)
   }
 
-  const supervisor = createSupervisor(config, log, () => stop(1))
+  const supervisor = new Supervisor(config, log, () => stop(1))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
   process.on('SIGUSR2', supervisor.restartWorkers)
   const onFault = (error: unknown) => {

@@ -1,4 +1,4 @@
-// One server as a worker runs it: connections to the database, app, listener, and their end.
+// One server as a worker runs it: its parts, from the pools of connections to the listener, and their end.
 import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
@@ -9,24 +9,24 @@ import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { isAway } from '../execute/outcomes.ts'
 import { endConnections } from '../execute/pool.ts'
-import { createApp, type Parts } from '../http/app.ts'
+import { type Parts as AppParts, createApp } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { OwnRoute } from '../http/ownRoutes.ts'
 import { breakOffStreams } from '../http/streamBody.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
-import { FINISH_MS, type Surroundings } from './messages.ts'
+import { FINISH_MS, type WorkerContext } from './messages.ts'
+import { type Part, Parts } from './parts.ts'
 import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
-
-export type Worker = Awaited<ReturnType<typeof startWorker>>
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
 const OWN_FILES = 16
@@ -42,13 +42,198 @@ const LOCK_MS_MAX = 100
 const LISTS_LOCK_MS_MAX = 2_000
 const DELAY_EVERY_MS = 1_000
 
-/** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
-export async function startWorker(config: Config, surroundings: Surroundings) {
-  const { log, databaseUrl, migrationFiles, certificate: tls } = surroundings
-  const connections = shareConnections(config.databasePool)
+/** Starts one server. @throws Error with code EADDRINUSE when the port is taken */
+export async function startWorker(config: Config, context: WorkerContext): Promise<Worker> {
+  const worker = new Worker(config, context)
+  await worker.start()
+  return worker
+}
+
+/** One server: pools of connections to the database, copies of tables, keys, app and listener. */
+export class Worker {
+  private readonly running: Parts
+  private readonly pools: Pools
+  private readonly memory: TableCopies | null
+  private readonly keys: ReturnType<typeof createAdmission>
+  private readonly cursors: Cursors
+  private entities: readonly Entity[] = []
+  private app: ReturnType<typeof createApp> | null = null
+  /** True until the database has been there. */
+  private isWaiting: boolean
+  private isDraining = false
+  private drain: Drain = { leaveMs: 0, finishByMs: Number.POSITIVE_INFINITY }
+  url = ''
+
+  constructor(
+    private readonly config: Config,
+    private readonly context: WorkerContext,
+  ) {
+    this.running = new Parts(context.log)
+    this.isWaiting = context.cursorSecret === null
+    this.pools = openPools(config, context)
+    this.memory = createMemory(config, context, this.pools)
+    this.keys = createAdmission(config, context, this.pools.database)
+    this.cursors = new Cursors(context.cursorSecret ?? '')
+  }
+
+  get port(): number {
+    return this.app?.server?.port as number
+  }
+
+  get hasKeys(): boolean {
+    return this.keys.hasKeys()
+  }
+
+  /** Parts in the order of their start: each needs those before it. */
+  parts(): Part[] {
+    return [
+      // What still runs at the end is answered 503 when its connection to the database ends; so clients are left last.
+      { name: 'clients', stop: () => this.leaveClients() },
+      { name: 'pools', stop: () => this.pools.end() },
+      { name: 'entities', start: () => this.readEntities() },
+      { name: 'memory', stop: () => this.memory?.end() },
+      { name: 'keys', start: () => this.readKeys(), stop: () => this.keys.close() },
+      this.listenerPart(),
+    ]
+  }
+
+  async start(): Promise<void> {
+    await this.running.start(this.parts())
+    // Its timer costs a server at rest a little, and without the port there is no scrape.
+    if (this.config.adminPort !== null) this.measure()
+  }
+
+  /** Resolves when its keys are the database's current ones. */
+  refreshKeys(): Promise<void> {
+    return this.keys.keys.refresh()
+  }
+
+  /** The database is reachable, with this secret: requests are answered from now on. */
+  async begin(cursorSecret: string): Promise<void> {
+    if (!this.isWaiting) return
+    await this.refreshKeys().catch(() => undefined)
+    this.cursors.replaceSecret(cursorSecret)
+    this.isWaiting = false
+  }
+
+  /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: shortens it. */
+  async stop(leaveMs: number, finishMs = FINISH_MS): Promise<void> {
+    const finishByMs = Math.min(this.drain.finishByMs, performance.now() + leaveMs + finishMs)
+    this.drain = { leaveMs: this.isDraining ? this.drain.leaveMs : leaveMs, finishByMs }
+    if (this.isDraining) return
+    this.isDraining = true
+    await this.running.stop()
+  }
+
+  private async readEntities(): Promise<void> {
+    this.entities = await loadEntities(this.config.entitiesDir)
+    if (!this.isWaiting) await requireTables(this.entities, this.pools.database)
+  }
+
+  private async readKeys(): Promise<void> {
+    if (this.isWaiting) return
+    await this.refreshKeys().catch((error) => {
+      const { cause = error } = error
+      // Of a missed deadline the cause has no code: the database is silent, and the worker starts without it.
+      const isLate = error instanceof ApiError && cause.code === undefined
+      if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
+    })
+  }
+
+  private listenerPart(): Part {
+    const { config, context } = this
+    let listener: ListenSocket | null = null
+    let endKeeping: () => void = () => undefined
+    return {
+      name: 'listener',
+      start: async () => {
+        this.app = createApp(this.appParts(), await ownRoutes(config.appFile))
+        // Before the store has answered, this machine would admit requests by its own count alone.
+        await this.keys.ready
+        const tls = context.certificate
+        // Workers share the port; the supervisor has made sure that no second server does.
+        this.app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
+        this.url = `${tls ? 'https' : 'http'}://${hostInUrl(config.host)}:${this.port}`
+        listener = new ListenSocket(this.port)
+        endKeeping = keepDescriptors(config.databasePool + OWN_FILES, listener, () =>
+          context.log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
+        )
+      },
+      stop: async () => {
+        const { leaveMs } = this.drain
+        const settleMs = context.certificate ? SETTLE_TLS_MS : SETTLE_MS
+        await Bun.sleep(Math.max(0, leaveMs - settleMs))
+        endKeeping()
+        listener?.stopAccepting()
+        await Bun.sleep(Math.min(leaveMs, settleMs))
+        // Asked for again each time: another call of `stop` may have shortened it.
+        while (this.requestsInFlight > 0 && performance.now() < this.drain.finishByMs) await Bun.sleep(10)
+      },
+    }
+  }
+
+  private appParts(): AppParts {
+    const { config, context, pools } = this
+    return {
+      entities: this.entities,
+      database: pools.database,
+      listReads: pools.listReads,
+      longWrites: pools.longWrites,
+      admission: this.keys.admission,
+      addCors: createCors(config.corsOrigins),
+      cursors: this.cursors,
+      memory: this.memory,
+      changes: config.changesDays === 0 ? null : { hasValues: config.changesValues },
+      migrationFiles: context.migrationFiles,
+      limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
+      log: context.log,
+      baseUrl: () => config.publicUrl ?? this.url,
+      isDraining: () => this.isDraining,
+      isWaiting: () => this.isWaiting,
+    }
+  }
+
+  private get requestsInFlight(): number {
+    return this.app?.server?.pendingRequests ?? 0
+  }
+
+  private async leaveClients(): Promise<void> {
+    breakOffStreams()
+    await Bun.sleep(20)
+    this.app?.server?.stop(true)
+  }
+
+  private measure(): void {
+    const { pools, memory } = this
+    countDelays()
+    setGauges(() => {
+      gauge(cellOf('requestsInFlight'), this.requestsInFlight)
+      gaugePool('rows', pools.sizes.others, pools.database.load)
+      gaugePool('lists', pools.sizes.lists, pools.lists.load)
+      gaugePool('longWrites', 1, pools.longWrites.load)
+      gaugePool('memory', QUESTIONS_POOL, pools.questions.load)
+      gauge(cellOf('memoryBytesMax'), memoryBytes(this.config))
+      gauge(cellOf('memoryTables'), memory?.use.tables ?? 0)
+      gauge(cellOf('memoryBytes'), memory?.use.bytes ?? 0)
+    })
+  }
+}
+
+/** How a worker lets its clients go. */
+interface Drain {
+  readonly leaveMs: number
+  /** By `performance.now()`. */
+  readonly finishByMs: number
+}
+
+type Pools = ReturnType<typeof openPools>
+
+/** Opens the pools of connections to the database; connections are opened as they are needed. */
+function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
+  const sizes = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
     url: databaseUrl,
-    poolSize: connections.others,
+    poolSize: sizes.others,
     prepare: config.databasePrepare,
     onStatement: slowStatements(log, config.slowStatementMs),
     isPooled: isPooled(config),
@@ -59,12 +244,10 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
     },
   }
   const database = new Database({ ...options, lockMsMax: LOCK_MS_MAX })
-  // Past a pooler, where the role's time limit would end long statements.
-  const directUrl = config.databaseDirectUrl ?? databaseUrl
-  const longWrites = new LongWrites({ ...options, url: directUrl })
+  const longWrites = new LongWrites({ ...options, url: directUrl(config, databaseUrl) })
   const lists = new Database({
     ...options,
-    poolSize: connections.lists,
+    poolSize: sizes.lists,
     kind: 'list',
     name: `${options.name}/lists`,
     fallback: database,
@@ -73,107 +256,39 @@ export async function startWorker(config: Config, surroundings: Surroundings) {
   const listReads = new ListReads({
     sharedPool: database,
     listPool: lists,
-    places: connections.lists,
+    places: sizes.lists,
     mayCancel: !isPooled(config),
     // The embedded PostgreSQL shares the processors with the workers.
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
-  const entities = await loadEntities(config.entitiesDir)
-  let isWaiting = surroundings.cursorSecret === null
-  if (!isWaiting) await requireTables(entities, database)
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
-  const ask = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
-  const bytesMax = config.memoryMb * 2 ** 20
-  const memory = bytesMax === 0 ? null : new TableCopies({ bytesMax, url: directUrl, database, questions: { read: ask }, log })
-  const { admission, keys, hasKeys, ready, close } = createAdmission(config, surroundings, database)
-  if (!isWaiting)
-    await keys.refresh().catch((error) => {
-      const { cause = error } = error
-      // Of a missed deadline the cause has no code: the database is silent, and the worker starts without it.
-      const isLate = error instanceof ApiError && cause.code === undefined
-      if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
-    })
-  let draining = false
-  let finishByMs = Number.POSITIVE_INFINITY
-  let baseUrl = config.publicUrl ?? ''
-  const cursors = new Cursors(surroundings.cursorSecret ?? '')
-  const parts: Parts = {
-    entities,
+  return {
+    sizes,
     database,
+    lists,
     listReads,
     longWrites,
-    admission,
-    addCors: createCors(config.corsOrigins),
-    cursors,
-    memory,
-    changes: config.changesDays === 0 ? null : { hasValues: config.changesValues },
-    migrationFiles,
-    limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
-    log,
-    baseUrl: () => baseUrl,
-    isDraining: () => draining,
-    isWaiting: () => isWaiting,
-  }
-  const app = createApp(parts, await ownRoutes(config.appFile))
-  // Before the store has answered, this machine would admit requests by its own count alone.
-  await ready
-  // Workers share the port; the supervisor has made sure that no second server does.
-  app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
-  const port = app.server?.port as number
-  const url = `${tls ? 'https' : 'http'}://${hostInUrl(config.host)}:${port}`
-  baseUrl ||= url
-  const listener = new ListenSocket(port)
-  const endKeeping = keepDescriptors(config.databasePool + OWN_FILES, listener, () =>
-    log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
-  )
-  const requestsInFlight = () => app.server?.pendingRequests ?? 0
-  // Its timer costs a server at rest a little, and without the port there is no scrape.
-  if (config.adminPort !== null) {
-    countDelays()
-    setGauges(() => {
-      gauge(cellOf('requestsInFlight'), requestsInFlight())
-      gaugePool('rows', connections.others, database.load)
-      gaugePool('lists', connections.lists, lists.load)
-      gaugePool('longWrites', 1, longWrites.load)
-      gaugePool('memory', QUESTIONS_POOL, questions.load)
-      gauge(cellOf('memoryBytesMax'), bytesMax)
-      gauge(cellOf('memoryTables'), memory?.use.tables ?? 0)
-      gauge(cellOf('memoryBytes'), memory?.use.bytes ?? 0)
-    })
-  }
-  return {
-    url,
-    port,
-    hasKeys: hasKeys(),
-    /** Resolves when its keys are the database's current ones. */
-    refreshKeys: () => keys.refresh(),
-    /** The database is reachable, with this secret: requests are answered from now on. */
-    async begin(cursorSecret: string) {
-      if (!isWaiting) return
-      await keys.refresh().catch(() => undefined)
-      cursors.replaceSecret(cursorSecret)
-      isWaiting = false
-    },
-    /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: shortens it. */
-    async stop(leaveMs: number, finishMs = FINISH_MS) {
-      finishByMs = Math.min(finishByMs, performance.now() + leaveMs + finishMs)
-      if (draining) return
-      draining = true
-      const settleMs = tls ? SETTLE_TLS_MS : SETTLE_MS
-      await Bun.sleep(Math.max(0, leaveMs - settleMs))
-      endKeeping()
-      listener.stopAccepting()
-      await Bun.sleep(Math.min(leaveMs, settleMs))
-      while (requestsInFlight() > 0 && performance.now() < finishByMs) await Bun.sleep(10)
-      await close()
-      // What still runs is answered 503 when its connection ends; so the listener goes last.
-      memory?.end()
+    questions,
+    async end() {
       await Promise.all([database.end(), lists.end(), longWrites.end(), questions.end()])
-      breakOffStreams()
-      await Bun.sleep(20)
-      app.server?.stop(true)
     },
   }
+}
+
+/** The database past a pooler, where the role's time limit would end long statements. */
+function directUrl(config: Config, databaseUrl: string): string {
+  return config.databaseDirectUrl ?? databaseUrl
+}
+
+function memoryBytes({ memoryMb }: Config): number {
+  return memoryMb * 2 ** 20
+}
+
+function createMemory(config: Config, { log, databaseUrl }: WorkerContext, { database, questions }: Pools): TableCopies | null {
+  const bytesMax = memoryBytes(config)
+  if (bytesMax === 0) return null
+  const read = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
+  return new TableCopies({ bytesMax, url: directUrl(config, databaseUrl), database, questions: { read }, log })
 }
 
 function gaugePool(pool: string, size: number, { sent, queries }: Database['load']): void {

@@ -1,0 +1,48 @@
+// Chores of a server beside answering requests: deletes expired rows, and delivers webhooks.
+import { type Config, isPooled } from '../config/config.ts'
+import { HookSender, type HookUse } from '../hooks/sender.ts'
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import { parseTargets } from '../model/targets.ts'
+import { withDeadline } from '../os/time.ts'
+import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
+
+/** Longest wait for deliveries at the end: a database that hangs must not hold it up. What is being posted is posted again. */
+const HOOKS_MS_MAX = 1_500
+
+/** They start when the database is there, and once. */
+export class Chores {
+  private stopDeleting: (() => Promise<void>) | null = null
+  private hooks: HookSender | null = null
+
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {}
+
+  /** Deliveries as of now; null: there are none to make. */
+  get hookUse(): HookUse | null {
+    return this.hooks?.use ?? null
+  }
+
+  start(url: string, entities: readonly Entity[]): void {
+    if (this.stopDeleting !== null) return
+    const { config, log } = this
+    const { changesDays, hooksAllow } = config
+    const kinds = [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])]
+    this.stopDeleting = deleteOldRows(url, kinds, (reason) => log.warn('old rows cannot be deleted', { reason }))
+    // Without events there is nothing to post; behind a pooler the lock of the sender would be that of any client.
+    const canLock = !isPooled(config) || config.databaseDirectUrl !== null
+    if (changesDays > 0 && canLock) this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
+  }
+
+  /** Reads the hooks again soon. */
+  checkHooks(): void {
+    this.hooks?.look()
+  }
+
+  async stop(): Promise<void> {
+    const hooksStopped = withDeadline(Promise.resolve(this.hooks?.stop()), HOOKS_MS_MAX, () => undefined)
+    await Promise.all([this.stopDeleting?.(), hooksStopped])
+  }
+}

@@ -1,0 +1,48 @@
+// Opens the database at a start: migrations, checks of tables and triggers, the sample, and the secret of cursors.
+import type { Config } from '../config/config.ts'
+import { withConnection } from '../execute/connect.ts'
+import { isAway } from '../execute/outcomes.ts'
+import { readCursorSecret } from '../keys/store.ts'
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import { checkChanges, loadSample, migrate, migrationFolders } from '../postgres/migrate.ts'
+import { warnOfSuperuser } from '../postgres/rights.ts'
+import { requireTables } from './requireTables.ts'
+import { orDatabaseError, requireTls } from './startError.ts'
+
+interface Opening {
+  readonly config: Config
+  readonly log: Log
+  readonly entities: readonly Entity[]
+  readonly isEmbedded: boolean
+}
+
+/** The secret of cursors, or why the database is away. */
+type Opened = { readonly reason: null; readonly cursorSecret: string } | { readonly reason: string; readonly cursorSecret: null }
+
+/** Migrates the database, and reads what workers need of it. @throws StartError for what an operator must mend */
+export async function openDatabase(url: string, opening: Opening): Promise<Opened> {
+  try {
+    return { reason: null, cursorSecret: await prepare(url, opening) }
+  } catch (error) {
+    if (!isAway(error)) throw error
+    await requireTls(url, error as Error)
+    return { reason: (error as Error).message, cursorSecret: null }
+  }
+}
+
+async function prepare(url: string, { config, log, entities, isEmbedded }: Opening): Promise<string> {
+  for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
+  const isKept = config.changesDays > 0
+  const tables = entities.map(({ table }) => table)
+  const silent = await checkChanges(url, { isKept, hasValues: config.changesValues }, tables).catch(orDatabaseError)
+  if (isKept && silent.length > 0)
+    log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: silent.join(' ') })
+  if (isEmbedded) await loadSample(url, config.demoData && config.entitiesDir === null)
+  else await warnOfSuperuser(url, log)
+  const secret = await readCursorSecret(url).catch(orDatabaseError)
+  await withConnection(url, (sql) =>
+    requireTables(entities, { read: ({ text, values }) => sql.unsafe(text, values as string[]).values() as never }),
+  ).catch(orDatabaseError)
+  return secret
+}

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'bun:test'
+import { readConfig } from '../../src/config/config.ts'
+import type { Log } from '../../src/log.ts'
+import { type Part, Parts } from '../../src/processes/parts.ts'
+import { Supervisor } from '../../src/processes/supervisor.ts'
+
+const logged: unknown[] = []
+const note = (text: string, fields?: object) => logged.push([text, fields])
+const log = { debug: note, info: note, warn: note, error: note, flush: async () => undefined } as unknown as Log
+
+/** Parts that write down when they start and stop. */
+function recorded(names: readonly string[], steps: string[], more: Record<string, Partial<Part>> = {}): Part[] {
+  return names.map((name) => ({
+    name,
+    start: async () => void steps.push(`start ${name}`),
+    stop: async () => {
+      await Bun.sleep(1)
+      steps.push(`stop ${name}`)
+    },
+    ...more[name],
+  }))
+}
+
+describe('parts of a process', () => {
+  test('are started in order, and stopped in the reverse order, each after the one before has stopped', async () => {
+    const steps: string[] = []
+    const parts = new Parts(log)
+    await parts.start(recorded(['a', 'b', 'c'], steps))
+    await parts.stop()
+    expect(steps).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
+  })
+
+  test('that come after one whose start fails are neither started nor stopped; that one is stopped', async () => {
+    const steps: string[] = []
+    const parts = new Parts(log)
+    const fail = { b: { start: () => Promise.reject(new Error('no port')) } }
+    await expect(parts.start(recorded(['a', 'b', 'c'], steps, fail))).rejects.toThrow('no port')
+    await parts.stop()
+    expect(steps).toEqual(['start a', 'stop b', 'stop a'])
+  })
+
+  test('are not started after a stop that came while one was starting', async () => {
+    const steps: string[] = []
+    const parts = new Parts(log)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const starting = parts.start(recorded(['a', 'b'], steps, { a: { start: () => promise } }))
+    const stopped = parts.stop()
+    resolve()
+    await Promise.all([starting, stopped])
+    expect(steps).toEqual(['stop a'])
+  })
+
+  test('are stopped once, however often it is asked for', async () => {
+    const steps: string[] = []
+    const parts = new Parts(log)
+    await parts.start(recorded(['a'], steps))
+    await Promise.all([parts.stop(), parts.stop()])
+    await parts.stop()
+    expect(steps).toEqual(['start a', 'stop a'])
+  })
+
+  test('that fail to stop, or take longer than they may, hold up no other', async () => {
+    const steps: string[] = []
+    const parts = new Parts(log)
+    const faults = {
+      b: { stop: () => Promise.reject(new Error('stuck')) },
+      c: { stop: () => new Promise<void>(() => undefined), stopMsMax: 5 },
+    }
+    await parts.start(recorded(['a', 'b', 'c'], steps, faults))
+    await parts.stop()
+    expect(steps.at(-1)).toBe('stop a')
+    expect(logged).toContainEqual(['a part of the server did not stop cleanly', { part: 'b', error: 'Error: stuck' }])
+  })
+})
+
+describe('a server', () => {
+  const namesWith = (environment: Record<string, string>) =>
+    new Supervisor(readConfig(environment), log, () => undefined).parts().map(({ name }) => name)
+
+  test('stops its workers before what they need: the chores, the limiter tables, PostgreSQL, and its ports last', () => {
+    expect(namesWith({ ADMIN_PORT: '9' })).toEqual([
+      'certificates',
+      'port',
+      'admin port',
+      'postgres',
+      'entities',
+      'limiter tables',
+      'database',
+      'chores',
+      'workers',
+    ])
+  })
+
+  test('starts no PostgreSQL where DATABASE_URL names one', () => {
+    expect(namesWith({ DATABASE_URL: 'postgres://127.0.0.1/people' })).not.toContain('postgres')
+  })
+})
