@@ -1,6 +1,6 @@
 import type { Answer, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
-import { queryString, type RosterCall, type RosterPicked } from './query.ts'
+import { queryString, type RosterCall, type RosterPicked, type RosterSorted } from './query.ts'
 
 /** Periods by which dates and date-times are grouped, in UTC; weeks begin on Monday. */
 export type RosterPeriod = 'year' | 'quarter' | 'month' | 'week' | 'day'
@@ -19,7 +19,7 @@ export interface RosterKinds {
 }
 
 /** Rows of which groups are formed, and what is computed of each group. */
-export interface RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum> extends RosterCall {
+export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum> extends RosterCall {
   readonly filter?: Filter | undefined
   /** Up to three; without one, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined
@@ -28,14 +28,16 @@ export interface RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum>
   readonly minimum?: readonly Minimum[] | undefined
   readonly maximum?: readonly Maximum[] | undefined
   /** Keys as in `groupBy`, `count`, or `sum(...)` of what is summed; by the keys without it. */
-  readonly sort?: RosterGroupSort | readonly RosterGroupSort[] | undefined
+  readonly sort?: RosterGroupSort<Key, Sum> | readonly RosterGroupSort<Key, Sum>[] | undefined
   /** 5 to 1,000, 100 without it. */
   readonly pageSize?: number | undefined
   readonly page?: number | undefined
 }
 
-/** A key, a count or a sum, ascending; with a minus in front, descending. */
-export type RosterGroupSort = string
+/** A key, a count or a sum, ascending; with a minus in front, descending. What is asked for says which there are. */
+export type RosterGroupSort<Key, Sum extends string> = RosterSorted<
+  NoInfer<((Key | RosterKeyed<Key>) & string) | 'count' | `sum(${Sum})`>
+>
 
 /** Groups of a page, and how many there are on all pages. */
 export interface RosterGroups<Group> {
@@ -43,8 +45,13 @@ export interface RosterGroups<Group> {
   readonly total: number
 }
 
-/** A group: its keys, its count, and what was asked for. */
-export type RosterGroup<Row, Key, Sum, Average, Minimum, Maximum> = RosterOptional<RosterPicked<Row, RosterKeyed<Key>>> & {
+/**
+ * A group: its keys, its count, and what was asked for. `RosterGroup<Absence, 'type' | 'month(start)', 'period.days'>` has a sum;
+ * averages, least and greatest values follow it.
+ */
+export type RosterGroup<Row, Key, Sum = never, Average = never, Minimum = never, Maximum = never> = RosterOptional<
+  RosterPicked<Row, RosterKeyed<Key>>
+> & {
   readonly count: number
 } & RosterAggregate<'sum', Row, Sum> &
   RosterAggregate<'average', Row, Average> &

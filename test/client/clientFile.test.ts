@@ -18,9 +18,10 @@ const entities = await loadEntities()
 const folder = temporaryFolder()
 const typescript = new Bun.Transpiler({ loader: 'ts', target: 'node' })
 
-/** The page's program, and what it prints. */
-const [, example = '', output = ''] =
-  /^```ts\n\/\/ example\.ts\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/m.exec(readPage(PAGE)) ?? []
+/** The page's programs by their names, and what each prints. */
+const examples = [...readPage(PAGE).matchAll(/^```ts\n\/\/ (\w+)\.ts\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/gm)].map(
+  ([, name = '', source = '', output = '']) => ({ name, source, output }),
+)
 
 /** What the strictest programs ask of a file. */
 const STRICT = [
@@ -107,9 +108,10 @@ describe('the generated file', () => {
   })
 })
 
-describe('the example of the documentation', () => {
+describe('the examples of the documentation', () => {
   const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
-  const files = { 'roster.ts': clientFile(entities), 'example.ts': example }
+  const programs = Object.fromEntries(examples.map(({ name, source }) => [`${name}.ts`, source]))
+  const files = { 'roster.ts': clientFile(entities), ...programs }
   const types = [join(ROOT, 'node_modules/bun-types')]
   const path = writeProgram('example', files, { types, lib: ['ESNext'], isolatedDeclarations: false, declaration: false })
   beforeAll(() => {
@@ -120,16 +122,18 @@ describe('the example of the documentation', () => {
       )
   })
 
-  test('is a program of 30 lines at most, and compiles', async () => {
-    expect(example.trim().split('\n').length).toBeWithin(15, 31)
+  test('are programs of 30 lines at most, and compile', async () => {
+    expect(examples.map(({ name }) => name)).toEqual(['example', 'summary'])
+    for (const { source } of examples) expect(source.trim().split('\n').length).toBeWithin(15, 31)
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })
 
-  test.each([
-    ['Bun', [process.execPath, 'run'], 'example.ts'],
-    ['Node', ['node'], 'example.mjs'],
-  ])('prints on %s what the page says', async (_, program, file) => {
-    const settings = { ROSTER_URL: server.url, ROSTER_KEY: KEY }
-    expect(await printed([...program, join(path, file)], settings)).toBe(output)
+  test.each(
+    examples.flatMap(({ name, output }) => [
+      { name, runtime: 'Bun', command: [process.execPath, 'run', join(path, `${name}.ts`)], output },
+      { name, runtime: 'Node', command: ['node', join(path, `${name}.mjs`)], output },
+    ]),
+  )('$name prints on $runtime what the page says', async ({ command, output }) => {
+    expect(await printed(command, { ROSTER_URL: server.url, ROSTER_KEY: KEY })).toBe(output)
   })
 })

@@ -8,6 +8,7 @@ import {
   createRoster,
   type RosterChanged,
   RosterError,
+  type RosterGroup,
   type RosterPage,
   type RosterRead,
 } from './roster.ts'
@@ -67,6 +68,7 @@ export async function summarized(): Promise<unknown[]> {
         minimum: { start: string | null }
       }
     | undefined = first
+  const named: RosterGroup<Absence, 'type' | 'month(start)', 'period.days', never, 'start'> | undefined = first
   const { groups: all } = await roster.companies.summary()
   const count: number | undefined = all[0]?.count
   // @ts-expect-error: a text has no sum.
@@ -75,8 +77,29 @@ export async function summarized(): Promise<unknown[]> {
   await roster.absences.summary({ groupBy: ['month(type)'] })
   // @ts-expect-error: there is no such property.
   await roster.absences.summary({ groupBy: ['typ'] })
+  const averages: RosterGroup<Absence, 'status', never, 'period.days'>[] = (
+    await roster.absences.summary({ groupBy: ['status'], average: ['period.days'], sort: ['-count', 'status'] })
+  ).groups
+  await roster.absences.summary({ groupBy: ['month(start)'], sort: '-month(start)' })
+  await roster.absences.summary({ groupBy: ['month(start)'], sort: 'start' })
+  // @ts-expect-error: an object has no sum.
+  await roster.absences.summary({ sum: ['period'] })
+  // @ts-expect-error: true and false have no least value.
+  await roster.companies.summary({ minimum: ['enabled'] })
+  // @ts-expect-error: groups are not by it.
+  await roster.absences.summary({ groupBy: ['type'], sort: 'status' })
+  // @ts-expect-error: a misspelt key
+  await roster.absences.summary({ groupBy: ['type'], sort: '-typ' })
+  // @ts-expect-error: this sum was not asked for.
+  await roster.absences.summary({ groupBy: ['type'], sum: ['period.hours'], sort: '-sum(period.days)' })
+  // @ts-expect-error: there are no fields of groups.
+  await roster.absences.summary({ fields: ['type'] })
+  // @ts-expect-error: a key may be null.
+  const type: string | undefined = first?.type
+  // @ts-expect-error: it is no key.
+  const status = first?.status
   // @ts-expect-error: it was not asked for.
-  return [exact, total, count, first?.average]
+  return [exact, named, averages, total, count, type, status, first?.average]
 }
 
 export async function chosen(signal: AbortSignal, fields: AbsenceField[]): Promise<unknown[]> {
