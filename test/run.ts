@@ -22,7 +22,7 @@ const OF_SYSTEMS =
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
   ...['processes/sharedMemory', 'memory/fresh', 'pages/browser', 'pages/exploreBrowser', 'describe/everyAnswer'],
-  ...['memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
+  ...['consumers/go', 'memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
 const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
