@@ -98,7 +98,7 @@ function write(part: Part): string {
 const style = `
 :root { color-scheme: light dark;
   --back: #fff; --text: #1b1f23; --quiet: #59616a; --line: #d5dae0; --band: #f4f6f8; --link: #0550ae }
-@media (prefers-color-scheme: dark) { :root {
+@media screen and (prefers-color-scheme: dark) { :root {
   --back: #14171a; --text: #e8eaed; --quiet: #a3abb4; --line: #3a4149; --band: #1f2429; --link: #79b8ff } }
 * { box-sizing: border-box }
 body { margin: 0 auto; padding: 1rem 1rem 4rem; max-width: 46rem; background: var(--back); color: var(--text);

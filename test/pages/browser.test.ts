@@ -59,6 +59,9 @@ describeInBrowser('the pages in Chromium', () => {
     await page.setViewportSize(NARROW)
     await page.emulateMedia({ colorScheme: 'dark' })
     await expectFit(page, true)
+    // Paper is light: letters for a dark screen would hardly be seen.
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+    await expectFit(page, false)
     expect([foreign(requests), complaints, requests.length > 0]).toEqual([[], [], true])
     await page.context().close()
   })

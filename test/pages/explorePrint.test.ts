@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { BrowserContextOptions } from 'playwright-core'
+import { getDocumentProxy } from 'unpdf'
+import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { createRows } from '../support/rows.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+
+const ROWS = 50
+const LONG = 'a reason of many words '.repeat(4).trim()
+const WORD = 'W'.repeat(100)
+/** In the page: headers, rows by their cells, and what its footer says of them. */
+const SHOWN = `({
+  headers: [...document.querySelectorAll('th')].map((cell) => cell.innerText),
+  rows: [...document.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText)),
+  footer: document.querySelector('footer span').innerText,
+})`
+/** In the page: cells whose text lies over the next cell. */
+const CUT = `[...document.querySelectorAll('th, td')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.innerText)`
+/** Of A4 in landscape between its margins, in pixels. */
+const PAPER_WIDTH = Math.floor((277 / 25.4) * 96)
+const squeezed = (text: string) => text.replaceAll(/\s/g, '')
+
+interface Shown {
+  readonly headers: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  readonly footer: string
+}
+
+describeInBrowser('/explore printed by Chromium', () => {
+  let server: TestServer
+  let browser: TestBrowser
+  let columns: readonly string[] = []
+  beforeAll(async () => {
+    ;[server, browser] = await Promise.all([startServer(), startBrowser()])
+    const { properties } = (await server.get('/openapi.json')).body.components.schemas.Employee
+    columns = Object.keys(properties).map((name) => name.charAt(0).toUpperCase() + name.slice(1))
+    await createRows(server, '/Companies', [{ Name: 'Analytical Engines' }, { Name: WORD }])
+    const people = Array.from({ length: ROWS }, (_, place) => ({
+      ...{ EmployeeNumber: `E-${10_000 + place}`, Title: 'Dr', FirstName: 'Maximiliane', MiddleName: 'Antonia', KnownAs: 'Maxi' },
+      ...{ LastName: `Wolkenstein-Trostburg ${place}`, WorkEmail: `maximiliane.wolkenstein${place}@engines.example.com` },
+      ...{ WorkPhone: '+44 20 7946 0000', WorkMobile: '+44 7700 900000', CompanyId: 1, ManagerId: place === 0 ? null : 1 },
+      ...{ Department: 'Research', Division: 'Mills', Location: 'Marylebone', JobTitle: 'Programmer', JobLevel: 'Senior' },
+      ...{ Type: 'FullTime', Status: 'Current', Started: '2024-02-01T09:00:00Z', ContinuousStart: '2023-02-01T09:00:00Z' },
+      ...{ ContractEnd: '2027-01-31T17:00:00Z', EmploymentEnd: '2027-01-31T17:00:00Z' },
+    }))
+    await createRows(server, '/Employees', people)
+    const absences = Array.from({ length: 120 }, (_, place) => ({
+      ...{ EmployeeId: 1 + (place % ROWS), Status: 'Approved', Type: `Type ${place % 3}`, Reason: LONG },
+      ...{ Start: new Date(Date.UTC(2026, 0, 1 + place, 9)).toISOString(), Period: { Days: place / 4 } },
+    }))
+    await createRows(server, '/Absences', absences)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server.stop()
+  })
+
+  /** Opens a view, and waits until there is a part of this selector. */
+  async function open(hash: string, part: string, options?: BrowserContextOptions) {
+    const { page } = await browser.open(`${server.url}/explore#key=${KEY}`, { locale: 'en-GB', ...options })
+    page.setDefaultTimeout(60_000)
+    await page.locator('h1').first().waitFor()
+    await page.evaluate(`localStorage.setItem('roster.columns.Employees', '${JSON.stringify(columns)}')`)
+    await page.goto('about:blank')
+    await page.goto(`${server.url}/explore${hash}`)
+    await page.locator(part).first().waitFor()
+    return page
+  }
+
+  /** Prints the view: what it shows, the text of each sheet without spaces, and what lies outside of its sheet or its cell. */
+  async function print(hash: string, part = 'tbody tr', options?: BrowserContextOptions) {
+    const page = await open(hash, part, options)
+    const shown = (await page.evaluate(SHOWN)) as Shown
+    const file = await getDocumentProxy(new Uint8Array(await page.pdf({ preferCSSPageSize: true })))
+    const sheets: string[] = []
+    const outside: string[] = []
+    let isLandscape = true
+    for (let number = 1; number <= file.numPages; number++) {
+      const sheet = await file.getPage(number)
+      const [, , width = 0, height = 0] = sheet.view
+      isLandscape &&= width > height
+      const items = (await sheet.getTextContent()).items.flatMap((item) => ('str' in item ? item : []))
+      sheets.push(squeezed(items.map(({ str }) => str).join('')))
+      for (const { str, transform, width: long } of items) {
+        const [left, bottom] = transform.slice(4)
+        if (str.trim() === '') continue
+        if (left < 0 || left + long > width || bottom < 0 || bottom > height) outside.push(str)
+      }
+    }
+    await page.emulateMedia({ media: 'print' })
+    await page.setViewportSize({ width: PAPER_WIDTH, height: 700 })
+    outside.push(...((await page.evaluate(CUT)) as string[]))
+    return { page, shown, sheets, outside, isLandscape }
+  }
+  const textOf = (row: readonly string[]) => squeezed(row.join(''))
+
+  test('A printed table has every row with all its cells, in landscape, and headers on each sheet', async () => {
+    const { shown, sheets, outside, isLandscape } = await print('#/Employees')
+    expect([shown.rows.length, shown.headers.length, shown.footer]).toEqual([ROWS, columns.length, `1 – ${ROWS} of ${ROWS}`])
+    expect(shown.rows.filter((row) => !sheets.some((sheet) => sheet.includes(textOf(row)))).map(([id]) => id)).toEqual([])
+    const tables = sheets.filter((sheet) => sheet.includes('Wolkenstein'))
+    expect(tables.length).toBeGreaterThan(1)
+    expect(tables.filter((sheet) => !sheet.includes(textOf(shown.headers)))).toEqual([])
+    expect([outside, isLandscape]).toEqual([[], true])
+  })
+
+  test('A printed table has no tools, which paper has no use for', async () => {
+    const { sheets } = await print('#/Employees?LastName=!=nobody')
+    const text = sheets.join('')
+    expect(text).toContain('LastnameisnotnobodyId')
+    expect(text).not.toMatch(/DownloadCSV|Copyascurl|Forget|Columns|Filter|Next|×/)
+  })
+
+  test('A printed summary has its chart and every group', async () => {
+    const { shown, sheets, outside } = await print(
+      '#/Absences?view=summary&show=sum(Period.Days)&by=day(Start)&and=Type',
+      'svg polyline',
+    )
+    const text = sheets.join('')
+    expect([shown.rows.length, shown.footer]).toEqual([100, '1 – 100 of 120 groups'])
+    expect(shown.rows.filter((row) => !text.includes(textOf(row))).map(([day, type]) => [day, type])).toEqual([])
+    // The legend is in front of the groups.
+    const legend = text.slice(0, text.indexOf(textOf(shown.headers)))
+    expect([0, 1, 2].filter((number) => !legend.includes(`Type${number}`))).toEqual([])
+    expect(outside).toEqual([])
+  })
+
+  test('An open row is printed whole, below the table', async () => {
+    const { page, sheets, outside } = await print('#/Absences?row=1&PageSize=20', 'aside ol')
+    const values = (await page.locator('aside dd').allInnerTexts()).map(squeezed)
+    const text = sheets.join('')
+    const panel = text.slice(text.lastIndexOf('Absence1'))
+    expect(values.filter((value) => !panel.includes(value))).toEqual([])
+    expect([values.includes(squeezed(LONG)), panel.includes(':create'), outside]).toEqual([true, true, []])
+  })
+
+  test.each([
+    ['a dark screen', { colorScheme: 'dark' }],
+    ['a narrow window', { viewport: { width: 360, height: 740 } }],
+  ] as const)('A table on %s is printed dark on light, with every row', async (_, options) => {
+    const { page, shown, sheets, outside } = await print('#/Employees', 'tbody tr', options)
+    const text = sheets.join('')
+    expect([shown.rows.filter((row) => !text.includes(textOf(row))).map(([id]) => id), outside]).toEqual([[], []])
+    const colours = '(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.body))'
+    expect(await page.evaluate(colours)).toEqual(['rgb(27, 31, 35)', 'rgb(255, 255, 255)'])
+  })
+
+  test('A printed word that is longer than a sheet is broken', async () => {
+    const { sheets, outside } = await print('#/Companies')
+    expect([sheets.join('').includes(WORD), outside]).toEqual([true, []])
+  })
+})
