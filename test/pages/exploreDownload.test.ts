@@ -147,6 +147,15 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ])
   })
 
+  test('A download by keys alone leaves the focus where it was', async () => {
+    const page = await open(TABLE, 'en-GB')
+    await page.locator('summary', { hasText: 'Download CSV' }).focus()
+    for (const key of ['Enter', 'Tab']) await page.keyboard.press(key)
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
+    expect(await Bun.file(await saved.path()).text()).toStartWith('employee,')
+    await page.locator('summary:focus', { hasText: 'Download CSV' }).waitFor()
+  })
+
   test('Menus of /explore fit a narrow window', async () => {
     const page = await open(TABLE, 'en-GB')
     await page.setViewportSize({ width: 360, height: 740 })

@@ -1,5 +1,5 @@
 // Tools of a view: its request as curl, a download as CSV, the choice of columns.
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem, send } from './api.ts'
 import { Button, Hint, Menu } from './controls.tsx'
 import { formatCount } from './format.ts'
@@ -23,8 +23,16 @@ interface DownloadProps {
 export function Download({ path, name, excelPath }: DownloadProps) {
   const [state, setState] = useState<{ rows: number; stop: AbortController } | null>(null)
   const [fault, setFault] = useState('')
+  const frame = useRef<HTMLSpanElement>(null)
+  const isUsed = useRef(false)
+  useEffect(() => {
+    // The button that had the focus is gone.
+    if (isUsed.current && document.activeElement === document.body)
+      frame.current?.querySelector<HTMLElement>('button, summary')?.focus()
+  }, [state === null])
   const start = async (paths: readonly string[]) => {
     const stop = new AbortController()
+    isUsed.current = true
     setFault('')
     setState({ rows: 0, stop })
     try {
@@ -35,21 +43,24 @@ export function Download({ path, name, excelPath }: DownloadProps) {
     }
     setState(null)
   }
-  if (state) return <Button label={`${formatCount(state.rows)} rows – Stop`} onClick={() => state.stop.abort()} />
   return (
-    <>
-      <Menu label="Download CSV">
-        <li>
-          <Button label="For Excel" onClick={() => start(localesOf(navigator.languages).map(excelPath))} />
-          <small>What is shown, with the dates, decimals and separators of a spreadsheet in your language.</small>
-        </li>
-        <li>
-          <Button label="For programs" onClick={() => start([path])} />
-          <small>Everything, as the API writes it.</small>
-        </li>
-      </Menu>
+    <span class="whole" ref={frame}>
+      {state ? (
+        <Button label={`${formatCount(state.rows)} rows – Stop`} onClick={() => state.stop.abort()} />
+      ) : (
+        <Menu label="Download CSV">
+          <li>
+            <Button label="For Excel" onClick={() => start(localesOf(navigator.languages).map(excelPath))} />
+            <small>What is shown, with the dates, decimals and separators of a spreadsheet in your language.</small>
+          </li>
+          <li>
+            <Button label="For programs" onClick={() => start([path])} />
+            <small>Everything, as the API writes it.</small>
+          </li>
+        </Menu>
+      )}
       {fault && <Hint text={fault} />}
-    </>
+    </span>
   )
 }
 
