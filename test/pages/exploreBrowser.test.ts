@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describeInBrowser, type OpenPage, startBrowser, type TestBrowser } from '../support/browser.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { until } from '../support/process.ts'
-import { createRows } from '../support/rows.ts'
+import { createRow, createRows } from '../support/rows.ts'
 import { type Json, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 
 const LONG = 'long '.repeat(80).trim()
@@ -424,6 +424,18 @@ describeInBrowser('/explore in Chromium', () => {
       return [left, ...all.map((label) => label.getBoundingClientRect().left)]
     })
     expect(lefts.filter((left) => left < (least as number))).toEqual([])
+  })
+
+  test('A label of a chart has a bound of letters, also where they have no width', async () => {
+    const { id } = await createRow(server, '/Employees', { LastName: `unseen${'\u200b'.repeat(150)}` })
+    try {
+      const { page } = await open('#/Employees?LastName[begins]=unseen&view=summary&by=LastName', null)
+      await page.getByRole('img', { name: /; 1 bars$/ }).waitFor()
+      const [label = ''] = await page.locator('svg text[text-anchor=end]').allTextContents()
+      expect([label.replaceAll('\u200b', ''), label.length]).toEqual(['unseen…', 101])
+    } finally {
+      await server.remove(`/Employees/${id}`)
+    }
   })
 
   test('suggests the values that most rows have', async () => {

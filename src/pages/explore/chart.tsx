@@ -211,20 +211,30 @@ function Lying(props: Drawn) {
   )
 }
 
-const ruler = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D
-const graphemes = new Intl.Segmenter()
+/** Null where the browser blocks canvases. */
+const ruler = document.createElement('canvas').getContext('2d')
+/** Characters as people count them; browsers before 2024 may know code points alone. */
+const lettersOf = (text: string) =>
+  'Segmenter' in Intl ? Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment) : [...text]
+/** More letters fit into no label, unless they have no width. */
+const LETTERS_MAX = 100
 
-/** Cuts a name to a width in pixels, between characters as people count them: an emoji stays whole. */
-function shorten(name: string, width: number): string {
+/** Width of a label in pixels. */
+function widthOf(text: string): number {
+  if (ruler === null) return 7.5 * text.length
   // The font of labels in explore.css.
   ruler.font = '12px system-ui, sans-serif'
-  const fits = (text: string) => ruler.measureText(text).width <= width
+  return ruler.measureText(text).width
+}
+
+/** Cuts a name to a width in pixels, between its letters: an emoji stays whole. */
+function shorten(name: string, width: number): string {
   const letters: string[] = []
-  for (const { segment } of graphemes.segment(name)) {
-    letters.push(segment)
-    if (fits(letters.join(''))) continue
+  for (const letter of lettersOf(name)) {
+    letters.push(letter)
+    if (letters.length <= LETTERS_MAX && widthOf(letters.join('')) <= width) continue
     do letters.pop()
-    while (letters.length > 0 && !fits(`${letters.join('')}…`))
+    while (letters.length > 0 && widthOf(`${letters.join('')}…`) > width)
     return `${letters.join('')}…`
   }
   return name
