@@ -26,6 +26,10 @@ export class GroupRecords {
     this.words = memory.kernel.words
   }
 
+  get bytes(): number {
+    return 4 * this.length * this.size
+  }
+
   /** Makes room for groups up to, not including, `size`. @throws KernelFull */
   grow(size: number): void {
     const address = this.memory.reserve(4 * this.length * size)
@@ -90,6 +94,8 @@ export class GroupRecords {
 
 /** A figure of each group. */
 export interface FigureValues {
+  /** Bytes beside those of the records. */
+  readonly bytes?: number
   /** Makes room for groups up to, not including, `size`. */
   grow?(size: number): void
   /** Takes in rows, whose groups the kernel's scratch has. */
@@ -137,6 +143,10 @@ export class Extremes implements FigureValues {
     private readonly ranks: RankTable | null,
     private readonly printer: Printer,
   ) {}
+
+  get bytes(): number {
+    return this.codes.byteLength
+  }
 
   grow(size: number): void {
     const codes = new Float64Array(size).fill(Number.NaN)

@@ -11,6 +11,8 @@ export class TooManyGroups extends Error {}
 export interface KeyNumbers {
   /** One more than the greatest number that there can be. */
   readonly size: number
+  /** Bytes that the numbers take while groups are read. */
+  readonly bytes?: number
   /** Makes each row's integer at the address `into` itself times `factor`, plus the row's number. */
   take(rows: SelectedRows, factor: number, into: number): void
   /** The code of the value of a number, or of the first instant of its period; NaN: none. */
@@ -116,6 +118,10 @@ export class CodeNumbers implements KeyNumbers {
 
   constructor(private readonly column: number) {}
 
+  get bytes(): number {
+    return this.codes.bytes
+  }
+
   /** @throws TooManyGroups */
   take(rows: SelectedRows, factor: number, into: number): void {
     const { words, floats } = rows.kernel
@@ -132,6 +138,9 @@ export class CodeNumbers implements KeyNumbers {
   }
 }
 
+/** An estimate: a float, and its entry in a Map. */
+const INTERNED_BYTES = 56
+
 /** Numbers for floats that are not NaN, from 0 in the order in which they came. */
 export class Interned {
   private readonly numbers = new Map<number, number>()
@@ -139,6 +148,10 @@ export class Interned {
 
   get size(): number {
     return this.values.length
+  }
+
+  get bytes(): number {
+    return INTERNED_BYTES * this.size
   }
 
   /** @throws TooManyGroups */

@@ -58,6 +58,13 @@ export class Grouping {
     return this.groups.length
   }
 
+  /** Bytes of the groups that are formed, whether they have left the table's memory or not. */
+  get bytes(): number {
+    const { keys, records, figures } = this.parts
+    const numbers = [...this.combined, ...keys.map(({ numbers }) => numbers)]
+    return [records, ...figures, ...numbers].reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
+  }
+
   /** Forms the groups. @throws TooManyGroups; KernelFull */
   *steps(): Generator<void, void> {
     const { store, conditions, keys, records } = this.parts

@@ -1,4 +1,4 @@
-// Concurrency limits of one process: streams and bodies of several rows at a time, of all keys and of one.
+// Concurrency limits of one process: streams, their memory, and bodies of several rows at a time, of all keys and of one.
 import { ApiError } from '../errors.ts'
 import type { StreamPlace } from '../respond/reply.ts'
 
@@ -12,12 +12,23 @@ interface Kind {
   readonly named: string
   /** Continues "Retry after the seconds in Retry-After": what else helps. */
   readonly remedy: string
+  /** Maximum bytes that all together hold until their ends; there is no other bound: infinite. */
+  readonly bytesMax: number
   /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean
 }
 
 /** Streams of lists. D55 */
-export const STREAMS: Kind = { places: 16, ofOne: 4, named: 'streams', remedy: ', or ask for pages', isResumable: false }
+export const STREAMS: Kind = {
+  places: 16,
+  ofOne: 4,
+  named: 'streams',
+  remedy: ', or ask for pages',
+  bytesMax: Infinity,
+  isResumable: false,
+}
+/** Streams of summaries, each of which holds all its groups until its end. D76 */
+export const SUMMARIES: Kind = { ...STREAMS, places: 4, ofOne: 2, named: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
 /** Streams of the change feed, which stay open, so they have a limit of their own. D62 */
 export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8, isResumable: true }
 /** Bodies of several rows, each of which may be 2 MiB. D59 */
@@ -41,22 +52,40 @@ export class Places {
     const { places, ofOne, named, remedy } = this.kind
     const own = this.taken.get(key) ?? new Set<StreamPlace>()
     if (own.size >= ofOne) throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
-    if (this.running >= places && !this.evictOne(own.size + 2))
+    if (this.running >= places && !this.evictOne(({ size }) => size, own.size + 2))
       throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
     const release = () => {
       if (!own.delete(place)) return
       this.running--
       if (own.size === 0) this.taken.delete(key)
     }
-    const place: StreamPlace = { idleSinceMs: null, onEvict: null, release }
+    const place: StreamPlace = { idleSinceMs: null, onEvict: null, bytes: 0, release }
     this.taken.set(key, own.add(place))
     this.running++
     return place
   }
 
-  /** Evicts one request of the key with the most places, among keys with `atLeast` or more. False: none can be evicted. */
-  private evictOne(atLeast: number): boolean {
-    const keys = [...this.taken.values()].filter(({ size }) => size >= atLeast).sort((one, other) => other.size - one.size)
+  /**
+   * Notes that a place of the key holds so many bytes until its end. When that is more than all may hold, the key that holds the
+   * most is evicted from a place, if it holds more than this key would. @throws ApiError ServiceUnavailable
+   */
+  hold(key: string, place: StreamPlace, bytes: number): void {
+    const { bytesMax, named } = this.kind
+    const own = bytes + bytesOf(this.taken.get(key) ?? [])
+    const others = () => bytesOf([...this.taken.values()].flatMap((places) => [...places]))
+    while (others() + bytes > bytesMax)
+      if (!this.evictOne(bytesOf, own + 1)) {
+        const remedy = ', or ask for pages, for fewer groups or for fewer aggregates'
+        throw busy(`The groups of this stream do not fit into memory beside those of other ${named}.`, remedy)
+      }
+    place.bytes = bytes
+  }
+
+  /** Evicts one request of the key with the most of something, among keys with `atLeast` or more. False: none can be evicted. */
+  private evictOne(amountOf: (places: ReadonlySet<StreamPlace>) => number, atLeast: number): boolean {
+    const keys = [...this.taken.values()]
+      .filter((places) => amountOf(places) >= atLeast)
+      .sort((one, other) => amountOf(other) - amountOf(one))
     const evicted = keys.flatMap((places) => [...places]).find((place) => this.isEvictable(place))
     if (!evicted) return false
     evicted.release()
@@ -68,6 +97,12 @@ export class Places {
     if (onEvict === null) return false
     return this.kind.isResumable || (idleSinceMs !== null && performance.now() - idleSinceMs >= IDLE_MS)
   }
+}
+
+function bytesOf(places: Iterable<StreamPlace>): number {
+  let sum = 0
+  for (const { bytes } of places) sum += bytes
+  return sum
 }
 
 function busy(message: string, remedy: string): ApiError {

@@ -71,6 +71,7 @@ export interface ResourceParts {
   readonly keysInUse?: KeysInUse
   /** Limits on streams, and on bodies of several rows, of all entities together. */
   readonly streamPlaces: Places
+  readonly summaryPlaces: Places
   readonly bodyPlaces: Places
   /** The token behind all changes of an entity up to now; not there, or null: no changes are kept. */
   readonly changesToken?: (entity: Entity) => Promise<string | null>

@@ -6,7 +6,7 @@ import { order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseStream } from '../parse/list.ts'
-import type { Reply } from '../respond/reply.ts'
+import type { Reply, StreamPlace } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
 import { advise, narrowing } from './lists.ts'
 import type { Places } from './places.ts'
@@ -87,13 +87,13 @@ export async function replyStreamed(
   { request, key }: ResourceRequest,
   places: Places,
   { headers, form }: { readonly headers: Record<string, string>; readonly form: StreamForm },
-  begin: () => Promise<AsyncGenerator<string>>,
+  begin: (place: StreamPlace) => Promise<AsyncGenerator<string>>,
 ): Promise<Reply> {
   // As GET has it: else the head would say that there are no bytes.
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
   const place = places.take(key)
   try {
-    const texts = await begin()
+    const texts = await begin(place)
     const isGzipped = headers['Content-Encoding'] !== undefined
     return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
   } catch (error) {

@@ -45,17 +45,31 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
 
 /** A stream of all groups in their order. @throws ApiError */
 export function streamSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
-  const { memory, streamPlaces } = parts
+  const { memory, summaryPlaces } = parts
   const query = parseSummary(entity, call.query, form)
   const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
-  return replyStreamed(call, streamPlaces, { headers, form }, async () => {
+  return replyStreamed(call, summaryPlaces, { headers, form }, async (place) => {
+    const hold = (bytes: number) => summaryPlaces.hold(call.key, place, bytes)
     const writer = summaryWriter(query, form)
     const copy = memory?.of(entity)
     await copy?.refresh()
-    const grouping = memory && copy && (await grouped(call, memory, copy, query, async (found) => found.leave()))
-    if (!grouping) return textsOf(writer, [(await readGroups(entity, parts, call, query, null)).rows])
+    const grouping = memory && copy && (await grouped(call, memory, copy, query, async (found) => leave(found, hold)))
+    if (!grouping) {
+      const { rows } = await readGroups(entity, parts, call, query, null)
+      hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
+      return textsOf(writer, [rows])
+    }
     return textsOf(writer, piecesOf(call, memory, grouping))
   })
+}
+
+/** An estimate: a value of a group that the database has formed, which is a text. */
+const CELL_BYTES = 32
+
+/** Takes the groups out of the copy, if they may be held. @throws ApiError ServiceUnavailable */
+function leave(grouping: Grouping, hold: (bytes: number) => void): Grouping {
+  hold(grouping.bytes)
+  return grouping.leave()
 }
 
 /** Groups the rows of a copy that stays until `use` has ended; null: the database has to. @throws ApiError TooManyGroups */

@@ -22,6 +22,8 @@ export interface StreamPlace {
   idleSinceMs: number | null
   /** Ends the stream with this error when it is evicted; null: the stream has not started, and cannot be evicted. */
   onEvict: ((error: ApiError) => void) | null
+  /** Bytes that it holds in memory until its end. */
+  bytes: number
   /** Gives the place back; further calls have no effect. */
   release(): void
 }

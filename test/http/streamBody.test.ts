@@ -13,7 +13,7 @@ interface End {
   readonly released: number
 }
 
-const NO_PLACE = { idleSinceMs: null, onEvict: () => undefined, release: () => undefined }
+const NO_PLACE = { idleSinceMs: null, onEvict: () => undefined, bytes: 0, release: () => undefined }
 const ends: ((end: End) => void)[] = []
 let texts: (path: string) => AsyncGenerator<string>
 

@@ -5,7 +5,7 @@ import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
-import { BODIES, Places, STREAMS } from '../../src/operations/places.ts'
+import { BODIES, Places, STREAMS, SUMMARIES } from '../../src/operations/places.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -48,6 +48,7 @@ beforeAll(async () => {
     cursors: new Cursors('secret'),
     memory: null,
     streamPlaces: new Places(STREAMS),
+    summaryPlaces: new Places(SUMMARIES),
     bodyPlaces: new Places(BODIES),
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { FOLLOWERS, Places, STREAMS } from '../../src/operations/places.ts'
+import { FOLLOWERS, Places, STREAMS, SUMMARIES } from '../../src/operations/places.ts'
 
 const refusal = (message: string) => expect.objectContaining({ code: 'ServiceUnavailable', message })
 const REMEDY = 'Retry after the seconds in Retry-After, or ask for pages.'
@@ -56,5 +56,43 @@ describe('where all places are taken', () => {
     const { places, lost } = full(FOLLOWERS, null)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
+  })
+})
+
+describe('where a place would hold more bytes than fit beside the others', () => {
+  const MESSAGE =
+    'The groups of this stream do not fit into memory beside those of other streams of summaries. Retry after the seconds in Retry-After, or ask for pages, for fewer groups or for fewer aggregates.'
+  const begin = (places: Places, key: string, bytes: number, idleSinceMs: number | null = null) => {
+    const place = places.take(key)
+    places.hold(key, place, bytes)
+    const lost: string[] = []
+    Object.assign(place, { idleSinceMs, onEvict: ({ message }: Error) => lost.push(message) })
+    return { place, lost }
+  }
+
+  test('it is refused, until another has ended', () => {
+    const places = new Places({ ...SUMMARIES, bytesMax: 100 })
+    const { place } = begin(places, 'a', 60)
+    expect(() => begin(places, 'b', 41)).toThrow(refusal(MESSAGE))
+    begin(places, 'b', 40)
+    place.release()
+    begin(places, 'a', 60)
+  })
+
+  test('the key that holds the most loses one whose client takes nothing, to a key that holds less', () => {
+    const places = new Places({ ...SUMMARIES, bytesMax: 100 })
+    const idleSinceMs = performance.now() - 1_000
+    const [a, b] = [begin(places, 'a', 70, idleSinceMs), begin(places, 'b', 30, idleSinceMs)]
+    begin(places, 'c', 60)
+    expect([a.lost.length, b.lost.length]).toEqual([1, 0])
+  })
+
+  test('none is lost to a key that would hold as much, or whose client was served a moment ago', () => {
+    const places = new Places({ ...SUMMARIES, bytesMax: 100 })
+    const a = begin(places, 'a', 70, performance.now() - 1_000)
+    expect(() => begin(places, 'b', 70)).toThrow(refusal(MESSAGE))
+    a.place.idleSinceMs = performance.now()
+    expect(() => begin(places, 'c', 40)).toThrow(refusal(MESSAGE))
+    expect(a.lost).toEqual([])
   })
 })
