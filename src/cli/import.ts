@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { findMember } from '../parse/names.ts'
+import { suggestOrList } from '../parse/nearestProperty.ts'
 import { loadEntities } from '../registry.ts'
 import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows.ts'
 import { counted, print, progress, say } from './output.ts'
@@ -83,8 +84,7 @@ function matchedBy(entity: Entity, name: string): Property {
   const isUsable = (property: Property) =>
     property === entity.id || (property.writable && ['text', 'oneOf', 'integer'].includes(property.kind.name))
   if (member && !isGroup(member) && isUsable(member)) return member
-  const known = entity.properties.filter(isUsable).map(({ name }) => name)
-  const hint = suggest(name, known) || ` There are ${known.join(', ')}.`
+  const hint = suggestOrList(name, entity.properties.filter(isUsable))
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)
 }
 

@@ -83,16 +83,19 @@ export function hintForForeign(
   return ` ${hint(entity, value, inner)}`
 }
 
+/** Maximum names that a hint repeats. */
+const NAMES_MAX = 10
+
 /** `Write sort=-Start,Name.` for `start.desc,name`; null: the names are none of the entity's. */
 function sortText(entity: Entity, value: string, inner: string): string | null {
   const isNamed = /[a-z]/i.test(inner)
-  const texts = (isNamed ? `${inner} ${value}` : value).split(',')
+  const texts = (isNamed ? `${inner} ${value}` : value).split(',', NAMES_MAX + 1)
   const definitions = texts.map((text) => readDirected(text.trim()) ?? signed(text.trim()))
   const sorts = definitions.map(({ name, isDescending }) => {
     const member = findMember(entity, name)
     return member && !isGroup(member) ? `${isDescending ? '-' : ''}${member.name}` : null
   })
-  return sorts.includes(null) ? null : `Write sort=${sorts.join(',')}.`
+  return sorts.includes(null) || sorts.length > NAMES_MAX ? null : `Write sort=${sorts.join(',')}.`
 }
 
 function signed(text: string) {
@@ -102,8 +105,8 @@ function signed(text: string) {
 
 /** `Write fields=Id,Name.`; null: the names are none of the entity's. */
 function fieldsText(entity: Entity, value: string): string | null {
-  const members = value.split(',').map((name) => findMember(entity, name.trim())?.name)
-  return members.includes(undefined) ? null : `Write fields=${members.join(',')}.`
+  const members = value.split(',', NAMES_MAX + 1).map((name) => findMember(entity, name.trim())?.name)
+  return members.includes(undefined) || members.length > NAMES_MAX ? null : `Write fields=${members.join(',')}.`
 }
 
 /** Name of a property that most readers would sort and filter by: the first beside the id. */

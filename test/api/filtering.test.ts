@@ -100,6 +100,12 @@ describe('4.2 Filtering', () => {
     ['an unknown parameter, with the nearest known name', '/Companies?Enabld=true', 'Enabld', 'Enabled'],
     ['a part of an object too', '/Absences?Period.Dys=1', 'Period.Dys', 'Period.Days'],
     ['a property of another entity', '/Companies?Start=1', 'Start', 'Start'],
+    ['a part of an object without the object', '/Absences?Days=%3E2', 'Days', 'Did you mean Period.Days?'],
+    ['a date', '/Absences?Date=2026-01-01', 'Date', 'Did you mean Start?'],
+    ['the name of a copied property', '/Absences?EmployeeName=Ada', 'EmployeeName', 'Did you mean Employee?'],
+    ['a filter as Directus has it', '/Absences?filter[status][_eq]=A', 'filter[status][_eq]', 'Write Status=A.'],
+    ['a search', '/Employees?q=ada', 'q', 'A search names a property: DisplayName[contains]=ada.'],
+    ['a search by another name', '/Employees?search=ada', 'search', 'A search names a property: DisplayName[contains]=ada.'],
     ['an operator before the =', '/Companies?Enabled!=true', 'Enabled!', 'as in Enabled=!=<value>'],
   ])('D21: %s is 400: %s', async (_, path, target, hint) => {
     const answer = await server.get(path)

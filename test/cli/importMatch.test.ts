@@ -177,6 +177,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
 
   test.each([
     ['Employeenumbr', 'Did you mean EmployeeNumber?'],
+    ['Email', 'Did you mean WorkEmail?'],
     ['Started', 'There are Id, EmployeeNumber, '],
     ['DisplayName', '"DisplayName".'],
   ])('--match %s names no property by which rows can be found', async (name, hint) => {

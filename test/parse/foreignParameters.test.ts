@@ -2,9 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
+import { ApiError } from '../../src/errors.ts'
 import { boolean, date, decimal, defineEntity, group, identity, instant, integer, text } from '../../src/model/entity.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { readPage } from '../support/documents.ts'
+import { Random } from '../support/random.ts'
 
 function messageFor(entity: Parameters<typeof parseList>[0], query: string): string {
   try {
@@ -144,6 +146,64 @@ describe('what other APIs call it is answered with what it is called here', () =
   test('an operator that a property does not have, and a filter of no property, are not written', () => {
     for (const query of ['filter[enabled][_gt]=true', 'filter[nonsense][_eq]=1', `filter[${'x'.repeat(3_000)}]=1`])
       expect(messageFor(company, query)).not.toContain('Write')
+  })
+
+  test('messages with hints are bounded, whatever names and values are sent', () => {
+    const random = new Random(3)
+    const pieces = [
+      'filter',
+      'filters',
+      'where',
+      'order',
+      'select',
+      'status',
+      'Period',
+      'days',
+      'start',
+      '[',
+      ']',
+      '.',
+      '__',
+      '$',
+      '_',
+      'in',
+      'eq',
+      'like',
+      'null',
+      ',',
+      ':desc',
+      '(',
+      ')',
+      'and',
+      'or',
+      '0',
+      'Date',
+      'from',
+      "'",
+      '%',
+      '&',
+      ' ',
+      '\u0000',
+      '=',
+      '>',
+      'ä',
+      '🦊',
+    ]
+    const text = (most: number) => Array.from({ length: random.below(most) }, () => pieces[random.below(pieces.length)]).join('')
+    for (let round = 0; round < 20_000; round++) {
+      const [name, value] = [text(8), text(round % 100 === 0 ? 1_000 : 6)]
+      try {
+        parseList(absence, `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+      } catch (error) {
+        expect(error).toBeInstanceOf(ApiError)
+        expect((error as ApiError).message.length).toBeLessThan(900)
+      }
+    }
+  })
+
+  test('more names than a hint repeats have an example', () => {
+    for (const name of ['order', 'select']) expect(messageFor(absence, `${name}=${'Id,'.repeat(10)}Id`)).not.toContain('Write')
+    expect(messageFor(absence, `order=${'Id,'.repeat(9)}Id`)).toContain('Write sort=Id,')
   })
 
   test('the examples are properties of the entity', () => {
