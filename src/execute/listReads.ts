@@ -5,6 +5,7 @@ import type { Demand } from '../model/demand.ts'
 import type { Asker } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
+import { busyWithCostlyLists, CostlyLists } from './costlyLists.ts'
 import type { Database } from './database.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
@@ -18,10 +19,6 @@ const QUICK_MS_MAX = 100
 /** Time for which lists of a row wait for turns after one was slow: a lock or a pause of the database may have held it up. */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
-/** Maximum costly lists at once, of all askers; of one asker one. The rest of the places is for lists that are soon found. */
-const COSTLY_MAX = 2
-/** A list that takes so long is costly for a while, whatever it asks for. */
-const COSTLY_MS_MIN = 500
 /** Share of a pool for lists: with most of the rest waiting for locks, a connection is left to other statements. */
 const LISTS_SHARE = 0.45
 /** Time after which the server first asks whether the client of a list has left. */
@@ -71,20 +68,16 @@ const BACKENDS_MAX = 1_000
  */
 export class ListReads {
   private readonly turns: FairSemaphore
-  /** FairSemaphore of costly lists among each other, before their turn at a place: each takes a processor of the database. */
-  private readonly costlyTurns: FairSemaphore
+  private readonly costly: CostlyLists
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private readonly queue = new Map<string, QueuedList>()
   /** Until when lists of one row, by that row, wait for a turn, since one was found to take long. */
   private readonly slow = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** Until when lists count as costly since one took long, by their row or the hash of their text. */
-  private readonly costly = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   private readonly backends = new Set<number>()
 
   constructor(private readonly options: ListReadsOptions) {
-    const { places } = options
-    this.turns = new FairSemaphore(places)
-    this.costlyTurns = new FairSemaphore(Math.min(COSTLY_MAX, Math.max(1, places >> 1)), 1)
+    this.turns = new FairSemaphore(options.places)
+    this.costly = new CostlyLists(options.places)
   }
 
   /** @throws ApiError 500, 503; Abandoned; TooCostly */
@@ -96,7 +89,7 @@ export class ListReads {
       return await this.options.sharedPool.read(statement)
     } catch (error) {
       if (!wasEnded(error)) throw error
-      this.costly.set(owner, performance.now() + SLOW_FOR_MS)
+      this.costly.note(owner, performance.now() - startMs)
     } finally {
       const endMs = performance.now()
       if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
@@ -106,11 +99,11 @@ export class ListReads {
   }
 
   private async inTurn(statement: Statement, asker: Asker, demand: Demand): Promise<Row[]> {
-    const waiting = this.turns.waitingOf(asker.key) + this.costlyTurns.waitingOf(asker.key)
+    const waiting = this.turns.waitingOf(asker.key) + this.costly.waitingOf(asker.key)
     if (waiting >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw tooManyLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const kind = demand.owner ?? String(Bun.hash(statement.text))
-    const isCostly = (demand.isCostly && demand.owner === null) || performance.now() < (this.costly.get(kind) ?? 0)
+    const isCostly = this.costly.has(demand, kind)
     const list = this.queue.getOrInsertComputed(key, () => queuedListOf(statement, kind))
     list.untilMs = performance.now() + QUERY_MS_MAX
     list.askers++
@@ -118,7 +111,8 @@ export class ListReads {
       if (list.isSent) return release()
       list.isSent = true
       this.queue.delete(key)
-      this.run(list).then(list.resolve, list.reject).finally(release)
+      const answer = isCostly ? this.costly.run(list.untilMs, () => this.run(list)) : this.run(list)
+      answer.then(list.resolve, list.reject).finally(release)
     })
     const unwatch = watchLeaving(asker, () => this.cancelFor(key, list))
     try {
@@ -131,7 +125,7 @@ export class ListReads {
   /** Resolves when the list's turn has come, with what ends it. */
   private async take(asker: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
     if (!isCostly) return this.turns.take(asker)
-    const end = await this.costlyTurns.take(asker)
+    const end = await this.costly.take(asker)
     if (list.isSent) return end
     const release = await this.turns.take(asker)
     return () => {
@@ -142,10 +136,7 @@ export class ListReads {
 
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
-    const note = () => {
-      const endMs = performance.now()
-      if (endMs - startMs > COSTLY_MS_MIN) this.costly.set(list.kind, endMs + SLOW_FOR_MS)
-    }
+    const note = () => this.costly.note(list.kind, performance.now() - startMs)
     try {
       const rows = await this.options.listPool.readAlone(list.statement, list.untilMs, (backend) => {
         list.backend = backend
@@ -233,11 +224,4 @@ function queuedListOf(statement: Statement, kind: string) {
 /** 503: the list waited too long for a connection. */
 export function tooManyLists(): ApiError {
   return retryLater('The server is busy with other lists; retry after the seconds in Retry-After.')
-}
-
-/** 503: the list waited too long for other costly ones. */
-function busyWithCostlyLists(): ApiError {
-  const message =
-    'Lists for which the database reads or sorts whole tables, as for [begins], [contains], sorts by several properties and summaries, are read one at a time for each key, and others came first. Send them one after the other; retry after the seconds in Retry-After.'
-  return retryLater(message)
 }

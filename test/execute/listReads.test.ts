@@ -237,6 +237,22 @@ describe('costly lists', () => {
       expect(await reads.read(read('a3'), a, COSTLY)).toEqual([['a3']])
     }))
 
+  test('that would be late are 503 when their turn comes, and are not read', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const first = reads.read(locked('a1'), a, COSTLY)
+      await until(async () => (await running()).length === 1)
+      const second = reads.read(locked('a2'), a, COSTLY).catch((error) => error)
+      const clock = later(3_500)
+      const [third, other] = [reads.read(read('a3'), a, COSTLY), reads.read(locked('b1'), b)]
+      await until(async () => (await running()).length === 2)
+      open()
+      const answers = await Promise.all([first, third, other])
+      clock.mockRestore()
+      expect(answers.map(([row]) => row?.[0])).toEqual(['a1', 'a3', 'b1'])
+      expect((await second).message).toContain('one at a time for each key')
+    }))
+
   test('are those, too, of a text, or of one row, that took long a minute ago at most', async () => {
     const [a, sleep] = [askerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
     const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
