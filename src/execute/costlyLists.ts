@@ -3,8 +3,8 @@ import type { ApiError } from '../errors.ts'
 import type { Demand } from '../model/demand.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
-import { retryLater } from './outcomes.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
+import { retryLater } from './outcomes.ts'
 
 /** Maximum costly lists at once, of all askers; of one asker one. The rest of the places is for lists that are soon found. */
 const AT_ONCE_MAX = 2

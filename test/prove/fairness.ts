@@ -8,7 +8,7 @@ import { LISTENS } from '../support/place.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { type RunningProgram, run } from '../support/process.ts'
 import { keyIn, MAIN } from '../support/serve.ts'
-import { CONTENDED, PAUSE_MS, statusOf, type Writes } from './greedyClients.ts'
+import { CONTENDED, type Lists, PAUSE_MS, statusOf, type Writes } from './greedyClients.ts'
 
 interface Options {
   readonly absences: number
@@ -19,6 +19,8 @@ interface Options {
   readonly leaveMs?: number | null
   /** With 0, PostgreSQL finds each of these lists; null: as the server does by default. */
   readonly memoryMb?: number | null
+  /** Which lists they ask for. */
+  readonly lists?: Lists
   /** What the keys write in place of asking for lists. */
   readonly writes?: Writes | null
   readonly seconds: number
@@ -89,8 +91,12 @@ async function fill(folder: string, absences: number) {
 }
 
 /** Asks for lists that no index helps with, each of them once, from a process of its own. Ends when it is killed. */
-function beginAttack(url: string, keys: readonly string[], { connections, leaveMs, writes }: Options): RunningProgram {
-  const clients = { CONNECTIONS: String(connections), LEAVE_MS: String(leaveMs ?? ''), WRITES: writes ?? '' }
+function beginAttack(
+  url: string,
+  keys: readonly string[],
+  { connections, leaveMs, writes, lists = 'sorts' }: Options,
+): RunningProgram {
+  const clients = { CONNECTIONS: String(connections), LEAVE_MS: String(leaveMs ?? ''), WRITES: writes ?? '', LISTS: lists }
   const settings = { URL: url, KEYS: keys.join(), ...clients }
   // Bun's own limit of requests at once is 256.
   const environment = { ...settings, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * connections) }

@@ -4,6 +4,12 @@ import { connect } from 'node:net'
 export const WRITES = ['opposite', 'renames', 'all', 'slow bodies'] as const
 export type Writes = (typeof WRITES)[number]
 
+/** What greedy keys ask for, where they write nothing: long sorts by default, or parts of texts that all rows have. */
+export const LISTS = ['sorts', 'parts of texts'] as const
+export type Lists = (typeof LISTS)[number]
+/** Filters of one property, half of what a request may have. */
+const PARTS = 16
+
 /** Of the employees that greedy keys write. */
 export const CONTENDED = 8
 
@@ -72,14 +78,24 @@ function writeOf(kind: Exclude<Writes, 'slow bodies'>, number: number): Write {
   return number % 2 === 0 ? write : { ...write, headers: { 'idempotency-key': `"${crypto.randomUUID()}"` } }
 }
 
+/** The next list of an attack; each is another one. */
+function listOf(kind: Lists, number: number): string {
+  if (kind === 'sorts') return `/Absences?Reason=!=x${number}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${number}`
+  const part = (index: number) => `Employee[contains]=${'FIRST last'.slice(index % 3, 5 - (number % 2))}`
+  const parts = Array.from({ length: PARTS }, (_, index) => part(index)).join('&')
+  // Pages of any number, and groups.
+  const rest = [`sort=-Start&page=${number}`, `Id=>${number}`, 'groupBy=Type'][number % 3]
+  return `/Absences${number % 3 === 2 ? '/Summary' : ''}?${parts}&Type=!=x${number}&${rest}`
+}
+
 if (import.meta.main) {
-  const { URL = '', KEYS = '', CONNECTIONS, LEAVE_MS, WRITES: kind } = process.env
+  const { URL = '', KEYS = '', CONNECTIONS, LEAVE_MS, WRITES: kind, LISTS: lists = '' } = process.env
   const [keys, connections] = [KEYS.split(','), Number(CONNECTIONS)]
   let asked = 0
   const statuses: Record<number, number> = {}
   const client = async (number: number) => {
     for (;;) {
-      const list = `/Absences?Reason=!=x${asked}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${++asked}`
+      const list = listOf(lists as Lists, ++asked)
       const signal = LEAVE_MS ? AbortSignal.timeout(Number(LEAVE_MS)) : null
       const key = keys[number % keys.length] as string
       const isSlow = kind === 'slow bodies'

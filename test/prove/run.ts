@@ -12,7 +12,7 @@ import { KEY as TEST_KEY } from '../support/server.ts'
 import { proveChanges } from './changes.ts'
 import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
-import { WRITES } from './greedyClients.ts'
+import { LISTS as LISTS_ASKED, WRITES } from './greedyClients.ts'
 import { fillForHostile, proveHostile } from './hostile.ts'
 import { ask, watch } from './http.ts'
 import { proveImports } from './imports.ts'
@@ -120,10 +120,12 @@ const WRITE_ATTACKS = WRITES.map((writes) => {
 })
 
 /** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
-const LIST_ATTACKS = [null, 0].flatMap((memoryMb) => ATTACKS.map((attack) => ({ ...attack, memoryMb, writes: null })))
+const LIST_ATTACKS = [null, 0].flatMap((memoryMb) =>
+  LISTS_ASKED.flatMap((lists) => ATTACKS.map((attack) => ({ ...attack, memoryMb, lists, writes: null }))),
+)
 const fairness: Record<string, Proof> = Object.fromEntries(
   [...WRITE_ATTACKS, ...LIST_ATTACKS].map((attack) => [
-    `others beside ${attack.keys} greedy keys, ${attack.writes ?? (attack.leaveMs === null ? 'which stay' : 'which leave')}${attack.memoryMb === 0 ? ', without memory' : ''}`,
+    `others beside ${attack.keys} greedy keys, ${askedBy(attack)}`,
     async () => {
       const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
       const { 200: served = 0, 201: created = 0, ...others } = beside.statuses
@@ -132,6 +134,12 @@ const fairness: Record<string, Proof> = Object.fromEntries(
     },
   ]),
 )
+
+function askedBy(attack: (typeof LIST_ATTACKS)[number] | (typeof WRITE_ATTACKS)[number]): string {
+  if (attack.writes !== null) return attack.writes
+  const { lists, leaveMs, memoryMb } = attack
+  return `${lists}, which ${leaveMs === null ? 'stay' : 'leave'}${memoryMb === 0 ? ', without columns' : ''}`
+}
 
 /** Requests that no client should send, over HTTP and sockets, to a real server. */
 const hostile: Record<string, Proof> = {
