@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -20,7 +20,7 @@ const COMPILED_MS_MAX = 600_000
 const QUICK = '-gcflags=consumers/...=-N -l'
 
 const folder = temporaryFolder()
-const { go, lack } = await findGo()
+const { go, lack } = findGo()
 
 let server: TestServer
 
@@ -38,7 +38,7 @@ else
       server = await startServer({ databaseUrl: await createSampleDatabase() })
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
-      cpSync(GO_MODULE, folder.path, { recursive: true, filter: (path) => basename(path) !== '.venv' })
+      cpSync(GO_MODULE, folder.path, { recursive: true })
       writeFileSync(join(folder.path, 'openapi.json'), JSON.stringify(describeApi(await loadEntities(), facts)))
     })
     afterAll(() => server.stop())

@@ -138,7 +138,7 @@ const fairness: Record<string, Proof> = Object.fromEntries(
 function askedBy(attack: (typeof LIST_ATTACKS)[number] | (typeof WRITE_ATTACKS)[number]): string {
   if (attack.writes !== null) return attack.writes
   const { lists, leaveMs, memoryMb } = attack
-  return `${lists}, which ${leaveMs === null ? 'stay' : 'leave'}${memoryMb === 0 ? ', without columns' : ''}`
+  return `${lists}, which ${leaveMs === null ? 'stay' : 'leave'}${memoryMb === 0 ? ', without memory' : ''}`
 }
 
 /** Requests that no client should send, over HTTP and sockets, to a real server. */
