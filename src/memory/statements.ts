@@ -1,9 +1,10 @@
 // SQL of copies: loads a table, and asks PostgreSQL which rows have changed since a snapshot.
+import { commaList } from '../compile/batch.ts'
 import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
-/** Maximum lines, and maximum rows, that a copy takes in at once while lists wait; after more, the table is loaded anew. */
+/** Maximum lines, and maximum rows, that a copy takes in at once while lists wait; while it takes in more, PostgreSQL finds them. */
 export const CHANGES_MAX = 5_000
 
 /** Compiles a COPY of the first `size` rows with greater ids; null: of the first ones. PostgreSQL documentation, COPY */
@@ -37,9 +38,14 @@ const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 /** The relation that has the table's name. */
 const named = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
-/** Text that differs after a restart, a crash, a failover or a restore, and if the table's name is that of another file. */
-function stateOf(entity: Entity): Sql {
-  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${named(entity)}), (select run from row_change_run))`
+/**
+ * Text that differs after a restart, a crash, a failover or a restore, if the table's name is that of another file or leads
+ * nowhere, and if this role may read other rows or columns than the role that has loaded the table.
+ */
+function stateOf(entity: Entity, relation: Sql): Sql {
+  const columnNames = commaList(entity.properties.map(({ column }) => word(column)))
+  const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, array[${columnNames}])`
+  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${named(entity)}), ${mayRead}, row_security_active(${relation}), (select run from row_change_run))`
 }
 
 /**
@@ -48,17 +54,17 @@ function stateOf(entity: Entity): Sql {
  * subscription writes it, or the database is a standby.
  */
 function definitionOf(relation: Sql): Sql {
-  const noting = sql`select string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and (proname = 'note_other_id' or proname ^@ 'record_')`
+  const recording = sql`select recording_of(${relation}::regclass) as signs`
   const attributes = sql`select string_agg(attnum || ' ' || xmin, ' ' order by attnum) from pg_attribute where attrelid = ${relation} and attnum > 0`
   const isAlone = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
-  return sql`(select case when is_recorded(${relation}::regclass) and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
+  return sql`(select case when signs is not null and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
 }
 
 /** Compiles a read of snapshot, relation, state, what is kept, definition, rows (-1: never analyzed) and bytes of the table. */
 export function compileMoment(entity: Entity): Statement {
   const found = sql`select oid, reltuples from pg_class where oid = ${named(entity)}`
   return toStatement(
-    sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
+    sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity, sql`found.oid`)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
   )
 }
 
@@ -71,7 +77,10 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
-  return toStatement(sql`select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`, params)
+  return toStatement(
+    sql`select ${SNAPSHOT}, ${stateOf(entity, table)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`,
+    params,
+  )
 }
 
 /**
@@ -91,7 +100,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
     sql`with "Lines" as materialized (${lines}), \
 "Changed" as materialized (select distinct unnest(ids) as id from "Lines" limit ${more}), \
 "Found" as materialized (select (select count(*) > ${most} or coalesce(bool_or(ids is null), false) from "Lines") or (select count(*) > ${most} from "Changed") as "IsWhole") \
-select ${SNAPSHOT}, ${stateOf(entity)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
+select ${SNAPSHOT}, ${stateOf(entity, sql`${own}::oid`)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
 from "Found" left join "Changed" on not "IsWhole" \
 left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = "Changed".id offset 0) as now_is on true`,
     [own, next, running],

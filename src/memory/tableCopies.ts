@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
 import { Answers } from './answers.ts'
+import { LoadPauses } from './loadPauses.ts'
 import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
 import { type Begin, NotRecorded, readTable } from './tableReader.ts'
 
@@ -22,8 +23,6 @@ const INDEX_BYTES = 6
 const CHECKED_ROWS = 1_000
 /** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
-/** The pause after a load that writes have overtaken, as a multiple of its time. */
-const OVERTAKEN_PAUSE = 4
 /** A copy without lists for this time is evicted when another table needs its memory. */
 const IDLE_MS = 60_000
 /** The interval of refreshes without lists; shorter than the time for which lines of `row_change` are kept. */
@@ -36,6 +35,7 @@ const LARGE_MS = 3_600_000
 /** The state of one table. */
 interface Tracked {
   readonly entity: Entity
+  readonly pauses: LoadPauses
   copy: TableCopy | null
   /** Column by which the rows shall lie that are to be loaded, or are being loaded; null: no load is due. */
   dueOrder: number | null
@@ -81,21 +81,31 @@ export class TableCopies {
     return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
-  /** The copy of the entity's table; null: there is none. */
+  /** The copy of the entity's table; null: there is none that is current. */
   of(entity: Entity): TableCopy | null {
     const tracked = this.tables.get(entity.table)
     if (tracked === undefined || tracked.copy === null) return null
     const { copy } = tracked
     tracked.askedMs = performance.now()
-    const dueOrder = copy.search?.dueOrder ?? null
+    if (copy.search === null) return null
+    const { dueOrder } = copy.search
     if (dueOrder !== null) this.startLoad(tracked, dueOrder)
     return copy
   }
 
   /** Starts to load a table that has no copy, so that lists like this one are found soonest. */
   load(entity: Entity, query: FiltersAndSorts): void {
-    const none = { copy: null, dueOrder: null, missed: 0, askedMs: 0, notBeforeMs: 0, tooFew: null, isFailureLogged: false }
-    const tracked = this.tables.getOrInsert(entity.table, { entity, ...none })
+    const tracked = this.tables.getOrInsertComputed(entity.table, () => ({
+      entity,
+      pauses: new LoadPauses(),
+      copy: null,
+      dueOrder: null,
+      missed: 0,
+      askedMs: 0,
+      notBeforeMs: 0,
+      tooFew: null,
+      isFailureLogged: false,
+    }))
     tracked.askedMs = performance.now()
     // A copy that cannot answer this one stays, with the orders of texts that others need.
     if (tracked.copy !== null) return
@@ -121,7 +131,8 @@ export class TableCopies {
     for (let next = this.nextDue(); next !== null; next = this.nextDue()) {
       const tracked = next
       const startMs = performance.now()
-      const fail = (error: unknown) => this.noteFailure(tracked, error, OVERTAKEN_PAUSE * (performance.now() - startMs))
+      const fail = (error: unknown) =>
+        this.noteFailure(tracked, error, () => tracked.pauses.afterOvertaken(performance.now() - startMs))
       await this.loadCopy(tracked, tracked.dueOrder as number).catch(fail)
       tracked.dueOrder = null
       tracked.missed = 0
@@ -164,7 +175,7 @@ export class TableCopies {
     const onLost = (error: unknown) => {
       tracked.copy = null
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
-        this.noteFailure(tracked, error, 0)
+        this.noteFailure(tracked, error, () => tracked.pauses.afterLoss(performance.now()))
       else log.warn('a table is in memory no more', { table: entity.table, reason: (error as Error).message })
     }
     const parts = { database, questions, slices: this.slices, onLost }
@@ -177,12 +188,14 @@ export class TableCopies {
       return noteSize(new KernelFull('texts take too much'))
     }
     tracked.isFailureLogged = false
+    const endMs = performance.now()
+    tracked.pauses.noteLoad(endMs - startMs, endMs)
     log.info('a table is in memory', {
       table: entity.table,
       rows: copy.rows,
       order: (properties[orderedBy] as Property).name,
       mb: Math.ceil(copy.bytes / 2 ** 20),
-      ms: Math.round(performance.now() - startMs),
+      ms: Math.round(endMs - startMs),
     })
   }
 
@@ -205,11 +218,11 @@ export class TableCopies {
     tracked.copy = null
   }
 
-  /** A load failed, or a copy cannot be kept. The next list begins another load, soon if writes have overtaken this one. */
-  private noteFailure(tracked: Tracked, error: unknown, overtakenPauseMs: number) {
+  /** A load failed, or a copy cannot be kept. The next list begins another load, after `pauseOfLost` if writes are the cause. */
+  private noteFailure(tracked: Tracked, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options
     const { table } = tracked.entity
-    const pauseMs = error instanceof CopyLost ? Math.min(RETRY_MS, overtakenPauseMs) : RETRY_MS
+    const pauseMs = error instanceof CopyLost ? pauseOfLost() : RETRY_MS
     tracked.notBeforeMs = Math.max(tracked.notBeforeMs, performance.now() + pauseMs)
     if (error instanceof CopyLost) {
       log.debug('a table is in memory no more', { table, reason: error.message })

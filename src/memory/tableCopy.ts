@@ -24,22 +24,27 @@ const DEFINITION_MS = 500
 /** Columns of an answer in front of the entity's. */
 const LEAD = 5
 const QUESTIONS = cellOf('questions')
-/** Maximum changes since the beginning of a load. */
-const CHANGES_OF_LOAD_MAX = 50_000
+/** Maximum changes that a copy takes in while no list uses it: since the beginning of its load, or since it was current. */
+const CHANGES_ASIDE_MAX = 50_000
 /** Changed rows that are taken in in one turn of the event loop, before lists use the copy. */
 const TURN_ROWS = 1_000
-/** Maximum attempts to catch up with writes after a load. */
+/** Maximum attempts to catch up with many writes. */
 const SETTLE_MAX = 10
 let versions = 0
 
 /** A copy that cannot be kept current any more. */
 export class CopyLost extends Error {}
 
+/** More rows have changed than a copy takes in at once. */
+class TooManyChanges extends CopyLost {}
+
 /** Exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
 export class TableCopy {
   /** Number that differs after each change of a row, and from that of any other copy. */
   version = ++versions
   private isLost = false
+  /** More rows have changed than lists wait for: PostgreSQL finds them until the copy has caught up. */
+  private isBehind = false
   /** The time of the last check of the definition; the first question checks what has changed since the load began. */
   private definitionMs = Number.NEGATIVE_INFINITY
   private isAsking = false
@@ -68,9 +73,9 @@ export class TableCopy {
     return this.table.bytes + this.ownSearch.bytes
   }
 
-  /** Finds lists and groups synchronously, as of the copy's snapshot; null: the copy has ended. */
+  /** Finds lists and groups synchronously, as of the copy's snapshot; null: the copy has ended, or is behind. */
   get search(): ListSearch | null {
-    return this.isLost ? null : this.ownSearch
+    return this.isLost || this.isBehind ? null : this.ownSearch
   }
 
   /** Brings the copy to a snapshot taken after this call, or drops it; one question serves all who wait. @throws ApiError */
@@ -99,18 +104,26 @@ export class TableCopy {
     if (this.isLost) return
     count(QUESTIONS)
     try {
-      await this.catchUp(CHANGES_MAX)
+      if (this.isBehind) await this.settle()
+      else await this.catchUp(CHANGES_MAX)
+      this.isBehind = false
     } catch (error) {
       if (error instanceof ApiError) throw error
       if (this.isLost) return
+      if (error instanceof TooManyChanges && !this.isBehind) {
+        this.isBehind = true
+        // Lists do not wait for this one; the interval of refreshes asks again if it fails.
+        this.refresh().catch(() => undefined)
+        return
+      }
       this.release()
       this.parts.onLost(error)
     }
   }
 
-  /** Catches up with the writes since the load began, before any list uses the copy. @throws CopyLost, ApiError, KernelFull */
+  /** Catches up with many writes while no list uses the copy. @throws CopyLost, ApiError, KernelFull */
   async settle(): Promise<void> {
-    for (let left = SETTLE_MAX; (await this.catchUp(CHANGES_OF_LOAD_MAX)) > CHANGES_MAX / 2; left--)
+    for (let left = SETTLE_MAX; (await this.catchUp(CHANGES_ASIDE_MAX)) > CHANGES_MAX / 2; left--)
       if (left === 0) throw new CopyLost('rows change faster than they can be read')
   }
 
@@ -140,7 +153,7 @@ export class TableCopy {
   private async take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
     this.requireSame(state, keptFrom)
-    if (isWhole === '1') throw new CopyLost('too many rows have changed')
+    if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
     for (const [index, row] of rows.entries()) {
       if (index > CHANGES_MAX && index % TURN_ROWS === 0) await Bun.sleep(0)
       const [id, values] = [row[LEAD - 1] as string | null, row.slice(LEAD)]
@@ -152,11 +165,11 @@ export class TableCopy {
     this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
   }
 
-  /** Requires the same run of the database, the same file, and the lines of all changes since the snapshot. @throws CopyLost */
+  /** Requires the same run, file and rights, and the lines of all changes since the snapshot. @throws CopyLost */
   private requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { moment } = this
     if (state !== moment.state || keptFrom == null || Number(keptFrom) > moment.snapshot.oldest)
-      throw new CopyLost('the table or the database is another, or changes were deleted that the copy has not seen')
+      throw new CopyLost('the table, the database or a right is another, or changes were deleted that the copy has not seen')
   }
 
   /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */

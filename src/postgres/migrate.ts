@@ -126,8 +126,8 @@ export async function loadSample(url: string, wanted: boolean): Promise<void> {
       const [rows] = await transaction`
         select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
       if (rows?.there) return
-      // Triggers record no changes of sessions with a name of Roster's and without a key.
-      await transaction`set local application_name = 'roster'`
+      // Triggers record no changes of sessions of this name.
+      await transaction`set local application_name = 'roster sample'`
       await transaction.unsafe(readFileSync(join(MIGRATIONS, SAMPLE), 'utf8'))
     }),
   )

@@ -70,7 +70,7 @@ describe('a copy of a table', () => {
       'alter table company disable trigger company_updates; alter table company enable always trigger company_updates',
     ],
     ['another column', 'alter table company add column extra integer'],
-    ['more rows than a question reads', "insert into company (name) select 'many' from generate_series(1, 1200)"],
+    ['more rows than a copy takes in', "insert into company (name) select 'many' from generate_series(1, 50001)"],
     ['another run of the database', "update row_change_run set run = 'another'"],
   ])('is loaded anew after %s', async (_, text) => {
     await untilInMemory()
@@ -80,6 +80,31 @@ describe('a copy of a table', () => {
     const expected = Number((await server.sql`select count(*)::int as n from company`)[0]?.n)
     await until(async () => (await total()) === expected && said.length === 2)
     await untilInMemory()
+  })
+
+  test.each([
+    ['more rows than a line has ids', 1_200],
+    ['more rows than lists wait for', 6_000],
+  ])('is not loaded anew after %s', async (_, rows) => {
+    await untilInMemory()
+    await server.sql`insert into company (name) select 'many' from generate_series(1, ${rows}::int)`
+    for (let listed = 1; listed <= 3; listed++) expect(await total()).toBe(30 + rows)
+    await untilInMemory()
+    await server.sql`update company set name = 'renamed' where name = 'many'`
+    expect((await server.get('/Companies?Name=renamed')).headers.get('x-total-count')).toBe(String(rows))
+    expect((await server.get('/Companies?Name=many')).headers.get('x-total-count')).toBe('0')
+    await untilInMemory()
+    expect(said).toEqual(['a table is in memory'])
+  })
+
+  test('has a row under the id alone that a trigger of the table gives it, whatever the statement names', async () => {
+    await server.sql.unsafe(`create function give_id() returns trigger language plpgsql as 'begin new.id := new.id + 1000; return new; end';
+      create trigger own before update on company for each row execute function give_id()`)
+    await untilInMemory()
+    await server.sql`update company set name = 'moved' where id = 7`
+    const answer = await server.get('/Companies?Id[]=7&Id[]=1007')
+    expect(answer.body.map(({ id, name }: { id: number; name: string }) => [id, name])).toEqual([[1_007, 'moved']])
+    expect([await total(), said]).toEqual([30, ['a table is in memory']])
   })
 
   test('is loaded anew where lines were deleted that it has not seen, and goes on where it has seen them', async () => {

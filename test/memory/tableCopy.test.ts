@@ -49,10 +49,85 @@ test('what is written while a table is loaded is in the copy before lists use it
   const copy = await copyFromBefore(() => createMany(7))
   await copy.settle()
   expect([copy.rows, copy.search === null]).toEqual([7_030, false])
+})
+
+test('a copy that more rows have overtaken than lists wait for finds nothing until it has caught up', async () => {
+  const copy = await copyFromBefore(async () => undefined)
+  await copy.settle()
   await createMany(7)
   await copy.refresh()
-  expect([copy.search, String(lost)]).toEqual([null, 'Error: too many rows have changed'])
+  expect([copy.search === null, lost]).toEqual([true, null])
+  await copy.refresh()
+  expect([copy.rows, copy.search === null, lost]).toEqual([7_030, false, null])
 })
+
+test.each([
+  ['more rows than a copy takes in aside', () => createMany(51)],
+  [
+    'a statement of more rows than it has ids of',
+    () => sql`insert into company (name) select 'many' from generate_series(1, 50001)`,
+  ],
+])('%s end it', async (_, write) => {
+  const copy = await copyFromBefore(async () => undefined)
+  await copy.settle()
+  await write()
+  await copy.refresh()
+  await copy.refresh()
+  expect([copy.search === null, String(lost)]).toEqual([true, 'Error: too many rows have changed'])
+})
+
+/** Does `work` as another role, which has all rights on the tables but for what `rights` change; `@` there is its name. */
+async function asRole(rights: string, work: (change: (text: string) => Promise<unknown>) => Promise<void>) {
+  const role = `copying_${new URL(url).pathname.slice(1)}`
+  const change = (text: string) => sql.unsafe(text.replaceAll('@', role))
+  await change(
+    `create role @ login password 'p'; create role readers_@; grant all on all tables in schema public to @; ${rights}`,
+  )
+  const superuser = { url, database }
+  url = Object.assign(new URL(url), { username: role, password: 'p' }).href
+  database = new Database({ url, poolSize: 2, prepare: true })
+  try {
+    await work(change)
+  } finally {
+    await database.end()
+    ;({ url, database } = superuser)
+    await change('drop owned by @, readers_@; drop role @, readers_@')
+  }
+}
+
+test.each([
+  ['the right to read the table', '', 'revoke select on company from @'],
+  ['the right to read a column', '', 'revoke select on company from @; grant select (id, name) on company to @'],
+  ['the right to the schema', '', 'revoke usage on schema public from public'],
+  ['rows by a policy', '', 'alter table company enable row level security'],
+  [
+    'another role’s rights',
+    'revoke all on company from @; grant select on company to readers_@; grant readers_@ to @',
+    'revoke readers_@ from @',
+  ],
+])('a copy ends with the next question when its role loses %s', (_, rights, loss) =>
+  asRole(rights, async (change) => {
+    const copy = await copyFromBefore(async () => undefined)
+    await copy.settle()
+    // So often that the question is a prepared statement.
+    for (let asked = 1; asked <= 4; asked++) await copy.refresh()
+    expect([copy.rows, copy.search === null, lost]).toEqual([30, false, null])
+    await change(loss)
+    await copy.refresh()
+    expect([copy.search === null, lost]).toEqual([true, expect.any(Error)])
+  }),
+)
+
+test('a copy stays where its role may read each column, and not the table as such', () =>
+  asRole(
+    `revoke select on company from @; grant select (${company.properties.map(({ column }) => column)}) on company to @`,
+    async () => {
+      const copy = await copyFromBefore(() => sql`update company set name = 'new' where id = 1`)
+      await copy.settle()
+      await copy.refresh()
+      expect([copy.rows, copy.search === null, lost]).toEqual([30, false, null])
+    },
+  ))
 
 test('a copy counts the orders of texts that lists need', async () => {
   const copy = await copyFromBefore(() => createMany(1))
@@ -78,7 +153,10 @@ test.each([
   await copy.settle()
   await sql.begin((transaction) => transaction.unsafe(`alter table company rename to company_old; ${text}`).simple())
   await copy.refresh()
-  expect([copy.search, String(lost)]).toEqual([null, expect.stringContaining('the table or the database is another')])
+  expect([copy.search === null, String(lost)]).toEqual([
+    true,
+    expect.stringContaining('the table, the database or a right is another'),
+  ])
 })
 
 test('a run and lines that a dump of another cluster has brought along are replaced', async () => {

@@ -105,8 +105,13 @@ describe('lines of what changes', () => {
     ],
     ['generated data, which has none', `set local application_name = 'roster seed'; delete from absence`, []],
     [
+      'another program whose name begins as the server’s',
+      `set local application_name = 'roster reports'; delete from absence where id = 1`,
+      ['absence d 1 {reason} {Flu} > {-}'],
+    ],
+    [
       'a server of the version before, which leaves its own',
-      `set local application_name = 'roster x'; with written as (update absence set reason = 'R' where id = 1 returning id)
+      `set local application_name = 'roster 0b9d5c9e-7f3a-4a52-9d27-4f6f3b6f0b6e/0'; with written as (update absence set reason = 'R' where id = 1 returning id)
        insert into entity_change (position, entity, id, action, key, changed) select change_position(), 'absence', id, 'u', 'k1', '{Reason}' from written`,
       ['absence u 1 k1 {Reason}'],
     ],
@@ -205,7 +210,7 @@ describe('lines of what changes', () => {
       set local role ${role}; set local search_path = other, public;
       update public.absence set reason = 'R' where id = 1; reset role; set local search_path = public`)
     expect(lines).toEqual(['absence u 1 {reason} {Flu} > {R}'])
-    for (const call of ['check_changes(false, false)', 'begin_changes()', 'note_table(1)'])
+    for (const call of ['check_changes(false, false)', 'begin_changes()', 'note_rows(1, null)'])
       await expect(linesOf(`set local role ${role}; select ${call}`)).rejects.toMatchObject({ code: '42501' })
     await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
   })
