@@ -10,6 +10,8 @@ const RELOAD_MS = 60_000
 /** Keys that cannot be read, and were last confirmed longer ago, let no request in. */
 const CONFIRMED_MS_MAX = 5_000
 
+export type Outage = 'away' | 'refused'
+
 /** Asks for changes while requests use keys, and at once for an unknown key. */
 export class KeyRefresh {
   /** The last look that was asked for, and the one that has not begun, which all who come meanwhile share. */
@@ -19,7 +21,7 @@ export class KeyRefresh {
   private loadedMs = Number.NEGATIVE_INFINITY
   /** When the keys were last known to be right, or the database last answered nothing at all. */
   private trustedMs = Number.NEGATIVE_INFINITY
-  private hasFailed = false
+  private readonly outages = new Set<Outage>()
   private confirming: Promise<boolean> | null = null
 
   constructor(
@@ -27,8 +29,10 @@ export class KeyRefresh {
     private readonly events: {
       /** Takes all valid keys, after each change. False: it wants them again in the next look. */
       onKeys(keys: readonly KeyRecord[]): Promise<boolean>
-      /** The keys cannot be read although the database answers; called once until they can. */
-      onError(error: unknown): void
+      /** The keys cannot be read: `away` if the database answers nothing at all, else `refused`; each is called once until they can. */
+      onError(kind: Outage, error: unknown): void
+      /** The keys can be read again; called after `onError`. `kind`: away if the database was. */
+      onBack(kind: Outage): void
     },
   ) {}
 
@@ -65,14 +69,22 @@ export class KeyRefresh {
         this.loadedMs = nowMs
       }
       this.trustedMs = nowMs
-      this.hasFailed = false
     } catch (error) {
-      if (this.source.isAway(error)) this.trustedMs = nowMs
-      else if (!this.hasFailed) {
-        this.hasFailed = true
-        this.events.onError(error)
-      }
+      const kind = this.source.isAway(error) ? 'away' : 'refused'
+      if (kind === 'away') this.trustedMs = nowMs
+      this.noteOutage(kind, error)
       throw error
     }
+    if (this.outages.size === 0) return
+    this.events.onBack(this.outages.has('away') ? 'away' : 'refused')
+    this.outages.clear()
+  }
+
+  private noteOutage(kind: Outage, error: unknown) {
+    // A server that waits for its database has said so.
+    const isWaiting = kind === 'away' && this.loadedMs === Number.NEGATIVE_INFINITY
+    if (isWaiting || this.outages.has(kind)) return
+    this.outages.add(kind)
+    this.events.onError(kind, error)
   }
 }

@@ -44,7 +44,15 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
       keyring.replace(usable, withheld)
       return isOpen
     },
-    onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
+    onError(kind, error) {
+      const { cause } = error as { cause?: unknown }
+      if (kind === 'refused') log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) })
+      else log.warn('database unreachable: requests are answered 503', { reason: String(cause ?? error), pid: process.pid })
+    },
+    onBack(kind) {
+      if (kind === 'refused') log.info('the keys can be read again')
+      else log.info('database reachable again', { pid: process.pid })
+    },
   })
   noteLimits()
   const timers = [setInterval(() => keys.refresh().catch(() => undefined), REFRESH_EVERY_MS), setInterval(noteUse, USED_EVERY_MS)]

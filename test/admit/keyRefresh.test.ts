@@ -28,7 +28,8 @@ function refreshOf(source: KeySource = keySource(database), isTaken = true): Key
       reads++
       return isTaken
     },
-    onError: (error) => errors.push(error),
+    onError: (kind, error) => errors.push([kind, String(error)]),
+    onBack: (kind) => errors.push(`${kind} no more`),
   })
 }
 
@@ -88,6 +89,20 @@ describe('D34: keys are confirmed', () => {
     expect([await refresh.confirm(), errors]).toEqual([true, []])
   })
 
+  test('while the database is away as a whole, which is said once it has been there; and once that it is back', async () => {
+    const [here, gone] = [keySource(database), away()]
+    let isAway = false
+    const source = { ...here, version: () => (isAway ? gone : here).version() }
+    const refresh = refreshOf(source)
+    await refresh.refresh()
+    isAway = true
+    for (let look = 0; look < 3; look++) await refresh.refresh().catch(() => undefined)
+    expect(errors).toEqual([['away', expect.stringContaining('The database does not answer')]])
+    isAway = false
+    for (let look = 0; look < 3; look++) await refresh.refresh()
+    expect(errors.slice(1)).toEqual(['away no more'])
+  })
+
   test('not where only they cannot be read, which is said once; and again when they can', async () => {
     const refresh = refreshOf()
     await sql`alter table api_key_version rename to gone`
@@ -95,5 +110,6 @@ describe('D34: keys are confirmed', () => {
     expect(errors).toHaveLength(1)
     await sql`alter table gone rename to api_key_version`
     expect(await refresh.confirm()).toBe(true)
+    expect(errors.slice(1)).toEqual(['refused no more'])
   })
 })

@@ -48,6 +48,29 @@ test('a database that is away at the start: 503 until it comes, then everything 
   expect(await server.stop()).toBe(0)
 })
 
+test('a database that goes away while requests come is one line of each worker, and one when it is back', async () => {
+  const { server, url } = await startWaiting('2')
+  const statuses = () =>
+    Promise.all(
+      Array.from({ length: 8 }, () =>
+        fetch(`${url}/Companies/1`, { headers: headersOf(BOOTSTRAP_API_KEY), keepalive: false }).then(({ status }) => status),
+      ),
+    )
+  const linesOf = (text: string) =>
+    [...server.output().matchAll(new RegExp(`${text}.* pid=(\\d+)`, 'g'))].map(([, pid]) => Number(pid))
+  const workers = workersOf(server.pid).toSorted()
+  const [gone, back] = ['database unreachable: requests are answered 503', 'database reachable again']
+  await until(async () => (await statuses()).every((status) => status !== 503))
+  await postgres.goAway()
+  await until(async () => (await statuses()).every((status) => status === 503) && linesOf(gone).length === 2)
+  for (let asked = 1; asked <= 3; asked++) await statuses()
+  await postgres.comeBack()
+  await until(async () => (await statuses()).every((status) => status !== 503) && linesOf(back).length === 2)
+  expect(await server.stop()).toBe(0)
+  expect([linesOf(gone).toSorted(), linesOf(back).toSorted()]).toEqual([workers, workers])
+  expect(server.output()).not.toContain('the keys cannot be read')
+})
+
 test('a worker that starts while the database is silent serves, and answers once the database does', async () => {
   const { server, url } = await startWaiting()
   const status = (path: string) => fetch(url + path, { headers: headersOf(BOOTSTRAP_API_KEY) }).then(({ status }) => status)
