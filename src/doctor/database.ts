@@ -7,7 +7,7 @@ import type { Entity } from '../model/entity.ts'
 import { shown } from '../model/shown.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { OWN_TABLES } from '../registry.ts'
-import { advice, clockOff, type Finding, fault, ok, refusalOf } from './finding.ts'
+import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Connections of the supervisor, besides those of the workers. */
@@ -18,7 +18,8 @@ export async function examineDatabase(url: string, setting: string, config: Conf
   try {
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)
-      const migrations = await examineMigrations(sql, config)
+      const applied = await appliedMigrations(sql).catch(orLacking)
+      const migrations = await examineMigrations(applied, state, config)
       const { encoding, role, isSuperuser } = state
       const common = [
         version(state),
@@ -32,9 +33,9 @@ export async function examineDatabase(url: string, setting: string, config: Conf
         connections(state, config),
         writable(state),
         encryption(url, state),
-        migrations,
+        ...migrations,
       ]
-      if (migrations.state === 'fault' || entities === null) return common
+      if (migrations.some(({ state }) => state === 'fault') || entities === null) return common
       const rights = await examineRights(sql, entities)
       const isAsked = rights.state !== 'fault' && config.changesDays > 0
       const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
@@ -43,6 +44,12 @@ export async function examineDatabase(url: string, setting: string, config: Conf
   } catch (error) {
     return [fault('database', refusalOf(error, setting))]
   }
+}
+
+/** A handler for `catch` of what a role may not read; rethrows other errors. */
+function orLacking(error: { code?: unknown }): 'lacking' {
+  if (error.code === LACKS_RIGHT) return 'lacking'
+  throw error
 }
 
 async function clock(sql: postgres.Sql): Promise<Finding> {
@@ -56,7 +63,7 @@ async function stateOf(sql: postgres.Sql): Promise<postgres.Row> {
   const [row] = await sql`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('is_superuser') = 'on' as "isSuperuser", current_user::text as role,
-      pg_is_in_recovery() as "isStandby", current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
+      pg_is_in_recovery() as "isStandby", current_schema() is null as "hasNoSchema", current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
       coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "isEncrypted",
       least(
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -103,22 +110,29 @@ export function isLocal(url: string): boolean {
   return readDatabaseUrl(url).hosts.every(({ host }) => LOOPBACK.test(host))
 }
 
-async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Finding> {
+/** Nothing of a database whose role may not read which are applied: its rights say so. */
+async function examineMigrations(
+  applied: Awaited<ReturnType<typeof appliedMigrations>> | 'lacking',
+  { hasNoSchema }: postgres.Row,
+  config: Config,
+): Promise<Finding[]> {
   const folders: Migration[][] = []
   try {
     folders.push(...migrationFolders(config).map(readMigrations))
   } catch (error) {
-    return fault('migrations', `${(error as Error).message}: mend MIGRATIONS_DIR`)
+    return [fault('migrations', `${(error as Error).message}: mend MIGRATIONS_DIR`)]
   }
-  const applied = await appliedMigrations(sql)
-  if (applied === null) return fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')
+  if (applied === 'lacking') return []
+  if (hasNoSchema)
+    return [fault('rights', `the role may use no schema of its search_path: grant usage on schema public to it ${PAGE}`)]
+  if (applied === null) return [fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')]
   try {
     const pending = folders.flatMap((migrations) => pendingOf(migrations, applied))
-    if (pending.length === 0) return ok('migrations', `all ${folders.flat().length} are applied`)
+    if (pending.length === 0) return [ok('migrations', `all ${folders.flat().length} are applied`)]
     const names = pending.map(({ file }) => file).join(', ')
-    return fault('migrations', `${names} not applied: start a server as the role that owns the tables`)
+    return [fault('migrations', `${names} not applied: start a server as the role that owns the tables`)]
   } catch (error) {
-    return fault('migrations', (error as Error).message)
+    return [fault('migrations', (error as Error).message)]
   }
 }
 
@@ -156,7 +170,7 @@ async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Pr
   const grants = [...Map.groupBy(lacking, ({ table }) => table)]
     .map(([table, own]) => `${own.map(({ right }) => right).join(', ')} on ${table}`)
     .join('; ')
-  return fault('rights', `the role lacks ${grants}: grant that (docs/operations.md, "Your own")`)
+  return fault('rights', `the role lacks ${grants}: grant that ${PAGE}`)
 }
 
 async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {

@@ -25,6 +25,11 @@ export function clockOff(check: string, thereMs: number, fromMs: number, toMs: n
   return fault(check, `${seconds} s ${way} of this machine’s: set both by NTP`)
 }
 
+/** SQLSTATE of a role without a right: insufficient_privilege. */
+export const LACKS_RIGHT = '42501'
+/** Where the rights are that a server needs. */
+export const PAGE = '(docs/operations.md, "Your own")'
+
 /** Messages of the driver for the end of a connection before TLS, and for a faulty certificate. */
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
@@ -36,6 +41,7 @@ export function refusalOf(error: unknown, setting: string): string {
   const sqlstate = String(code)
   if (sqlstate.startsWith('28')) return `it refuses the role (${said}): mend the name or password in ${setting}, or let it in`
   if (sqlstate === '3D000') return `it answers, and has no such database (${said}): make it, or mend ${setting}`
+  if (sqlstate === LACKS_RIGHT) return `its role lacks a right (${said}): let the owner of the tables grant it ${PAGE}`
   if (sqlstate === '53300') return `it has no connection left (${said}): raise max_connections, or end others`
   if (sqlstate === '57P03') return `it is starting or recovering (${said}): wait`
   if (TLS.test(said) || CERTIFICATE.test(sqlstate))

@@ -296,6 +296,39 @@ describe('of the database it finds', () => {
     await expectFault(own, /^connections: 8035 of \d+ that the role may have: raise max_connections/)
   })
 
+  test('all rights of a role that has none, as the start says that it does, and that it may use no schema', async () => {
+    const url = new URL(await createDatabase())
+    const sql = connect(url.href)
+    const role = `doctor_${process.pid}_none`
+    await sql.unsafe(`create role ${role} login password 'p'`)
+    const DATABASE_URL = Object.assign(new URL(url.href), { username: role, password: 'p' }).href
+    const all = Object.entries(OWN_TABLES).map(([table, rights]) => `${rights} on ${table}`)
+    const ofRows = ['absence', 'company', 'employee'].map((table) => `select, insert, update, delete on ${table}`)
+    const lacking = [...ofRows, ...all].join('; ')
+    const grant = `grant that (docs/operations.md, "Your own")`
+    expect(await faultsOf({ DATABASE_URL })).toEqual([`rights: the role lacks ${lacking}: ${grant}`])
+    const pooled = { DATABASE_URL, DATABASE_DIRECT_URL: url.href }
+    await expectFault(
+      pooled,
+      /^pooled database: its role lacks a right \(permission denied for table change_feed\): let the owner /,
+    )
+    await sql.unsafe('revoke usage on schema public from public')
+    await expectFault(
+      { DATABASE_URL },
+      /^rights: the role may use no schema of its search_path: grant usage on schema public to it /,
+    )
+    // What it names is what is missing: the owner's grants, one after the other, end in a server that starts.
+    await sql.unsafe(
+      `grant usage on schema public to ${role}; ${lacking
+        .split('; ')
+        .map((own) => `grant ${own} to ${role}`)
+        .join('; ')}`,
+    )
+    expect(await faultsOf({ DATABASE_URL })).toEqual([])
+    await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
+    await sql.end()
+  })
+
   test('rights that the role lacks', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)
