@@ -87,10 +87,13 @@ export class PeriodNumbers implements KeyNumbers {
   }
 
   codeOf(number: number): number {
-    return number === 0 ? Number.NaN : this.unit * firstDayOf(this.period, this.first + number - 1)
+    if (number === 0) return Number.NaN
+    return this.unit * Math.max(firstDayOf(this.period, this.first + number - 1), FIRST_DAY)
   }
 }
 
+/** PostgreSQL's calendar begins within a year, whose periods begin with it. */
+const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
 /** 2000-01-03 was a Monday. */
 const MONDAY = 2

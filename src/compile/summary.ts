@@ -1,7 +1,7 @@
 // Summaries: one statement that groups rows, and returns a page of groups with their number.
 import type { Entity } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
-import { type Figure, GROUPS_MAX, type GroupKey, type SummaryQuery } from '../model/summary.ts'
+import { type Figure, GROUPS_MAX, type GroupKey, type Period, type SummaryQuery } from '../model/summary.ts'
 import { commaList } from './batch.ts'
 import { matching, rowsOf } from './matching.ts'
 import { shapeCache, shapeOf, valuesOf } from './parts.ts'
@@ -39,9 +39,31 @@ select total."N", ${join(columns, sql`, `)} from (select count(*) as "N" from gr
 }
 
 function keyOf({ property: { column, kind }, period }: GroupKey): Sql {
-  if (period === null) return name(column)
-  if (kind.name === 'instant') return sql`date_trunc(${word(period)}, ${name(column)}, 'UTC')`
-  return sql`date_trunc(${word(period)}, ${name(column)}::timestamp)::date`
+  const value = name(column)
+  if (period === null) return value
+  const unit = word(period)
+  if (kind.name === 'instant') return notBeforeFirst(sql`date_trunc(${unit}, ${value}, 'UTC')`, value, FIRST_INSTANT, period)
+  // Dates go on for longer than timestamps: 400 years have as many days, weeks and months, whichever they are.
+  const moved = sql`(${value} - date '2000-01-01') / 146097 * 146097`
+  const far = sql`date_trunc(${unit}, (${value} - ${moved})::timestamp)::date + ${moved}`
+  const near = notBeforeFirst(sql`date_trunc(${unit}, ${value}::timestamp)::date`, value, FIRST_DATE, period)
+  return sql`case when ${value} > date '294276-12-31' and isfinite(${value}) then ${far} else ${near} end`
+}
+
+/** The first of PostgreSQL's calendar, a Monday; as text, so that both kinds read it. */
+const [FIRST_DATE, FIRST_INSTANT] = [sql`date '4714-11-24 BC'`, sql`timestamptz '4714-11-24 00:00:00+00 BC'`]
+/** The first whole periods; days and weeks all are. */
+const WHOLE_FROM: Partial<Record<Period, Sql>> = {
+  month: sql`'4714-12-01 BC'`,
+  quarter: sql`'4713-01-01 BC'`,
+  year: sql`'4713-01-01 BC'`,
+}
+
+/** The first period of the calendar is not whole: it begins with the first date. */
+function notBeforeFirst(truncated: Sql, value: Sql, first: Sql, period: Period): Sql {
+  const wholeFrom = WHOLE_FROM[period]
+  if (wholeFrom === undefined) return truncated
+  return sql`case when ${value} < ${wholeFrom} and isfinite(${value}) then ${first} else ${truncated} end`
 }
 
 const figureOf = ({ name: figure, property: { column } }: Figure): Sql => sql`${FUNCTIONS[figure]}(${name(column)})`

@@ -13,7 +13,14 @@ export const instantKind: Kind = {
   parseFilter: parseInstant,
   printFilter: (operand) => `${operand.slice(0, 10)} ${operand.slice(11, 19)}+00`,
   // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
-  readText: (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`,
+  readText: (text) => (text.length === PRINTED_LENGTH ? `${text.slice(0, 10)}T${text.slice(11, 19)}Z` : readFarInstant(text)),
+}
+
+const PRINTED_LENGTH = '2024-01-31 09:00:00+00'.length
+
+/** An instant that no client can write, of a year before 1 or after 9999, or infinity, which stays as it is. */
+function readFarInstant(text: string): string {
+  return text.replace(' ', 'T').replace('+00', 'Z')
 }
 
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)$/i

@@ -23,7 +23,7 @@ const DATE_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/
 
 /** PostgreSQL's `2024-01-31 09:00:00+00` without the zone, with which spreadsheets read it as text. */
 export function spreadsheetInstant(text: string): string {
-  return text.slice(0, 19)
+  return text.replace('+00', '')
 }
 
 /** `2024-01-31T09:00:00Z` for `2024-01-31 09:00:00`; null for any other text. */
