@@ -58,6 +58,8 @@ interface ListReadsOptions {
 /** The demand of a statement of which nothing is known. */
 const UNKNOWN: Demand = { owner: null, isCostly: false }
 
+/** Time after which the backend of a list is looked up again that had no connection yet. */
+const CONNECTED_MS = 100
 /** Backends that are known; then they are forgotten, and reported again. */
 const BACKENDS_MAX = 1_000
 
@@ -160,8 +162,10 @@ export class ListReads {
     }
   }
 
-  private readonly noteBackend = (backend: () => number | null) => {
+  private readonly noteBackend = (backend: () => number | null, isAgain = false) => {
     const number = backend()
+    // Its connection is opened at this moment.
+    if (number === null && !isAgain) setTimeout(this.noteBackend, CONNECTED_MS, backend, true)
     if (number === null || this.backends.has(number)) return
     if (this.backends.size >= BACKENDS_MAX) this.backends.clear()
     this.backends.add(number)

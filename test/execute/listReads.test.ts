@@ -302,6 +302,20 @@ test('each backend that runs lists is reported once', async () => {
   expect(new Set(backends).size).toBe(backends.length)
 })
 
+test('a backend that is started for a list is reported while it runs the list', () =>
+  held(async (open) => {
+    const fresh = new Database({ url, poolSize: 1, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
+    const backends: number[] = []
+    const onBackend = (backend: number) => void backends.push(backend)
+    const reads = new ListReads({ quick, own: fresh, places: 1, mayCancel: true, onBackend })
+    const list = reads.read(locked('a1'), askerOf('a'))
+    await until(async () => (await running()).length === 1)
+    await until(() => backends.length === 1)
+    open()
+    await list
+    await fresh.end()
+  }))
+
 describe('a list that PostgreSQL ends', () => {
   const code = (reads: ListReads, text: string) =>
     reads.read({ text, values: [] }, askerOf('a')).then(
