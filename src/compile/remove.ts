@@ -74,8 +74,7 @@ export function compileDeleteBlockers(
   countMax: number,
 ): Statement {
   const counts = referring.map((column) => {
-    // By the order of the index: PostgreSQL would else read a table whole, of whose rows many have the same few ids.
-    const rows = sql`select ${referringRows(entity, column)} order by referring.id limit ${integer(countMax)}`
+    const rows = sql`select ${referringRows(entity, column)} limit ${integer(countMax)}`
     return sql`(select count(*) from (${rows}) as counted)`
   })
   // Without a column that refers, the row has no value.

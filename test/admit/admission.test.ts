@@ -56,6 +56,7 @@ function workerOf(anonymous = `${LIMIT}/1h`, source: KeySource = keySource(datab
       return true
     },
     onError: () => undefined,
+    onBack: () => undefined,
   })
   const limiters = new Limiters(settingsOf(anonymous), tables, store)
   const admission = new Admission(keyring, limiters, null, refresh)
