@@ -29,7 +29,7 @@ export class KeyRefresh {
     private readonly events: {
       /** Takes all valid keys, after each change. False: it wants them again in the next look. */
       onKeys(keys: readonly KeyRecord[]): Promise<boolean>
-      /** The keys cannot be read: `away` if the database answers nothing at all, else `refused`; each is called once until they can. */
+      /** The keys cannot be read: `away` if the database answers nothing at all, else `refused`. Once for each kind. */
       onError(kind: Outage, error: unknown): void
       /** The keys can be read again; called after `onError`. `kind`: away if the database was. */
       onBack(kind: Outage): void

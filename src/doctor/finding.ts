@@ -27,7 +27,7 @@ export function clockOff(check: string, thereMs: number, fromMs: number, toMs: n
 
 /** SQLSTATE of a role without a right: insufficient_privilege. */
 export const LACKS_RIGHT = '42501'
-/** Where the rights are that a server needs. */
+/** The page that lists the rights which a server needs. */
 export const PAGE = '(docs/operations.md, "Your own")'
 
 /** Messages of the driver for the end of a connection before TLS, and for a faulty certificate. */

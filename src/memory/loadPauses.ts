@@ -1,6 +1,6 @@
 // The pauses between the loads of a table whose copies end soon, as beside writes that no copy keeps up with.
 
-/** A copy that was kept for this multiple of its load's time was worth it; loads take at most one in so many parts of the time. */
+/** A copy that was kept for this multiple of its load's time was worth it. So loads take at most a tenth of the time. */
 const WORTH = 10
 /** The first pause after a load that came to nothing, as a multiple of its time. */
 const FIRST = 4

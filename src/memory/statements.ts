@@ -4,7 +4,7 @@ import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
-/** Maximum lines, and maximum rows, that a copy takes in at once while lists wait; while it takes in more, PostgreSQL finds them. */
+/** Maximum lines, and maximum rows, that a copy takes in while lists wait. While it takes in more, PostgreSQL finds the lists. */
 export const CHANGES_MAX = 5_000
 
 /** Compiles a COPY of the first `size` rows with greater ids; null: of the first ones. PostgreSQL documentation, COPY */

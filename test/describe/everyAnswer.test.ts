@@ -140,12 +140,12 @@ async function provoke(
 ) {
   const asked = operations.filter((operation) => operation.codes.includes(code) && isAsked(operation))
   expect(asked.length).toBeGreaterThan(0)
-  const got = await Promise.all(
-    asked.map(async (operation) => {
-      const { status, text } = await send(operation, change(operation))
-      return [operation.operationId, status, JSON.parse(text).Error.Code]
-    }),
-  )
+  const answer = async (operation: Operation) => {
+    const { status, text } = await send(operation, change(operation))
+    return [operation.operationId, status, JSON.parse(text).Error.Code]
+  }
+  // Costly lists of one key are read one after the other: sent together, some would wait for too long.
+  const got = code === 'TooCostly' ? await Array.fromAsync(asked, answer) : await Promise.all(asked.map(answer))
   expect(got).toEqual(asked.map(({ operationId }) => [operationId, errorTable[code].status, code]))
 }
 

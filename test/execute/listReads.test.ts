@@ -307,7 +307,7 @@ test('a backend that is started for a list is reported while it runs the list', 
     const fresh = new Database({ url, poolSize: 1, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
     const backends: number[] = []
     const onBackend = (backend: number) => void backends.push(backend)
-    const reads = new ListReads({ quick, own: fresh, places: 1, mayCancel: true, onBackend })
+    const reads = new ListReads({ sharedPool: quick, listPool: fresh, places: 1, mayCancel: true, onBackend })
     const list = reads.read(locked('a1'), askerOf('a'))
     await until(async () => (await running()).length === 1)
     await until(() => backends.length === 1)

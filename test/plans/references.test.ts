@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { compileReferring, compileRemove } from '../../src/compile/remove.ts'
+import { compileDeleteBlockers, compileRemove } from '../../src/compile/remove.ts'
 import absence from '../../src/entities/absence.ts'
 import employee from '../../src/entities/employee.ts'
 import { referringColumns } from '../../src/model/copies.ts'
@@ -23,14 +23,14 @@ const planOf = async (text: string, values: string[]) => {
 }
 
 test.each([1, 1_001])('rows that refer to an employee are counted by the index, up to %d', async (most) => {
-  const { text, values } = compileReferring(employee, '2', referring, most)
+  const { text, values } = compileDeleteBlockers(employee, '2', referring, most)
   const plan = await planOf(text, values as string[])
   expect(plan).toContain('absence_employee_id_sorted')
   expect(plan).not.toContain('Seq Scan on absence')
 })
 
 test('a deletion looks for rows that refer to the employee by the index', async () => {
-  const plan = { id: '2', values: new Map(), versions: null, once: null, asker: 'key' }
+  const plan = { id: '2', values: new Map(), versions: null, claim: null, keyId: 'key' }
   const { text } = compileRemove(employee, plan, referring)
   const [, looked = ''] = /found_now\('([^']*)'/.exec(text) ?? []
   const found = await planOf(looked.replace('$1', "'{2,3}'::bigint[]"), [])
