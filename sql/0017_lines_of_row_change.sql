@@ -37,7 +37,6 @@ create function note_rows(changed oid, changed_ids bigint[]) returns void
       perform set_config('roster.noted', concat_ws(' ', own, lines_before + lines, whole_tables), true);
     end
   $body$;
-revoke execute on function note_rows(oid, bigint[]) from public;
 
 -- As in 0016, but for the names of sessions without lines: that of another program may begin with "roster".
 create or replace function lines_of(changed regclass) returns text
