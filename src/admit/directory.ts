@@ -14,14 +14,14 @@ export class Directory {
     private readonly table: Table,
     private readonly silentMs: number,
     private readonly clock: () => number,
-    private readonly reach: number,
+    private readonly probeMax: number,
   ) {
     this.words = table.words
   }
 
   find(low: number, high: number): number | null {
-    const { words, table, reach } = this
-    for (let probe = 0, slot = this.homeOf(low, high); probe < reach; probe++) {
+    const { words, table, probeMax } = this
+    for (let probe = 0, slot = this.homeOf(low, high); probe < probeMax; probe++) {
       const entry = table.entryOf(slot)
       if (load(words, entry + LOW) === low && load(words, entry + HIGH) === high) return slot
       if (++slot === table.clients) slot = 0
@@ -71,7 +71,7 @@ export class Directory {
 
   private slotsOf(low: number, high: number): number[] {
     const home = this.homeOf(low, high)
-    return Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
+    return Array.from({ length: this.probeMax }, (_, probe) => (home + probe) % this.table.clients)
   }
 
   /** Returns whether a client last seen in second `seen` has nothing left that any rule counts. */

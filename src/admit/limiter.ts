@@ -56,7 +56,7 @@ export class Limiter {
   }
 
   /** The rule that says how many requests can be charged to a client together. */
-  get mostTogether(): Rule {
+  get smallestRule(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }
 

@@ -1,7 +1,7 @@
 // `roster config`: prints the settings in force, where each comes from, and what is wrong with them.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
-import type { Effective } from '../config/origins.ts'
+import type { Effective } from '../config/settingSources.ts'
 import { formatTable, print } from './output.ts'
 
 /** Returns the command, which prints all settings before it throws ConfigError for a wrong one. */

@@ -1,6 +1,6 @@
 // Rows of a file that are in the table already: finds them by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
-import { choose, type Entity, type Property } from '../model/entity.ts'
+import { type Entity, type Property, project } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { parsePartial } from '../parse/assignments.ts'
 import { isObject, parseJson } from '../parse/body.ts'
@@ -155,6 +155,6 @@ function storedText({ path, kind }: Property, row: unknown): string | null {
 
 /** The body of a request that writes these values. */
 function bodyOf(entity: Entity, values: ValueTexts): string {
-  const choice = choose(entity, new Set(values.keys()))
+  const choice = project(entity, new Set(values.keys()))
   return choiceWriter(choice, choice.properties)(choice.properties.map((property) => values.get(property) ?? null))
 }

@@ -50,9 +50,9 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: 
   for (const filter of filters) {
     const condition = conditionOf(table, filter, bounds)
     if (!condition) return null
-    const other = conditions.findIndex((one) => canMeet(one, condition))
+    const other = conditions.findIndex((one) => canIntersect(one, condition))
     if (other < 0) conditions.push(condition)
-    else conditions[other] = met(conditions[other] as Condition, condition)
+    else conditions[other] = intersection(conditions[other] as Condition, condition)
   }
   return inOrderOfCost(conditions)
 }
@@ -63,12 +63,12 @@ export function inOrderOfCost(conditions: readonly Condition[]): Condition[] {
   return conditions.toSorted((one, other) => isCostly(one) - isCostly(other))
 }
 
-function canMeet(one: Condition, other: Condition): boolean {
+function canIntersect(one: Condition, other: Condition): boolean {
   if (one.anyOf || other.anyOf || one.column !== other.column) return false
   return one.byRank === other.byRank && !one.isComplement && !other.isComplement
 }
 
-function met(one: Condition, other: Condition): Condition {
+function intersection(one: Condition, other: Condition): Condition {
   const [least, greatest] = [Math.max(one.least, other.least), Math.min(one.greatest, other.greatest)]
   return { ...one, least, greatest }
 }
@@ -94,7 +94,7 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   const operand = kind.printFilter(value)
   if (isText && sides.less !== sides.greater) return rankCondition(table, column, sides, operand, bounds?.get(filter) as number)
   const code = table.rowCodes.find(column, operand)
-  return rangeOf(column, sides, code === null && !isText ? aroundNone(kind, operand) : aroundCode(code), null)
+  return rangeOf(column, sides, code === null && !isText ? neighborsOfUnknown(kind, operand) : aroundCode(code), null)
 }
 
 /** The codes of rows that have this value. */
@@ -136,19 +136,19 @@ export function withCode(column: number, code: number, isComplement = false): Co
 }
 
 /** The greatest code that is less than an operand's, its own, and the least that is greater. */
-interface Around {
+interface Neighbors {
   readonly equal: number | null
   below(): number
   above(): number
 }
 
 /** Null is a text that no row has; no operator needs its neighbors. */
-function aroundCode(code: number | null): Around {
+function aroundCode(code: number | null): Neighbors {
   return { equal: code, below: () => nextBelow(code as number), above: () => nextAbove(code as number) }
 }
 
 /** Neighbors of a number that has no code itself. */
-function aroundNone(kind: Kind, operand: string): Around {
+function neighborsOfUnknown(kind: Kind, operand: string): Neighbors {
   const nearest = Number(operand)
   // Between the finite codes and those of infinity and NaN.
   if (nearest === Infinity) return { equal: null, below: () => Number.MAX_VALUE, above: () => Infinity }
@@ -170,7 +170,7 @@ function rankCondition(table: Coded, column: number, sides: Sides, operand: stri
 }
 
 /** Range of an operator; one that also takes rows without a value is the complement of the opposite range. */
-function rangeOf(column: number, sides: Sides, around: Around, byRank: RankTable | null): Condition {
+function rangeOf(column: number, sides: Sides, around: Neighbors, byRank: RankTable | null): Condition {
   const isComplement = sides.none
   const { less, equal, greater } = isComplement ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater } : sides
   const own = equal ? around.equal : null

@@ -47,8 +47,8 @@ export class GroupRecords {
   /** Adds the floats at an address to the sum at `index`, in so many units each. */
   add({ kernel, segment, bits }: SelectedRows, floats: number, index: number, units: number): void {
     const [one, value, sum] = [index === 0 ? 1 : 0, 4 * (1 + index), 4 * (this.firstSum + 2 * index)]
-    const { calls, scratch } = kernel
-    calls.add(bits, segment.bitmapBytes, scratch.groups, floats, this.address, 4 * this.length, one, value, sum, units)
+    const { wasm, scratch } = kernel
+    wasm.add(bits, segment.bitmapBytes, scratch.groups, floats, this.address, 4 * this.length, one, value, sum, units)
   }
 
   /** The groups that have rows. */

@@ -8,7 +8,7 @@ import type { SelectedRows } from './selectedRows.ts'
 export class TooManyGroups extends Error {}
 
 /** Numbers for the values by which rows are grouped: 0 stands for none. */
-export interface KeyNumbers {
+export interface GroupKeyEncoder {
   /** One more than the greatest number that there can be. */
   readonly size: number
   /** Bytes that the numbers take while groups are read. */
@@ -20,7 +20,7 @@ export interface KeyNumbers {
 }
 
 /** Whole codes up to `greatest`, each by itself, where no segment has floats. */
-export class WholeNumbers implements KeyNumbers {
+export class IntegerKey implements GroupKeyEncoder {
   readonly size: number
 
   /** `offset`: the number of the code 0. */
@@ -33,7 +33,7 @@ export class WholeNumbers implements KeyNumbers {
   }
 
   take({ kernel, segment }: SelectedRows, factor: number, into: number): void {
-    kernel.calls.key32(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
+    kernel.wasm.key32(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
   }
 
   codeOf(number: number): number {
@@ -42,7 +42,7 @@ export class WholeNumbers implements KeyNumbers {
 }
 
 /** Periods of dates or instants. */
-export class PeriodNumbers implements KeyNumbers {
+export class PeriodNumbers implements GroupKeyEncoder {
   readonly size: number
   private readonly first: number
   private readonly leastDay: number
@@ -72,7 +72,7 @@ export class PeriodNumbers implements KeyNumbers {
     const column = rows.floatsOf(this.column)
     // Codes are integers: between the last of a day and the first of the next one lies half of one.
     const middle = leastDay * unit + (unit - 1) / 2
-    rows.kernel.calls.period64(column, rows.segment.rows, into, factor, middle, 1 / unit, this.table, days)
+    rows.kernel.wasm.period64(column, rows.segment.rows, into, factor, middle, 1 / unit, this.table, days)
   }
 
   private makeTable() {
@@ -115,9 +115,9 @@ function firstDayOf(period: Period, ordinal: number): number {
 }
 
 /** Any codes, numbered as they come. */
-export class CodeNumbers implements KeyNumbers {
+export class HashedKey implements GroupKeyEncoder {
   readonly size = GROUPS_MAX + 1
-  private readonly codes = new Interned()
+  private readonly codes = new ValueIds()
 
   constructor(private readonly column: number) {}
 
@@ -145,7 +145,7 @@ export class CodeNumbers implements KeyNumbers {
 const INTERNED_BYTES = 56
 
 /** Numbers for floats that are not NaN, from 0 in the order in which they came. */
-export class Interned {
+export class ValueIds {
   private readonly numbers = new Map<number, number>()
   private readonly values: number[] = []
 

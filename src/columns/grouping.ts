@@ -3,7 +3,7 @@ import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Condition } from './conditions.ts'
 import { type FigureValues, type GroupRecords, SUM_PARTS, type Sums } from './groupFigures.ts'
-import { Interned, type KeyNumbers, TooManyGroups } from './groupKeys.ts'
+import { type GroupKeyEncoder, TooManyGroups, ValueIds } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import type { Reservations } from './kernel.ts'
 import { candidatesOf, matchesOf } from './matches.ts'
@@ -22,7 +22,7 @@ const STEP_ROWS = 500
 
 /** A property by which rows are grouped. */
 export interface GroupedKey {
-  readonly numbers: KeyNumbers
+  readonly numbers: GroupKeyEncoder
   /** The order of texts; null for other kinds. */
   readonly ranks: RankTable | null
   readonly printer: Printer
@@ -45,7 +45,7 @@ export class Grouping {
   /** Groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /** Numbers of the combinations of the keys up to this one; null: the combinations themselves are few. */
-  private readonly combined: (Interned | null)[] = []
+  private readonly combined: (ValueIds | null)[] = []
   /** Groups for which there is room. */
   private room = 0
   private readonly sortKeys: readonly SortKey[]
@@ -71,7 +71,7 @@ export class Grouping {
     let size = 1
     for (const { numbers } of keys) {
       const isFew = size * numbers.size <= CELLS_MAX
-      this.combined.push(isFew ? null : new Interned())
+      this.combined.push(isFew ? null : new ValueIds())
       size = isFew ? size * numbers.size : GROUPS_MAX
     }
     this.grow(this.combined.at(-1) ? GROUPS_FIRST : size)

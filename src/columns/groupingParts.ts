@@ -5,7 +5,7 @@ import { DAY } from './codes.ts'
 import { type Coded, ranksOf } from './conditions.ts'
 import { Extremes, type FigureValues, GroupRecords, Sums } from './groupFigures.ts'
 import type { GroupedKey, GroupingParts } from './grouping.ts'
-import { CodeNumbers, type KeyNumbers, PeriodNumbers, WholeNumbers } from './groupKeys.ts'
+import { type GroupKeyEncoder, HashedKey, IntegerKey, PeriodNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
 import type { Printer } from './printers.ts'
 import type { RowStore } from './rowStore.ts'
@@ -34,7 +34,7 @@ export function groupingParts(
     const ranks = ranksOf(coded, column)
     if (ranks === undefined || (uncoded[column] as number) > 0) return null
     const numbers = rowCodes.dictionaries[column]
-      ? new WholeNumbers(column, 0, rowCodes.dictionaries[column].size - 1)
+      ? new IntegerKey(column, 0, rowCodes.dictionaries[column].size - 1)
       : numbersOf(memory, store, column, property, period)
     return numbers && { numbers, ranks, printer: rowCodes.printers[column] as Printer }
   }
@@ -74,7 +74,7 @@ function numbersOf(
   column: number,
   { kind }: Property,
   period: GroupKey['period'],
-): KeyNumbers | null {
+): GroupKeyEncoder | null {
   const live = segments.filter((segment) => segment.live > 0)
   // Of codes that are or were there.
   const least = live.reduce((code, segment) => Math.min(code, segment.leastOf(column)), Infinity)
@@ -86,5 +86,5 @@ function numbersOf(
     return isBounded ? new PeriodNumbers(memory, column, period, unit, [least, greatest]) : null
   }
   const isWhole = isAnyValue && greatest - least < WHOLE_MAX && segments.every(({ isWide }) => !isWide[column])
-  return isWhole ? new WholeNumbers(column, 1 - least, greatest) : new CodeNumbers(column)
+  return isWhole ? new IntegerKey(column, 1 - least, greatest) : new HashedKey(column)
 }

@@ -57,7 +57,7 @@ export class Kernel {
   readonly floats: Float64Array
   /** The histogram of `scratch`. */
   readonly counts: Int32Array
-  readonly calls: Calls
+  readonly wasm: Calls
   readonly scratch: Scratch
   private readonly memory: WebAssembly.Memory
   private readonly blocksMax: number
@@ -79,7 +79,7 @@ export class Kernel {
     this.words = new Int32Array(buffer)
     this.floats = new Float64Array(buffer)
     const ranges = hasVectors && VECTORS ? this.open<Ranges>(VECTORS) : rangesWithin(this.words, this.floats)
-    this.calls = { ...this.open<Omit<Calls, keyof Ranges>>(KERNEL), ...ranges }
+    this.wasm = { ...this.open<Omit<Calls, keyof Ranges>>(KERNEL), ...ranges }
     const counts = this.reserve(4 * BUCKETS)
     this.counts = new Int32Array(buffer, counts, BUCKETS)
     const integers = () => this.reserve(4 * SEGMENT_ROWS)

@@ -1,6 +1,6 @@
 // Lists and summaries by columns: gets the orders of texts, searches the table, and notes when rows need another order.
 import type { Entity, Property } from '../model/entity.ts'
-import type { Asker } from '../model/key.ts'
+import type { Caller } from '../model/key.ts'
 import { isText } from '../model/kinds.ts'
 import type { Filter, FiltersAndSorts, ListQuery, Sort } from '../model/query.ts'
 import type { SummaryQuery } from '../model/summary.ts'
@@ -42,10 +42,10 @@ export class ListSearch {
   }
 
   /** Resolves when order and matches of a list's texts are known; null: they are, or are not soon. @throws Abandoned, ApiError */
-  prepare({ filters, sorts }: FiltersAndSorts, asker: Asker): Promise<void> | null {
+  prepare({ filters, sorts }: FiltersAndSorts, caller: Caller): Promise<void> | null {
     const waits: Promise<unknown>[] = []
     const searches: Promise<void>[] = []
-    const run = (steps: Generator<void, void>) => this.parts.slices.run(asker, steps)
+    const run = (steps: Generator<void, void>) => this.parts.slices.run(caller, steps)
     for (const { property } of sorts) if (isText(property.kind.name)) this.extend(property, waits)
     for (const filter of filters) {
       if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
@@ -58,8 +58,8 @@ export class ListSearch {
   }
 
   /** As `prepare`, for the groups of a summary. */
-  prepareGroups(query: SummaryQuery, asker: Asker): Promise<void> | null {
-    return this.prepare({ filters: query.filters, sorts: orderedTexts(query) }, asker)
+  prepareGroups(query: SummaryQuery, caller: Caller): Promise<void> | null {
+    return this.prepare({ filters: query.filters, sorts: orderedTexts(query) }, caller)
   }
 
   /** Groups of rows that are yet to be formed; null: codes cannot tell. */

@@ -46,7 +46,7 @@ function counted(all: readonly Segment[], bitmapOf: (segment: Segment, at: numbe
     const segment = all[at] as Segment
     const found = bitmapOf(segment, at)
     if (found === NO_ROWS) continue
-    const count = found === segment.liveBits ? segment.live : segment.kernel.calls.popcount(found, segment.bitmapBytes)
+    const count = found === segment.liveBits ? segment.live : segment.kernel.wasm.popcount(found, segment.bitmapBytes)
     if (count === 0) continue
     total += count
     segments.push(segment)
@@ -111,17 +111,17 @@ function greatestIn(segment: Segment, { column, greatest }: Condition): number {
 /** Clears the bits of rows that do not meet the condition. */
 function test(segment: Segment, condition: Condition, from: number, to: number): void {
   const { column, isComplement, byRank, anyOf } = condition
-  const { calls, scratch } = segment.kernel
+  const { wasm, scratch } = segment.kernel
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
   const address = segment.addresses[column] as number
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0
-  if (byRank) calls.rank(address, from, segment.bitmapBytes, byRank.address, scratch.column)
+  if (byRank) wasm.rank(address, from, segment.bitmapBytes, byRank.address, scratch.column)
   if (typeof anyOf === 'function') testEach(segment, column, anyOf, from, to)
   else if (anyOf) testAny(segment, anyOf, from, to)
-  else if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
-  else calls.range32(byRank ? scratch.column : address, rows, from, to, least, greatest - least, flip)
+  else if (segment.isWide[column]) wasm.range64(address, rows, from, to, least, greatest, flip)
+  else wasm.range32(byRank ? scratch.column : address, rows, from, to, least, greatest - least, flip)
 }
 
 /** Clears the bits of rows that meet all of the conditions. */

@@ -101,11 +101,11 @@ export class PageSearch {
 
   /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
   private finer(rows: Matches, cut: Cut): Cut {
-    const { words, floats, calls, scratch } = this.rows.kernel
+    const { words, floats, wasm, scratch } = this.rows.kernel
     const { level, key, isWide } = cut
     let [least, greatest] = [Infinity, -Infinity]
     this.each(rows, cut, (column, bits, bytes) => {
-      const end = calls.gather(bits, bytes, 0, scratch.selected) >> 2
+      const end = wasm.gather(bits, bytes, 0, scratch.selected) >> 2
       const [codes, first] = isWide ? [floats, column >> 3] : [words, column >> 2]
       for (let at = scratch.selected >> 2; at < end; at++) {
         const code = codes[first + (words[at] as number)] as number
@@ -118,12 +118,12 @@ export class PageSearch {
 
   /** How many rows lie in each bucket; it holds until the next call. */
   private histogram(rows: Matches, cut: Cut): Int32Array {
-    const { counts, calls, scratch } = this.rows.kernel
+    const { counts, wasm, scratch } = this.rows.kernel
     const { least, leastOrdinal, shift } = cut
     counts.fill(0)
     this.each(rows, cut, (column, bits, bytes) => {
-      if (cut.isWide) calls.histogram64(column, bits, bytes, leastOrdinal, shift, scratch.counts)
-      else calls.histogram32(column, bits, bytes, least, shift, scratch.counts)
+      if (cut.isWide) wasm.histogram64(column, bits, bytes, leastOrdinal, shift, scratch.counts)
+      else wasm.histogram32(column, bits, bytes, least, shift, scratch.counts)
     })
     return counts
   }
@@ -152,12 +152,12 @@ export class PageSearch {
 
   /** The slots of rows, in order. */
   private sorted({ segments, bits }: Matches): Int32Array {
-    const { words, calls, scratch } = this.rows.kernel
+    const { words, wasm, scratch } = this.rows.kernel
     const { rows } = this
     let to = scratch.selected
     for (let at = 0; at < segments.length; at++) {
       const { bitmapBytes, number } = segments[at] as Segment
-      to = calls.gather(bits[at] as number, bitmapBytes, number * rows.segmentRows, to)
+      to = wasm.gather(bits[at] as number, bitmapBytes, number * rows.segmentRows, to)
     }
     return sortSlots(words.slice(scratch.selected >> 2, to >> 2), this.keys, rows)
   }
@@ -168,13 +168,13 @@ export class PageSearch {
     { key: { column, ranks }, isWide }: Cut,
     call: (column: number, bits: number, bytes: number) => void,
   ) {
-    const { calls, scratch } = this.rows.kernel
+    const { wasm, scratch } = this.rows.kernel
     for (let at = 0; at < segments.length; at++) {
       const segment = segments[at] as Segment
       const [own, from, bytes] = [segment.addresses[column] as number, bits[at] as number, segment.bitmapBytes]
       const isMade = ranks !== null || (isWide && !segment.isWide[column])
-      if (ranks) calls.rank(own, from, bytes, ranks.address, scratch.column)
-      else if (isMade) calls.widen(own, 8 * bytes, scratch.column)
+      if (ranks) wasm.rank(own, from, bytes, ranks.address, scratch.column)
+      else if (isMade) wasm.widen(own, 8 * bytes, scratch.column)
       call(isMade ? scratch.column : own, from, bytes)
     }
   }

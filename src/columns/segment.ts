@@ -170,7 +170,7 @@ export class Segment {
   private widen(column: number) {
     const from = this.addresses[column] as number
     const to = this.kernel.reserve(WIDE * this.capacity)
-    this.kernel.calls.widen(from, this.capacity, to)
+    this.kernel.wasm.widen(from, this.capacity, to)
     this.addresses[column] = to
     this.isWide[column] = true
     this.kernel.free(from, NARROW * this.capacity)

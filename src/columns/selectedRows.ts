@@ -15,8 +15,8 @@ export class SelectedRows {
   /** Their numbers in the segment; they hold until the next segment's. */
   get numbers(): Int32Array {
     if (this.gathered === null) {
-      const { calls, scratch, words } = this.kernel
-      const end = calls.gather(this.bits, this.segment.bitmapBytes, 0, scratch.selected)
+      const { wasm, scratch, words } = this.kernel
+      const end = wasm.gather(this.bits, this.segment.bitmapBytes, 0, scratch.selected)
       this.gathered = words.subarray(scratch.selected >> 2, end >> 2)
     }
     return this.gathered
@@ -24,11 +24,11 @@ export class SelectedRows {
 
   /** The address of a column as floats, which hold until the next call; NaN: no value. */
   floatsOf(column: number): number {
-    const { calls, scratch } = this.kernel
+    const { wasm, scratch } = this.kernel
     const { segment } = this
     const address = segment.addresses[column] as number
     if (segment.isWide[column]) return address
-    calls.widen(address, segment.rows, scratch.column)
+    wasm.widen(address, segment.rows, scratch.column)
     return scratch.column
   }
 }

@@ -2,7 +2,7 @@
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
-import type { Asker } from '../model/key.ts'
+import type { Caller } from '../model/key.ts'
 
 /** Time for lists in each turn of the event loop; one list may take longer. */
 const SLICE_MS = 4
@@ -19,13 +19,13 @@ export class Slices {
   private release = () => {}
 
   /** Resolves when a list of this asker may be looked for; null: now. @throws ApiError 503, after 5 seconds */
-  next(asker: string): Promise<void> | null {
+  next(keyId: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
-    return this.deadlines.race(this.begin(asker), tooManyLists)
+    return this.deadlines.race(this.begin(keyId), tooManyLists)
   }
 
   /** Does work whose steps are short, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
-  async run<Result>({ key, request }: Asker, steps: Generator<void, Result>): Promise<Result> {
+  async run<Result>({ key, request }: Caller, steps: Generator<void, Result>): Promise<Result> {
     for (;;) {
       await this.next(key)
       if (request.signal.aborted) throw new Abandoned()
@@ -44,9 +44,9 @@ export class Slices {
     if (this.spentMs < SLICE_MS) this.release()
   }
 
-  private async begin(asker: string) {
+  private async begin(keyId: string) {
     this.waiting++
-    const release = await this.turns.take(asker)
+    const release = await this.turns.take(keyId)
     if (this.spentMs >= SLICE_MS) await new Promise(setImmediate)
     this.waiting--
     this.release = release

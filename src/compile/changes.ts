@@ -17,7 +17,7 @@ const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snap
 export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
 /** Lines behind a place; null: behind all that were deleted, of which some may still be there for a moment. */
-export function behind(after: ChangesPlace | null): Sql {
+export function isAfter(after: ChangesPlace | null): Sql {
   const place = after
     ? sql`(${param(after.position)}::bigint, ${param(after.number)}::bigint)`
     : sql`(l.deleted_position, l.deleted_number)`
@@ -26,7 +26,7 @@ export function behind(after: ChangesPlace | null): Sql {
 
 /** Up to `most` lines behind a place, in their order, of rows of these entities. */
 export function compileChanges(entities: readonly Entity[], after: ChangesPlace | null, most: number): Statement {
-  const [limit, isBehind] = [param(String(most)), behind(after)]
+  const [limit, isBehind] = [param(String(most)), isAfter(after)]
   // Each is a piece of the index, so that a rare entity's lines are not looked for among all.
   const piece = ({ table }: Entity) =>
     sql`(select * from entity_change where entity = ${word(table)} and ${isBehind} and position < ${SETTLED} order by position, number limit ${limit}::int)`
@@ -39,7 +39,7 @@ export function compileChanges(entities: readonly Entity[], after: ChangesPlace 
 export function compileHistory(entity: Entity, id: string, after: ChangesPlace | null, most: number): Statement {
   const own = sql`entity = ${word(entity.table)} and id = ${param(id)}`
   return linesOf(
-    sql`select * from entity_change where ${own} and ${behind(after)} order by number limit ${param(String(most))}::int`,
+    sql`select * from entity_change where ${own} and ${isAfter(after)} order by number limit ${param(String(most))}::int`,
   )
 }
 

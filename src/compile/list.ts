@@ -1,7 +1,7 @@
 // Lists: a page and its total in one statement, by page number or by cursor.
 import type { Batch, BatchableStatement } from '../model/batch.ts'
-import { parentRowOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
+import { parentRowOf } from '../model/listCost.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'

@@ -2,10 +2,10 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { RedisClient } from 'bun'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
+import { parseOrigins } from '../model/corsOrigins.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
-import { parseOrigins } from '../model/origins.ts'
-import { parseNetworks, parseTargets } from '../model/targets.ts'
+import { parseNetworks, parseTargets } from '../model/networks.ts'
 import { readAuthorities } from '../os/certificate.ts'
 
 export interface Setting {

@@ -1,6 +1,6 @@
 // Rows in the OpenAPI document: schemas of answers and of bodies, from the declaration of an entity.
 import { DECIMAL_DIGITS } from '../model/decimal.ts'
-import { choose, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Property, project } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
@@ -86,7 +86,7 @@ export function writeSchema(entity: Entity): Schema {
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
   return {
     description: `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
-    ...objectOf(choose(entity, new Set(written)).members, writtenValue, optional),
+    ...objectOf(project(entity, new Set(written)).members, writtenValue, optional),
   }
 }
 

@@ -1,5 +1,5 @@
 // Summaries in the OpenAPI document: their parameters, and the schema of a group.
-import { choose, type Entity, type Property } from '../model/entity.ts'
+import { type Entity, type Property, project } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
@@ -71,7 +71,7 @@ export function groupSchema(entity: Entity): Schema {
 function aggregatedSchema(entity: Entity, aggregate: Aggregate, taken: readonly Property[]): Schema {
   const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
   const schemaOf = (property: Property) => (isOfKind ? orNull(answeredValue(property, entity)) : { type: ['number', 'null'] })
-  return objectOf(choose(entity, new Set(taken)).members, schemaOf, optional, 'object')
+  return objectOf(project(entity, new Set(taken)).members, schemaOf, optional, 'object')
 }
 
 function orNull({ readOnly: _, ...schema }: Schema): Schema {

@@ -4,7 +4,7 @@ import { type Config, isPooled, LOOPBACK } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import type { Entity } from '../model/entity.ts'
-import { shown } from '../model/shown.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { OWN_TABLES } from '../registry.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
@@ -217,8 +217,8 @@ async function examineHeldChanges(sql: postgres.Sql, entities: readonly Entity[]
   if (held === undefined) return ok(check, 'no transaction holds back what has changed')
   const { since, pid, gid, database } = held
   const text = `what has changed since ${since} is not shown, and posted, while`
-  const place = `in database ${shown(database ?? '')} of the cluster`
-  if (gid !== null) return advice(check, `${text} "${shown(gid)}" stays prepared ${place}: commit it, or roll it back, there`)
+  const place = `in database ${excerpt(database ?? '')} of the cluster`
+  if (gid !== null) return advice(check, `${text} "${excerpt(gid)}" stays prepared ${place}: commit it, or roll it back, there`)
   if (pid === null) return advice(check, `${text} a transaction of the cluster is open: look again`)
   const remedy = `let it end, or select pg_terminate_backend(${pid})`
   return advice(check, `${text} a transaction of process ${pid} is open ${place}: ${remedy}`)

@@ -1,5 +1,5 @@
 // Batches: statements that wait at the same time go to the database as one.
-import { cellOf, count } from '../metrics/counts.ts'
+import { count, seriesOf } from '../metrics/counts.ts'
 import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
 import { type Execution, WriteProgress } from './execution.ts'
@@ -21,8 +21,8 @@ interface Queue {
   running: number
 }
 
-const BATCHES = { read: cellOf('batches', 'read'), write: cellOf('batches', 'write') }
-const BATCHED = { read: cellOf('batched', 'read'), write: cellOf('batched', 'write') }
+const BATCHES = { read: seriesOf('batches', 'read'), write: seriesOf('batches', 'write') }
+const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 'write') }
 /** Batches of one text at once: the second one works while the first one's answer travels. */
 const RUNNING_MAX = 2
 /** Runs of a first batch; later ones have twice as many after a quick one, half as many after a slow one. */
@@ -143,15 +143,15 @@ export class Batcher {
 }
 
 /** Key of statements that can be one. */
-function keyOf({ text, values, batch, keyId: asker }: BatchableStatement): string {
+function keyOf({ text, values, batch, keyId }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
-  return asker === undefined ? text : `${asker}\0${text}`
+  return keyId === undefined ? text : `${keyId}\0${text}`
 }
 
-function joined({ text }: Batch, runs: readonly Run[], asker: string | undefined): Statement {
-  const values = (runs[0] as Run).statement.values.slice(0, asker === undefined ? undefined : -1)
+function joined({ text }: Batch, runs: readonly Run[], keyId: string | undefined): Statement {
+  const values = (runs[0] as Run).statement.values.slice(0, keyId === undefined ? undefined : -1)
   const arrays = values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
-  return { text, values: asker === undefined ? arrays : [...arrays, asker] }
+  return { text, values: keyId === undefined ? arrays : [...arrays, keyId] }
 }
 
 function take(queue: Queue, runsMax: number): Run[] {

@@ -1,6 +1,6 @@
 // Costly lists, for which the database reads or sorts whole tables: which ones they are, and their turns among each other.
 import type { ApiError } from '../errors.ts'
-import type { Demand } from '../model/demand.ts'
+import type { ListCost } from '../model/listCost.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
@@ -26,17 +26,17 @@ export class CostlyLists {
     this.turns = new FairSemaphore(Math.min(AT_ONCE_MAX, Math.max(1, places >> 1)), 1)
   }
 
-  has({ isCostly, owner }: Demand, kind: string): boolean {
-    return (isCostly && owner === null) || performance.now() < (this.until.get(kind) ?? 0)
+  has({ isCostly, parentRow }: ListCost, kind: string): boolean {
+    return (isCostly && parentRow === null) || performance.now() < (this.until.get(kind) ?? 0)
   }
 
   /** Resolves when the asker's turn has come, with what ends the turn. */
-  take(asker: string): Promise<() => void> {
-    return this.turns.take(asker)
+  take(keyId: string): Promise<() => void> {
+    return this.turns.take(keyId)
   }
 
-  waitingOf(asker: string): number {
-    return this.turns.waitingOf(asker)
+  waitingOf(keyId: string): number {
+    return this.turns.waitingOf(keyId)
   }
 
   /** Runs a list that is wanted until `untilMs`. @throws ApiError 503 where it would probably be late: its work would be lost */

@@ -1,5 +1,5 @@
 // Runs statements over a bounded pool: batches, retries, deadlines.
-import { cellOf, count, countStatement, failureCells } from '../metrics/counts.ts'
+import { count, countStatement, failureCells, seriesOf } from '../metrics/counts.ts'
 import type { KindOfStatement } from '../metrics/declared.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
@@ -25,7 +25,7 @@ export interface DatabaseOptions extends PoolOptions {
   fallback?: Database
 }
 
-const RENEWALS = cellOf('renewals')
+const RENEWALS = seriesOf('renewals')
 /** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const READ_BATCH_MS_MAX = 500
 const WRITE_BATCH_MS_MAX = 100

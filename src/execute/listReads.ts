@@ -1,8 +1,8 @@
 // Lists that are read from the database: connections of their own, shared fairly by keys.
 import { ApiError } from '../errors.ts'
 import type { BatchableStatement } from '../model/batch.ts'
-import type { Demand } from '../model/demand.ts'
-import type { Asker } from '../model/key.ts'
+import type { Caller } from '../model/key.ts'
+import type { ListCost } from '../model/listCost.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import { busyWithCostlyLists, CostlyLists } from './costlyLists.ts'
@@ -56,7 +56,7 @@ interface ListReadsOptions {
 }
 
 /** The demand of a statement of which nothing is known. */
-const UNKNOWN: Demand = { owner: null, isCostly: false }
+const UNKNOWN: ListCost = { parentRow: null, isCostly: false }
 
 /** Time after which the backend of a list is looked up again that had no connection yet. */
 const CONNECTED_MS = 100
@@ -83,40 +83,41 @@ export class ListReads {
   }
 
   /** @throws ApiError 500, 503; Abandoned; TooCostly */
-  async read(statement: BatchableStatement, asker: Asker, demand: Demand = UNKNOWN): Promise<Row[]> {
-    const { owner } = demand
+  async read(statement: BatchableStatement, caller: Caller, demand: ListCost = UNKNOWN): Promise<Row[]> {
+    const { parentRow } = demand
     const startMs = performance.now()
-    if (owner === null || !statement.batch || startMs < (this.slow.get(owner) ?? 0)) return this.inTurn(statement, asker, demand)
+    if (parentRow === null || !statement.batch || startMs < (this.slow.get(parentRow) ?? 0))
+      return this.inTurn(statement, caller, demand)
     try {
       return await this.options.sharedPool.read(statement)
     } catch (error) {
       if (!wasEnded(error)) throw error
-      this.costly.note(owner, performance.now() - startMs)
+      this.costly.note(parentRow, performance.now() - startMs)
     } finally {
       const endMs = performance.now()
-      if (endMs - startMs > QUICK_MS_MAX) this.slow.set(owner, endMs + SLOW_FOR_MS)
+      if (endMs - startMs > QUICK_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
     }
     // The statement, or another one in its batch, took too long: it is sent alone.
-    return this.inTurn(statement, asker, demand)
+    return this.inTurn(statement, caller, demand)
   }
 
-  private async inTurn(statement: Statement, asker: Asker, demand: Demand): Promise<Row[]> {
-    const waiting = this.turns.waitingOf(asker.key) + this.costly.waitingOf(asker.key)
+  private async inTurn(statement: Statement, caller: Caller, demand: ListCost): Promise<Row[]> {
+    const waiting = this.turns.waitingOf(caller.key) + this.costly.waitingOf(caller.key)
     if (waiting >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw tooManyLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
-    const kind = demand.owner ?? String(Bun.hash(statement.text))
+    const kind = demand.parentRow ?? String(Bun.hash(statement.text))
     const isCostly = this.costly.has(demand, kind)
     const list = this.queue.getOrInsertComputed(key, () => queuedListOf(statement, kind))
     list.untilMs = performance.now() + QUERY_MS_MAX
     list.askers++
-    this.take(asker.key, isCostly, list).then((release) => {
+    this.take(caller.key, isCostly, list).then((release) => {
       if (list.isSent) return release()
       list.isSent = true
       this.queue.delete(key)
       const answer = isCostly ? this.costly.run(list.untilMs, () => this.run(list)) : this.run(list)
       answer.then(list.resolve, list.reject).finally(release)
     })
-    const unwatch = watchLeaving(asker, () => this.cancelFor(key, list))
+    const unwatch = watchLeaving(caller, () => this.cancelFor(key, list))
     try {
       return await this.deadlines.race(list.promise, isCostly ? busyWithCostlyLists : tooManyLists)
     } finally {
@@ -125,11 +126,11 @@ export class ListReads {
   }
 
   /** Resolves when the list's turn has come, with what ends it. */
-  private async take(asker: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
-    if (!isCostly) return this.turns.take(asker)
-    const end = await this.costly.take(asker)
+  private async take(keyId: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
+    if (!isCostly) return this.turns.take(keyId)
+    const end = await this.costly.take(keyId)
     if (list.isSent) return end
-    const release = await this.turns.take(asker)
+    const release = await this.turns.take(keyId)
     return () => {
       release()
       end()
@@ -195,7 +196,7 @@ function wasEnded(error: unknown): error is { cause: { code: string } } {
 }
 
 /** Calls `leave` when the client has left. Quick lists are there before it is asked: reading a request's signal costs CPU. */
-function watchLeaving({ request }: Asker, leave: () => void): () => void {
+function watchLeaving({ request }: Caller, leave: () => void): () => void {
   let signal: AbortSignal | null = null
   const timer = setTimeout(() => {
     signal = request.signal

@@ -1,7 +1,7 @@
 // Addresses of webhooks: checks the URL of a hook, and resolves it for a delivery; refuses private networks.
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { type AllowedTargets, isAllowedTarget, isPrivate } from '../model/targets.ts'
+import { type AllowedTargets, isAllowedTarget, isPrivate } from '../model/networks.ts'
 
 /** Refusal of a URL; the message is for an operator. */
 export class AddressRefused extends Error {}

@@ -1,7 +1,7 @@
 // Delivery of a webhook: one signed POST to an address that was checked.
 import { createHmac, randomBytes } from 'node:crypto'
 import { version } from '../../package.json'
-import type { AllowedTargets } from '../model/targets.ts'
+import type { AllowedTargets } from '../model/networks.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
 
 export interface Message {

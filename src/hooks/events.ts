@@ -1,7 +1,7 @@
 // Events that a hook subscribes to: parses and matches names such as `Employees:update`.
 import type { Entity } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { suggest } from '../model/nearest.ts'
-import { shown } from '../model/shown.ts'
 
 const ALL_EVENTS = '*'
 export const ACTIONS = ['create', 'update', 'delete']
@@ -20,7 +20,7 @@ function parseOne(text: string, plurals: readonly string[]): string[] {
   const plural = plurals.find((one) => one.toLowerCase() === name.trim().toLowerCase())
   if (plural === undefined || more.length > 0) {
     const hint = suggest(name, plurals) || ` There are ${plurals.join(', ')}, and * for all.`
-    throw new RangeError(`"${shown(text)}" names no entity.${hint}`)
+    throw new RangeError(`"${excerpt(text)}" names no entity.${hint}`)
   }
   return actions.split(',').map((part) => `${plural}:${parseAction(part)}`)
 }
@@ -29,7 +29,7 @@ function parseAction(text: string): string {
   const action = ACTIONS.find((one) => one === text.trim().toLowerCase())
   if (action !== undefined) return action
   const hint = suggest(text, ACTIONS) || ` There are ${ACTIONS.join(', ')}.`
-  throw new RangeError(`"${shown(text)}" is not what can happen to a row.${hint}`)
+  throw new RangeError(`"${excerpt(text)}" is not what can happen to a row.${hint}`)
 }
 
 /** The entities that the events name. An entity that the program no longer has counts for none. */

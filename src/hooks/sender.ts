@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
-import type { AllowedTargets } from '../model/targets.ts'
+import type { AllowedTargets } from '../model/networks.ts'
 import { Changes, ChangeWaits } from '../operations/changes.ts'
 import { type DeliveryOptions, deliver } from './delivery.ts'
 import { BACK_OFF, type BackOff, HookRun, type RunParts } from './hookRun.ts'
@@ -53,7 +53,7 @@ export class HookSender {
   }
 
   /** An operator may have changed the hooks. */
-  look(): void {
+  wake(): void {
     this.waking.abort()
   }
 
@@ -79,7 +79,7 @@ export class HookSender {
     const { idleMs, againMs } = this.pauses
     while (!this.isStopping) {
       try {
-        await this.attend()
+        await this.electAndSend()
         await this.pause(idleMs)
       } catch (error) {
         const { log } = this.options
@@ -92,7 +92,7 @@ export class HookSender {
   }
 
   /** Waits for the lock and sends, until there is no hook. @throws Error where the connection is lost */
-  private async attend() {
+  private async electAndSend() {
     const session = await Session.open(this.url)
     try {
       while (!this.isStopping) {
@@ -120,11 +120,11 @@ export class HookSender {
         const hooks = await session.hooks()
         this.states = await session.states()
         if (hooks.length === 0) return
-        await this.follow(hooks, parts, failed.reject)
+        await this.syncRuns(hooks, parts, failed.reject)
         await Promise.race([this.pause(this.pauses.reloadMs), failed.promise])
       }
     } finally {
-      await this.follow([], parts, failed.reject)
+      await this.syncRuns([], parts, failed.reject)
     }
   }
 
@@ -153,7 +153,7 @@ export class HookSender {
   }
 
   /** Ends the runs of hooks that are gone or were changed, and begins those that are new. */
-  private async follow(hooks: readonly Hook[], parts: RunParts, onFault: (error: Error) => void) {
+  private async syncRuns(hooks: readonly Hook[], parts: RunParts, onFault: (error: Error) => void) {
     const { runs } = this
     const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))
     const over = [...runs.values()].filter(({ hook }) => current.get(hook.id) !== hook.revision)

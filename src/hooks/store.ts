@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { commaList } from '../compile/batch.ts'
-import { behind, SETTLED } from '../compile/changes.ts'
+import { isAfter, SETTLED } from '../compile/changes.ts'
 import { Refused } from '../errors.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
@@ -133,7 +133,7 @@ export function compileWaiting(
   place: ChangesPlace,
   most: number,
 ): Statement | null {
-  const [isBehind, limit] = [behind(place), sql`order by position, number limit ${integer(most)}`]
+  const [isBehind, limit] = [isAfter(place), sql`order by position, number limit ${integer(most)}`]
   const pieces = entities.flatMap(({ plural, table }) => {
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { cellOf, count } from '../metrics/counts.ts'
+import { count, seriesOf } from '../metrics/counts.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
@@ -17,7 +17,7 @@ import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
 import type { Location, Router } from './router.ts'
-import { inPieces, streamBody } from './streamBody.ts'
+import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
@@ -208,10 +208,10 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
   const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)
   noteAnswer(parts, call, { status, bytes })
-  return new Response(inPieces(body, request.method), { status, headers })
+  return new Response(chunked(body, request.method), { status, headers })
 }
 
-const STREAMS = cellOf('streams')
+const STREAMS = seriesOf('streams')
 
 /** Streams a body; the access log gets its line when the stream ends. */
 function streamed(parts: Parts, call: Exchange, status: number, body: Streamed): ReadableStream<Uint8Array> {
@@ -220,7 +220,7 @@ function streamed(parts: Parts, call: Exchange, status: number, body: Streamed):
     request: call.request,
     faultLine(error) {
       const { body: text } = failure(parts, call, error)
-      return body.saysFault ? `${text}\n` : ''
+      return body.reportsErrorInBody ? `${text}\n` : ''
     },
     onEnd(bytes, isWhole) {
       count(STREAMS, -1)

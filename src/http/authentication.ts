@@ -94,7 +94,7 @@ export function keyChecks(admission: Admission): KeysInUse {
     async chargeMore(charged, count) {
       if (charged.key === null) return
       const limiter = admission.limiters.of(charged.key)
-      const { limit, period } = limiter.mostTogether
+      const { limit, period } = limiter.smallestRule
       if (count + 1 > limit) {
         const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
         throw new ApiError('InvalidRows', message, { target: 'Body' })

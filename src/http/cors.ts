@@ -1,5 +1,5 @@
 // CORS: headers by which browsers let web pages of other origins read responses, and the answer to preflights.
-import { parseOrigins } from '../model/origins.ts'
+import { parseOrigins } from '../model/corsOrigins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
 /** Headers that browsers ask leave for: all that the server reads, those of the 401, and Cache-Control, which pages send. */

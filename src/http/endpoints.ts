@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
-import { BODIES, Places, STREAMS, SUMMARIES } from '../operations/places.ts'
+import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../operations/concurrencyLimit.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
 import { createPages } from '../pages/pages.ts'
@@ -16,7 +16,7 @@ import { databaseIsAway } from './authentication.ts'
 import { type Endpoint, Router } from './router.ts'
 
 /** Dependencies of the endpoints. */
-export interface EndpointParts extends Omit<ResourceParts, 'streamPlaces' | 'summaryPlaces' | 'bodyPlaces'>, FeedParts {
+export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summaryLimit' | 'bodyLimit'>, FeedParts {
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
@@ -57,9 +57,9 @@ export function createRouter(parts: EndpointParts): Router {
   const changes = new ChangeFeed(parts)
   const shared = {
     ...parts,
-    streamPlaces: new Places(STREAMS),
-    summaryPlaces: new Places(SUMMARIES),
-    bodyPlaces: new Places(BODIES),
+    streamLimit: new ConcurrencyLimit(STREAMS),
+    summaryLimit: new ConcurrencyLimit(SUMMARIES),
+    bodyLimit: new ConcurrencyLimit(BODIES),
     changesToken: (entity: Entity) => changes.tokenNow(entity),
   }
   router.add('Changes', { GET: (call) => changes.list(call) })

@@ -33,7 +33,7 @@ interface Watch {
  * the body off, so that no part of a list can be taken for the whole.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
-  const { texts, isGzipped, place } = streamed
+  const { texts, isGzipped, slot } = streamed
   const { request, stallMs = STALL_MS } = watch
   const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
   const pace = new StreamPace()
@@ -54,7 +54,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     clearTimeout(timer)
     request.signal.removeEventListener('abort', leave)
     if (encoder instanceof GzipEncoder) encoder.close()
-    place.release()
+    slot.release()
     texts.return(undefined).catch(() => undefined)
     watch.onEnd(bytes, isWhole)
   }
@@ -62,14 +62,14 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
 
   /** Starts the time in which the client has to read. */
   function beginWait() {
-    place.idleSinceMs = performance.now()
+    slot.idleSinceMs = performance.now()
     timer = setTimeout(breakOff, Math.min(leftMs, stallMs))
   }
 
   function endWait() {
     clearTimeout(timer)
-    leftMs -= performance.now() - (place.idleSinceMs as number)
-    place.idleSinceMs = null
+    leftMs -= performance.now() - (slot.idleSinceMs as number)
+    slot.idleSinceMs = null
     if (++turns % STALL_TEXTS === 0) leftMs = STALLS_MAX * stallMs
   }
 
@@ -116,7 +116,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
         // The client may have left before the stream starts.
         if (isEnded) return
         open.add(breakOff)
-        place.onEvict = fail
+        slot.onEvict = fail
         beginWait()
       },
       async pull() {
@@ -171,7 +171,7 @@ const WHOLE_BYTES_MAX = 512 * 1024
  * Splits a long body into pieces, each made when the client has taken the one before: Bun copies all that a client has not taken,
  * so hundreds of slow clients of the docs' script would fill the memory.
  */
-export function inPieces(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
+export function chunked(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
   if (body === null || typeof body === 'string' || body.length <= WHOLE_BYTES_MAX || method === 'HEAD') return body
   let at = 0
   return new ReadableStream(

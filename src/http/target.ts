@@ -1,6 +1,6 @@
 // The request target: splits it into path and query string, limits its length, and keeps secrets out of the log.
 import { ApiError } from '../errors.ts'
-import { shown } from '../model/shown.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { encodeRaw, TARGET_LENGTH_MAX } from '../respond/pageLinks.ts'
 
 /** Target of a request: its path, as the client wrote it, and the text behind `?`. */
@@ -53,5 +53,5 @@ export function pathOf(url: string): string {
   const start = startOf(url)
   if (start === -1) return ROOT.path
   const [path = ''] = url.slice(start).split('?', 1)
-  return shown(path.replace(KEYS, 'roster_...'), LOGGED_LENGTH_MAX)
+  return excerpt(path.replace(KEYS, 'roster_...'), LOGGED_LENGTH_MAX)
 }

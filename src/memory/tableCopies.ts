@@ -8,8 +8,8 @@ import { Slices } from '../columns/slices.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
-import { Answers } from './answers.ts'
 import { LoadPauses } from './loadPauses.ts'
+import { ResponseCache } from './responseCache.ts'
 import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
 import { type Begin, NotRecorded, readTable } from './tableReader.ts'
 
@@ -33,7 +33,7 @@ const UNUSED_MS = 600_000
 const LARGE_MS = 3_600_000
 
 /** The state of one table. */
-interface Tracked {
+interface TableEntry {
   readonly entity: Entity
   readonly pauses: LoadPauses
   copy: TableCopy | null
@@ -41,11 +41,11 @@ interface Tracked {
   dueOrder: number | null
   /** Lists that PostgreSQL was asked for since there is no copy. */
   missed: number
-  askedMs: number
+  lastUsedMs: number
   /** The earliest time of the next load. */
   notBeforeMs: number
   /** The free bytes into which the table did not fit, and until when that counts. */
-  tooFew: { readonly bytes: number; readonly untilMs: number } | null
+  missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
 
@@ -59,8 +59,8 @@ export interface MemoryOptions extends Pick<CopyParts, 'database' | 'questions'>
 
 /** Copies and cached responses. The first list of a table starts its load; until then PostgreSQL answers. */
 export class TableCopies {
-  readonly answers: Answers
-  private readonly tables = new Map<string, Tracked>()
+  readonly responses: ResponseCache
+  private readonly tables = new Map<string, TableEntry>()
   private readonly bytesMax: number
   /** Limits the time that lists and summaries take of the process. */
   readonly slices = new Slices()
@@ -70,7 +70,7 @@ export class TableCopies {
 
   constructor(private readonly options: MemoryOptions) {
     this.bytesMax = options.bytesMax * (1 - ANSWERS_SHARE)
-    this.answers = new Answers(options.bytesMax * ANSWERS_SHARE)
+    this.responses = new ResponseCache(options.bytesMax * ANSWERS_SHARE)
     this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
     this.timer.unref()
   }
@@ -86,7 +86,7 @@ export class TableCopies {
     const tracked = this.tables.get(entity.table)
     if (tracked === undefined || tracked.copy === null) return null
     const { copy } = tracked
-    tracked.askedMs = performance.now()
+    tracked.lastUsedMs = performance.now()
     if (copy.search === null) return null
     const { dueOrder } = copy.search
     if (dueOrder !== null) this.startLoad(tracked, dueOrder)
@@ -101,12 +101,12 @@ export class TableCopies {
       copy: null,
       dueOrder: null,
       missed: 0,
-      askedMs: 0,
+      lastUsedMs: 0,
       notBeforeMs: 0,
-      tooFew: null,
+      missingRoom: null,
       isFailureLogged: false,
     }))
-    tracked.askedMs = performance.now()
+    tracked.lastUsedMs = performance.now()
     // A copy that cannot answer this one stays, with the orders of texts that others need.
     if (tracked.copy !== null) return
     tracked.missed++
@@ -119,7 +119,7 @@ export class TableCopies {
     clearInterval(this.timer)
   }
 
-  private startLoad(tracked: Tracked, orderedBy: number) {
+  private startLoad(tracked: TableEntry, orderedBy: number) {
     if (tracked.dueOrder !== null || performance.now() < tracked.notBeforeMs) return
     tracked.dueOrder = orderedBy
     if (!this.isLoading) this.loadDue()
@@ -141,13 +141,13 @@ export class TableCopies {
   }
 
   /** The table to load next; null: no load is due. One that has a copy in another order is missed by no list. */
-  private nextDue(): Tracked | null {
+  private nextDue(): TableEntry | null {
     const due = [...this.tables.values()].filter(({ dueOrder }) => dueOrder !== null)
     const [most = null] = due.sort((one, other) => other.missed - one.missed)
     return this.isEnded ? null : most
   }
 
-  private async loadCopy(tracked: Tracked, orderedBy: number) {
+  private async loadCopy(tracked: TableEntry, orderedBy: number) {
     const { entity } = tracked
     const { database, questions, url, log } = this.options
     const startMs = performance.now()
@@ -168,7 +168,8 @@ export class TableCopies {
       }
     }
     const noteSize = (error: unknown): never => {
-      if (table !== null && error instanceof KernelFull) tracked.tooFew = { bytes: room, untilMs: performance.now() + LARGE_MS }
+      if (table !== null && error instanceof KernelFull)
+        tracked.missingRoom = { bytes: room, untilMs: performance.now() + LARGE_MS }
       throw error
     }
     const moment = await readTable(url, entity, sampled, begin).catch(noteSize)
@@ -180,7 +181,7 @@ export class TableCopies {
     }
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
-    await copy.settle().catch(noteSize)
+    await copy.catchUpAfterLoad().catch(noteSize)
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
@@ -200,26 +201,26 @@ export class TableCopies {
   }
 
   /** Evicts idle tables until one of about so many rows fits; none where it could not fit. @throws KernelFull */
-  private makeRoom(tracked: Tracked, rows: number) {
-    const { entity, tooFew } = tracked
+  private makeRoom(tracked: TableEntry, rows: number) {
+    const { entity, missingRoom } = tracked
     const nowMs = performance.now()
-    const known = tooFew !== null && nowMs < tooFew.untilMs ? tooFew.bytes + 1 : 0
+    const known = missingRoom !== null && nowMs < missingRoom.untilMs ? missingRoom.bytes + 1 : 0
     const bytes = Math.max(known, rows * ((entity.properties.length * CODE_BYTES) / FILL + INDEX_BYTES))
     const idle = [...this.tables.values()]
-      .filter((one) => one !== tracked && one.copy !== null && nowMs - one.askedMs > IDLE_MS)
-      .sort((one, other) => one.askedMs - other.askedMs)
+      .filter((one) => one !== tracked && one.copy !== null && nowMs - one.lastUsedMs > IDLE_MS)
+      .sort((one, other) => one.lastUsedMs - other.lastUsedMs)
     const free = () => this.bytesMax - this.use.bytes
     if (bytes > idle.reduce((sum, { copy }) => sum + (copy?.bytes ?? 0), free())) throw new KernelFull()
     for (const least of idle) if (bytes > free()) this.evict(least)
   }
 
-  private evict(tracked: Tracked) {
+  private evict(tracked: TableEntry) {
     tracked.copy?.release()
     tracked.copy = null
   }
 
   /** A load failed, or a copy cannot be kept. The next list begins another load, after `pauseOfLost` if writes are the cause. */
-  private noteFailure(tracked: Tracked, error: unknown, pauseOfLost: () => number) {
+  private noteFailure(tracked: TableEntry, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options
     const { table } = tracked.entity
     const pauseMs = error instanceof CopyLost ? pauseOfLost() : RETRY_MS
@@ -246,9 +247,9 @@ export class TableCopies {
   private keepUp() {
     const nowMs = performance.now()
     for (const tracked of this.tables.values()) {
-      const { copy, askedMs } = tracked
+      const { copy, lastUsedMs } = tracked
       if (copy === null) continue
-      if (nowMs - askedMs > UNUSED_MS) this.evict(tracked)
+      if (nowMs - lastUsedMs > UNUSED_MS) this.evict(tracked)
       // A database that is away is asked again by the next list.
       else copy.refresh().catch(() => undefined)
     }

@@ -6,11 +6,11 @@ import { ApiError } from '../errors.ts'
 import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import { tooManyLists } from '../execute/listReads.ts'
-import { cellOf, count } from '../metrics/counts.ts'
+import { count, seriesOf } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { CHANGES_MAX, compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
-import type { Moment } from './tableReader.ts'
+import type { LoadedState } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {
   /** Answers which rows have changed. */
@@ -22,8 +22,8 @@ export interface CopyParts extends SearchParts {
 /** The interval between two checks of the table's definition. */
 const DEFINITION_MS = 500
 /** Columns of an answer in front of the entity's. */
-const LEAD = 5
-const QUESTIONS = cellOf('questions')
+const HEADER_COLUMNS = 5
+const QUESTIONS = seriesOf('questions')
 /** Maximum changes that a copy takes in while no list uses it: since the beginning of its load, or since it was current. */
 const CHANGES_ASIDE_MAX = 50_000
 /** Changed rows that are taken in in one turn of the event loop, before lists use the copy. */
@@ -58,7 +58,7 @@ export class TableCopy {
   constructor(
     private readonly entity: Entity,
     private readonly table: ColumnTable,
-    private moment: Moment,
+    private moment: LoadedState,
     private readonly parts: CopyParts,
   ) {
     this.ownSearch = new ListSearch(entity, table, parts)
@@ -104,7 +104,7 @@ export class TableCopy {
     if (this.isLost) return
     count(QUESTIONS)
     try {
-      if (this.isBehind) await this.settle()
+      if (this.isBehind) await this.catchUpAfterLoad()
       else await this.catchUp(CHANGES_MAX)
       this.isBehind = false
     } catch (error) {
@@ -122,7 +122,7 @@ export class TableCopy {
   }
 
   /** Catches up with many writes while no list uses the copy. @throws CopyLost, ApiError, KernelFull */
-  async settle(): Promise<void> {
+  async catchUpAfterLoad(): Promise<void> {
     for (let left = SETTLE_MAX; (await this.catchUp(CHANGES_ASIDE_MAX)) > CHANGES_MAX / 2; left--)
       if (left === 0) throw new CopyLost('rows change faster than they can be read')
   }
@@ -145,7 +145,7 @@ export class TableCopy {
       return 0
     }
     const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot, changesMax))
-    await this.alone('', () => this.take(rows))
+    await this.exclusive('', () => this.take(rows))
     return rows.length
   }
 
@@ -156,7 +156,7 @@ export class TableCopy {
     if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
     for (const [index, row] of rows.entries()) {
       if (index > CHANGES_MAX && index % TURN_ROWS === 0) await Bun.sleep(0)
-      const [id, values] = [row[LEAD - 1] as string | null, row.slice(LEAD)]
+      const [id, values] = [row[HEADER_COLUMNS - 1] as string | null, row.slice(HEADER_COLUMNS)]
       if (id === null) continue
       this.version = ++versions
       if (values[0] === null) this.table.remove(id)
@@ -173,8 +173,8 @@ export class TableCopy {
   }
 
   /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */
-  async alone<Result>(asker: string, work: () => Promise<Result> | Result): Promise<Result> {
-    const turn = this.uses.take(asker)
+  async exclusive<Result>(keyId: string, work: () => Promise<Result> | Result): Promise<Result> {
+    const turn = this.uses.take(keyId)
     const release = await this.deadlines.race(turn, tooManyLists).catch((error) => {
       turn.then((release) => release())
       throw error

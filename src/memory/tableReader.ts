@@ -8,7 +8,7 @@ import { type TakeLine, takePieces } from './copyPieces.ts'
 import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample, Snapshot } from './statements.ts'
 
 /** The snapshot as of which a table was read, and the state of the table. */
-export interface Moment {
+export interface LoadedState {
   readonly snapshot: Snapshot
   /** The table's number. */
   readonly relation: string
@@ -38,7 +38,7 @@ const IDLE_S_MAX = 10
  * (porsager/postgres#917). `sampled`: the property of the sample that `begin` gets.
  * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
  */
-export async function readTable(url: string, entity: Entity, sampled: Property | null, begin: Begin): Promise<Moment> {
+export async function readTable(url: string, entity: Entity, sampled: Property | null, begin: Begin): Promise<LoadedState> {
   const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
   const connection = await openFirst(url, { idle_timeout: IDLE_S_MAX, connection: settings })
   const load = async () => {
@@ -61,7 +61,7 @@ async function readWithin(
   entity: Entity,
   sampled: Property | null,
   begin: Begin,
-): Promise<Moment> {
+): Promise<LoadedState> {
   const ask = async ({ text, values }: Statement) =>
     (await transaction.unsafe(text, values as string[]).values()) as unknown as (string | null)[][]
   // Within the transaction, since a pooler refuses settings at the start. Each piece is found by the index of its ids,

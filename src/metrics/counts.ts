@@ -4,15 +4,15 @@ import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName,
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
 /** One series of a metric: its number, or a histogram's counts by bucket, the last one without an end, and the sum. */
-export interface Cell extends Sample {
+export interface Series extends Sample {
   readonly values: number[]
 }
 
-const cells = new Map<MetricName, Map<string, Cell>>()
+const cells = new Map<MetricName, Map<string, Series>>()
 let writeGauges: () => void = () => undefined
 
 /** Returns the series of a metric by the values of its labels in their order. Samples have it from now on, at 0. */
-export function cellOf(name: MetricName, ...values: string[]): Cell {
+export function seriesOf(name: MetricName, ...values: string[]): Series {
   const series = cells.getOrInsertComputed(name, () => new Map())
   return series.getOrInsertComputed(values.join(' '), () => {
     const { labels, bounds = [] }: Metric = metrics[name]
@@ -31,7 +31,7 @@ export function setGauges(write: () => void): void {
   writeGauges = write
 }
 
-export function count({ values }: Cell, by = 1): void {
+export function count({ values }: Series, by = 1): void {
   ;(values[0] as number) += by
 }
 
@@ -41,19 +41,19 @@ export function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.l
   return (from) => count(own[from])
 }
 
-export function gauge({ values }: Cell, value: number): void {
+export function gauge({ values }: Series, value: number): void {
   values[0] = value
 }
 
-function observe({ values }: Cell, bounds: readonly number[], seconds: number): void {
+function observe({ values }: Series, bounds: readonly number[], seconds: number): void {
   let bucket = 0
   while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++
   ;(values[bucket] as number) += 1
   ;(values[bounds.length + 1] as number) += seconds
 }
 
-function byKind<Kind extends string>(name: MetricName, kinds: readonly Kind[]): Record<Kind, Cell> {
-  return Object.fromEntries(kinds.map((kind) => [kind, cellOf(name, kind)])) as Record<Kind, Cell>
+function byKind<Kind extends string>(name: MetricName, kinds: readonly Kind[]): Record<Kind, Series> {
+  return Object.fromEntries(kinds.map((kind) => [kind, seriesOf(name, kind)])) as Record<Kind, Series>
 }
 
 const methods: ReadonlySet<string> = new Set(metrics.requests.labels.method)
@@ -68,18 +68,18 @@ export function countRequest(route: string | null, method: string, status: numbe
 }
 
 /** By route and method, then by status: a key of all three would have to be made for each request. */
-const requestCells = new Map<string, Map<string, Cell[]>>()
+const requestCells = new Map<string, Map<string, Series[]>>()
 
-function requestCell(route: string, method: string, status: number): Cell {
+function requestCell(route: string, method: string, status: number): Series {
   const ofRoute = requestCells.getOrInsertComputed(route, () => new Map())
   const ofMethod = ofRoute.getOrInsertComputed(method, () => [])
-  ofMethod[status] ??= cellOf('requests', route, method, String(status))
+  ofMethod[status] ??= seriesOf('requests', route, method, String(status))
   return ofMethod[status]
 }
 
 const charges = {
-  address: [cellOf('limited', 'address', 'admitted'), cellOf('limited', 'address', 'refused')],
-  key: [cellOf('limited', 'key', 'admitted'), cellOf('limited', 'key', 'refused')],
+  address: [seriesOf('limited', 'address', 'admitted'), seriesOf('limited', 'address', 'refused')],
+  key: [seriesOf('limited', 'key', 'admitted'), seriesOf('limited', 'key', 'refused')],
 } as const
 
 export function countCharge(charged: 'key' | 'address', isAdmitted: boolean): void {
@@ -90,7 +90,7 @@ export function countStatement(kind: KindOfStatement, ms: number): void {
   observe(statementSeconds[kind], metrics.statementSeconds.bounds, ms / 1_000)
 }
 
-const delays = cellOf('delays')
+const delays = seriesOf('delays')
 
 export function countDelay(ms: number): void {
   observe(delays, metrics.delays.bounds, ms / 1_000)

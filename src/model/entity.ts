@@ -177,14 +177,14 @@ function toReference(key: string, entity: string, siblings: Fields): Reference {
 }
 
 /** The properties of each row that a request chooses, in the entity's order. */
-export interface Choice {
+export interface Projection {
   readonly members: readonly (Property | Group)[]
   /** The chosen properties, with the parts of objects one by one. */
   readonly properties: readonly Property[]
 }
 
 /** A choice of these properties, however they are ordered. */
-export function choose(entity: Entity, chosen: ReadonlySet<Property>): Choice {
+export function project(entity: Entity, chosen: ReadonlySet<Property>): Projection {
   const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return chosen.has(member) ? [member] : []
     const properties = member.properties.filter((part) => chosen.has(part))

@@ -4,9 +4,9 @@ import {
   booleanKind,
   decimalKind,
   INDEXED_LENGTH_MAX,
+  idKind,
   integerKind,
   type Kind,
-  numberKind,
   oneOfKind,
   type Range,
   READ_ONLY_LENGTH_MAX,
@@ -56,7 +56,7 @@ function writable(kind: Kind, options: Writable): Field {
 }
 
 /** The id that the service generates on creation. */
-export const identity = (): Field => ({ kind: integerKind(false), readOnly: true })
+export const identity = (): Field => ({ kind: idKind(false), readOnly: true })
 
 /** Text of at most `lengthMax` (200) code points. */
 export const text = ({ lengthMax = 200, ...options }: { lengthMax?: number; examples?: string[] } & Options = {}): Field =>
@@ -76,7 +76,7 @@ export const integer = ({
 }: Partial<Range> & Options = {}): Field => {
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || min > max)
     throw new Error(`no range of integers from -(2^53-1) to 2^53-1: ${min} to ${max}`)
-  return writable(numberKind({ min, max }), options)
+  return writable(integerKind({ min, max }), options)
 }
 
 /** A day of the calendar, without a time. */
@@ -94,7 +94,7 @@ export const decimal = (scale: number, options: Writable = {}): Field => {
 
 /** The id of a row of `entity`. */
 export const reference = (entity: string, options: Omit<Options, 'indexed'> = {}): Field => ({
-  ...writable(integerKind(true), options),
+  ...writable(idKind(true), options),
   reference: entity,
 })
 

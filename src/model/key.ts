@@ -24,7 +24,7 @@ export interface KeySource {
 }
 
 /** The client for which a statement is run: clients that ask for much wait for clients that ask for little. */
-export interface Asker {
+export interface Caller {
   /** The id of its key. */
   readonly key: string
   /** Aborted when its client has left. */

@@ -135,7 +135,7 @@ const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter: parseIntegerFilter, readText: null } as const
 
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
-export function integerKind(nullable: boolean): Kind {
+export function idKind(nullable: boolean): Kind {
   return {
     ...INTEGER,
     allowed: 'an integer',
@@ -157,7 +157,7 @@ export interface Range {
 }
 
 /** An integer of a range. */
-export function numberKind({ min, max }: Range): Kind {
+export function integerKind({ min, max }: Range): Kind {
   const allowed = `an integer from ${min} to ${max}`
   return {
     ...INTEGER,

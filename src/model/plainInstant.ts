@@ -25,16 +25,16 @@ export function plainInstantOf(text: string): string | null {
   return text.length === PLAIN_LENGTH ? text : `${text.slice(0, PLAIN_LENGTH - 1)}Z`
 }
 
-const NEARLY = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)? ?(Z|[+-]\d\d:?\d\d)?$/i
+const ALMOST_ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)? ?(Z|[+-]\d\d:?\d\d)?$/i
 /** Length of a text that may be a slip; a message would repeat all of a longer one. */
 export const SLIP_LENGTH_MAX = 40
-const PLUS_LOST = /T[\d:.]+ \d\d:\d\d$/i
+const PLUS_AS_SPACE = /T[\d:.]+ \d\d:\d\d$/i
 
 /** Hint such as `; for 2024-01-31 write 2024-01-31T00:00:00Z` for a text that is nearly a date-time; '' for any other. */
 export function instantHint(text: string): string {
   if (text.length > SLIP_LENGTH_MAX) return ''
-  if (PLUS_LOST.test(text)) return '; a + in a query string must be written %2B'
-  const [, date, minute = '00:00', second = '00', zone = 'Z'] = NEARLY.exec(text) ?? []
+  if (PLUS_AS_SPACE.test(text)) return '; a + in a query string must be written %2B'
+  const [, date, minute = '00:00', second = '00', zone = 'Z'] = ALMOST_ISO.exec(text) ?? []
   if (date === undefined || !PLAIN.test(`${date}T${minute}:${second}Z`)) return ''
   const offset = zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase()
   return `; for ${text.trimEnd()} write ${date}T${minute}:${second}${offset}`

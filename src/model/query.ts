@@ -1,5 +1,5 @@
 // Typed queries, between parser and compiler: filters, sorts and pages of a list; the values of a body.
-import type { Choice, Entity, Property } from './entity.ts'
+import type { Entity, Projection, Property } from './entity.ts'
 import type { Operator } from './operators.ts'
 
 export interface Filter {
@@ -39,9 +39,9 @@ export interface ListQuery extends FiltersAndSorts {
   /** Position of the page by a cursor; null: by its number. */
   readonly seek: Seek | null
   /** The query string as the client wrote it, without `page` and `cursor`: what the links of a page keep. */
-  readonly kept: string
+  readonly queryWithoutPaging: string
   /** Properties of each row in the response; null: all. */
-  readonly choice: Choice | null
+  readonly choice: Projection | null
 }
 
 /** How a CSV is written. */
@@ -56,7 +56,7 @@ export interface CsvForm {
 
 /** A request for a stream of a list, checked and typed. */
 export interface StreamQuery extends CsvForm, FiltersAndSorts {
-  readonly choice: Choice | null
+  readonly choice: Projection | null
 }
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */

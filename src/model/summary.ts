@@ -38,7 +38,7 @@ export interface GroupSort {
 }
 
 /** A summary request, checked and typed. Rows of groups have as columns the keys, the count, and the figures. */
-export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'pageSize' | 'page' | 'kept'> {
+export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'pageSize' | 'page' | 'queryWithoutPaging'> {
   readonly keys: readonly GroupKey[]
   readonly measures: readonly Measure[]
   readonly figures: readonly Figure[]

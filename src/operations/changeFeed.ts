@@ -3,8 +3,8 @@ import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { allows, type Rights } from '../model/rights.ts'
-import { shown } from '../model/shown.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
@@ -12,7 +12,7 @@ import { lineText, respondChanges } from '../respond/changes.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { Changes, type ChangesPage, ChangeWaits } from './changes.ts'
-import { FOLLOWERS, Places } from './places.ts'
+import { ConcurrencyLimit, FOLLOWERS } from './concurrencyLimit.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
@@ -37,7 +37,7 @@ export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'>
 export class ChangeFeed {
   private readonly changes: Changes
   private readonly waits: ChangeWaits
-  private readonly places = new Places(FOLLOWERS)
+  private readonly places = new ConcurrencyLimit(FOLLOWERS)
 
   constructor(private readonly parts: FeedParts) {
     const { entities, database } = parts
@@ -90,7 +90,7 @@ export class ChangeFeed {
     const { hasValues } = this.requireKept()
     const query = parseChanges(call.query, null)
     const id = parseId(call.id)
-    const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`)
+    const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? excerpt(call.id)}, and no change of one.`)
     if (id === null) throw absent
     const { after } = query
     const { lines, more, end } = await this.changes.historyAfter(entity, id, after, query)

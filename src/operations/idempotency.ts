@@ -9,7 +9,7 @@ import type { IdempotencyClaim } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { takeTurns } from '../os/time.ts'
+import { yieldEvery } from '../os/time.ts'
 import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
@@ -58,7 +58,7 @@ export class Idempotency {
     const hash = new Bun.CryptoHasher('sha256')
     const columns = [...(rows[0] as Assignments).keys()].map(({ column }) => column)
     hash.update(JSON.stringify([request.method, this.entity.plural, rows.length, ...columns]))
-    const turn = takeTurns()
+    const turn = yieldEvery()
     for (const row of rows) {
       hash.update(JSON.stringify([...row.values()]))
       const others = turn()

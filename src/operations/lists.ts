@@ -3,9 +3,9 @@ import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
 import { countFrom } from '../metrics/counts.ts'
-import { demandOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
+import { listCostOf } from '../model/listCost.ts'
 import type { ListQuery } from '../model/query.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
@@ -29,7 +29,7 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     return pageFromDatabase(entity, parts, call, query)
   }
   const target = `${call.url}?${call.query}`
-  const { kept, query } = await memory.answers.find(target, copy, parse)
+  const { kept, query } = await memory.responses.find(target, copy, parse)
   if (kept !== null) {
     countList('kept')
     return kept
@@ -48,13 +48,13 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
   const found = copy.search?.find(query)
   if (!found) return pageFromDatabase(entity, parts, call, query)
   countList('memory')
-  return memory.answers.keep(target, copy, respondPage(entity, query, found, call.url, cursors))
+  return memory.responses.keep(target, copy, respondPage(entity, query, found, call.url, cursors))
 }
 
 async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: ListQuery): Promise<Reply> {
   countList('database')
   const statement = compileList(entity, query)
-  const rows = await parts.listReads.read(statement, call, demandOf(entity, query)).catch(advise(() => narrowing(query)))
+  const rows = await parts.listReads.read(statement, call, listCostOf(entity, query)).catch(advise(() => narrowing(query)))
   const total = Number(rows[0]?.[entity.properties.length] ?? 0)
   return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
 }

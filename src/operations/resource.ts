@@ -2,16 +2,16 @@
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete } from '../parse/assignments.ts'
-import { RowsText, readBodies, readBody } from '../parse/body.ts'
+import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
 import { formOf, parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/parameters.ts'
 import { rowWriter, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
+import { BulkCreates } from './bulkCreates.ts'
 import { Idempotency, withReplayed } from './idempotency.ts'
 import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
-import { RowsCreates } from './rowsCreates.ts'
 import { RowWrites } from './rowWrites.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
@@ -20,7 +20,7 @@ export class Resource {
   private readonly reads: RowReads
   private readonly idempotency: Idempotency
   private readonly writes: RowWrites
-  private readonly bulkCreates: RowsCreates
+  private readonly bulkCreates: BulkCreates
 
   constructor(
     private readonly entity: Entity,
@@ -30,7 +30,7 @@ export class Resource {
     this.reads = new RowReads(entity, parts.database)
     this.idempotency = new Idempotency(entity, parts.database)
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
-    this.bulkCreates = new RowsCreates(entity, this.idempotency, this.writes, parts)
+    this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {
@@ -54,7 +54,7 @@ export class Resource {
   async create(call: ResourceRequest): Promise<Reply> {
     const isDry = parseDryRun(call.query)
     const body = await readBodies(call.request)
-    if (body instanceof RowsText) return this.bulkCreates.create(call, body, isDry)
+    if (body instanceof UnparsedRows) return this.bulkCreates.create(call, body, isDry)
     const values = parseComplete(this.entity, body)
     requireList(call.request.headers)
     if (isDry) return this.bulkCreates.check(call, [values], (_, fault) => fault)

@@ -10,7 +10,7 @@ import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Action, allows, type Rights } from '../model/rights.ts'
 import type { Reply } from '../respond/reply.ts'
-import type { Places } from './places.ts'
+import type { ConcurrencyLimit } from './concurrencyLimit.ts'
 
 /** The key of a request, and its limits after the last charge. */
 export interface Charged {
@@ -70,9 +70,9 @@ export interface ResourceParts {
   /** The keys of requests that go on; not there: none ever ends, and each request is charged once. */
   readonly keysInUse?: KeysInUse
   /** Limits on streams, and on bodies of several rows, of all entities together. */
-  readonly streamPlaces: Places
-  readonly summaryPlaces: Places
-  readonly bodyPlaces: Places
+  readonly streamLimit: ConcurrencyLimit
+  readonly summaryLimit: ConcurrencyLimit
+  readonly bodyLimit: ConcurrencyLimit
   /** The token behind all changes of an entity up to now; not there, or null: no changes are kept. */
   readonly changesToken?: (entity: Entity) => Promise<string | null>
   /** Null: every list is read from the database. */

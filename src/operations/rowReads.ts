@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../model/entityTag.ts'
-import { shown } from '../model/shown.ts'
+import { excerpt } from '../model/excerpt.ts'
 import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
@@ -39,7 +39,7 @@ export class RowReads {
   /** The id in a path. @throws ApiError NotFound for what can be none */
   parseId(segment: string): string {
     const id = parseId(segment)
-    if (id === null) throw this.notFound(shown(segment))
+    if (id === null) throw this.notFound(excerpt(segment))
     return id
   }
 

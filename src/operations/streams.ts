@@ -1,15 +1,15 @@
 // Streams of lists: reads all rows piece by piece, charges every 1,000, and pauses while other requests are served. D55
 import { compilePiece, streamColumns } from '../compile/stream.ts'
-import { demandOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
+import { listCostOf } from '../model/listCost.ts'
 import { order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseStream } from '../parse/list.ts'
-import type { Reply, StreamPlace } from '../respond/reply.ts'
+import type { Reply, StreamSlot } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
+import type { ConcurrencyLimit } from './concurrencyLimit.ts'
 import { advise, narrowing } from './lists.ts'
-import type { Places } from './places.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
 /** One read: up to `size` rows, and one more if others follow. */
@@ -22,9 +22,9 @@ interface Piece {
 
 /** Streams a list; the first piece is read before the answer begins, so that its errors have a status. @throws ApiError */
 export function streamList(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
-  const { listReads, keysInUse, streamPlaces, changesToken } = parts
+  const { listReads, keysInUse, streamLimit, changesToken } = parts
   const query = parseStream(entity, call.query, form)
-  const demand = demandOf(entity, query)
+  const demand = listCostOf(entity, query)
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
@@ -60,7 +60,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
     }
   }
 
-  return replyStreamed(call, streamPlaces, { headers, form }, async () => {
+  return replyStreamed(call, streamLimit, { headers, form }, async () => {
     // Before the first row is read, so that all that changes while rows are read lies behind it.
     const token = form === 'ndjson' ? await changesToken?.(entity) : null
     if (token) headers['X-Changes-After'] = token
@@ -85,9 +85,9 @@ export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): 
 /** Responds with a stream; takes a place for it before `begin` makes it. @throws ApiError, and what `begin` throws */
 export async function replyStreamed(
   { request, key }: ResourceRequest,
-  places: Places,
+  places: ConcurrencyLimit,
   { headers, form }: { readonly headers: Record<string, string>; readonly form: StreamForm },
-  begin: (place: StreamPlace) => Promise<AsyncGenerator<string>>,
+  begin: (place: StreamSlot) => Promise<AsyncGenerator<string>>,
 ): Promise<Reply> {
   // As GET has it: else the head would say that there are no bytes.
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
@@ -95,7 +95,7 @@ export async function replyStreamed(
   try {
     const texts = await begin(place)
     const isGzipped = headers['Content-Encoding'] !== undefined
-    return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
+    return { status: 200, headers, body: { texts, slot: place, isGzipped, reportsErrorInBody: form === 'ndjson' } }
   } catch (error) {
     place.release()
     throw error

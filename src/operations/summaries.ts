@@ -8,9 +8,9 @@ import { Abandoned } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
-import { parentRowOf } from '../model/demand.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Asker } from '../model/key.ts'
+import type { Caller } from '../model/key.ts'
+import { parentRowOf } from '../model/listCost.ts'
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
 import type { StreamForm } from '../parse/headers.ts'
@@ -31,25 +31,25 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
   const copy = memory?.of(entity)
   if (!memory || !copy) return pageFromDatabase(entity, parts, call, parse())
   const target = `${call.url}?${call.query}`
-  const { kept, query } = await memory.answers.find(target, copy, parse)
+  const { kept, query } = await memory.responses.find(target, copy, parse)
   if (kept !== null) {
     countSummary('kept')
     return kept
   }
-  const reply = await grouped(call, memory, copy, query, async (grouping, asker) => {
-    const rows = await memory.slices.run(asker, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
-    return memory.answers.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
+  const reply = await grouped(call, memory, copy, query, async (grouping, caller) => {
+    const rows = await memory.slices.run(caller, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
+    return memory.responses.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
   })
   return reply ?? pageFromDatabase(entity, parts, call, query)
 }
 
 /** A stream of all groups in their order. @throws ApiError */
 export function streamSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
-  const { memory, summaryPlaces } = parts
+  const { memory, summaryLimit } = parts
   const query = parseSummary(entity, call.query, form)
   const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
-  return replyStreamed(call, summaryPlaces, { headers, form }, async (place) => {
-    const hold = (bytes: number) => summaryPlaces.hold(call.key, place, bytes)
+  return replyStreamed(call, summaryLimit, { headers, form }, async (place) => {
+    const hold = (bytes: number) => summaryLimit.hold(call.key, place, bytes)
     const writer = summaryWriter(query, form)
     const copy = memory?.of(entity)
     await copy?.refresh()
@@ -78,19 +78,19 @@ async function grouped<Result>(
   memory: TableCopies,
   copy: TableCopy,
   query: SummaryQuery,
-  use: (grouping: Grouping, asker: Asker) => Promise<Result>,
+  use: (grouping: Grouping, caller: Caller) => Promise<Result>,
 ): Promise<Result | null> {
   await copy.search?.prepareGroups(query, call)
   // In turns of its own: no row of the copy changes before its end, so lists of its key may wait for it, and it not behind them.
-  const asker = { request: call.request, key: `summary ${call.key}` }
-  return copy.alone(call.key, async () => {
+  const keyId = { request: call.request, key: `summary ${call.key}` }
+  return copy.exclusive(call.key, async () => {
     if (call.request.signal.aborted) throw new Abandoned()
     const grouping = copy.search?.group(query)
     if (!grouping) return null
     try {
-      await memory.slices.run(asker, grouping.steps())
+      await memory.slices.run(keyId, grouping.steps())
       countSummary('memory')
-      return await use(grouping, asker)
+      return await use(grouping, keyId)
     } catch (error) {
       if (error instanceof KernelFull) return null
       throw error instanceof TooManyGroups ? tooManyGroups() : error
@@ -119,7 +119,7 @@ async function readGroups(
   const statement = compileSummary(entity, query, page)
   const owner = parentRowOf(query.filters)
   const found = await listReads
-    .read(statement, call, { owner, isCostly: true })
+    .read(statement, call, { parentRow: owner, isCostly: true })
     .catch(advise(() => 'filter by a range that few rows match'))
   const total = Number(found[0]?.[0] ?? 0)
   if (total > GROUPS_MAX) throw tooManyGroups()

@@ -26,7 +26,7 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
 }
 
 /** Lets other work have its turn within a long one, which calls this between its steps, and awaits the promise, if any. */
-export function takeTurns(turnMs = 3): () => Promise<void> | null {
+export function yieldEvery(turnMs = 3): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs
   return () => {
     if (performance.now() < untilMs) return null

@@ -1,11 +1,11 @@
 // Values of a row from a JSON body: checked against the entity, with every fault reported.
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Assignments } from '../model/query.ts'
-import { shown } from '../model/shown.ts'
 import { isObject, type JsonObject } from './body.ts'
 import { findByName } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
@@ -60,7 +60,7 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
     if (faults.length >= FAULTS_MAX) return
     const member = find(key)
     if (!member) {
-      const [name, hint] = [shown(key), hintFor(key, members)]
+      const [name, hint] = [excerpt(key), hintFor(key, members)]
       faults.push({ code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` })
     } else if (seen.has(member)) {
       const message = `${member.name} is given twice, in names that differ by case.`

@@ -1,7 +1,7 @@
 // Request bodies: reads them within limits of size, time and nesting, and parses JSON with exact numbers.
 import { ApiError } from '../errors.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber } from '../model/kinds.ts'
-import { shown } from '../model/shown.ts'
 import { withDeadline } from '../os/time.ts'
 
 /** Maximum length of a body with one row. */
@@ -36,7 +36,7 @@ const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x
 export type JsonObject = Record<string, unknown>
 
 /** A body of several rows, which is not parsed yet: an array of JSON, or JSON in lines. */
-export class RowsText {
+export class UnparsedRows {
   constructor(
     readonly text: string,
     readonly form: 'array' | 'lines',
@@ -53,11 +53,11 @@ export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<J
 }
 
 /** Reads a body that may have several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
-export async function readBodies(request: Request): Promise<JsonObject | RowsText> {
+export async function readBodies(request: Request): Promise<JsonObject | UnparsedRows> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
   const text = decodeUtf8(await (isLines ? readBytes(request, ROWS_BYTES_MAX) : readJson(request)))
-  if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array')
+  if (isLines || ARRAY.test(text)) return new UnparsedRows(text, isLines ? 'lines' : 'array')
   return parseObject(text)
 }
 
@@ -137,7 +137,8 @@ function requireType({ headers }: Request, pattern: RegExp, allowed: string) {
   const fail = (what: string) => {
     throw new ApiError('UnsupportedMediaType', `The body must ${what}.`, { target: 'Body' })
   }
-  if (!mediaType || !pattern.test(mediaType)) fail(`be declared as ${allowed}${mediaType ? `, not as ${shown(mediaType)}` : ''}`)
+  if (!mediaType || !pattern.test(mediaType))
+    fail(`be declared as ${allowed}${mediaType ? `, not as ${excerpt(mediaType)}` : ''}`)
   const encoding = headers.get('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') fail('not be compressed: Content-Encoding is not supported')
 }
@@ -152,7 +153,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
-  requireModest(text, 'Body')
+  checkComplexity(text, 'Body')
   const value = parseOrThrow(text, 'Body')
   if (!isObject(value)) throw invalidJson('The body must be a JSON object.')
   return value
@@ -194,7 +195,7 @@ export function elementEnd(text: string, from: number, target: string): number {
 }
 
 /** Requires that parsing the text does not hold up others. `target`: `Body` or a row of it. @throws ApiError InvalidJson */
-export function requireModest(text: string, target: string): void {
+export function checkComplexity(text: string, target: string): void {
   if (text.length > SMALL_LENGTH) elementEnd(text, 0, target)
 }
 
@@ -222,7 +223,7 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
 
 /** Reason why a text is not JSON: continues "it is not JSON". `error`: of JSON.parse. */
 export function faultOf(error: unknown): string {
-  return shown((error as Error).message.replace('JSON Parse error: ', ''))
+  return excerpt((error as Error).message.replace('JSON Parse error: ', ''))
 }
 
 /** Returns whether a value of JSON is an object. */

@@ -2,8 +2,8 @@
 import { ApiError } from '../errors.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { suggest } from '../model/nearest.ts'
-import { shown } from '../model/shown.ts'
 import { plain } from './names.ts'
 import { type Bounds, parseInteger, readNamed } from './parameters.ts'
 
@@ -30,7 +30,7 @@ const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'Inval
 /** Parses a query of the change feed; `entities` null: of one row's history. `isStream`: of a stream. @throws ApiError */
 export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
   const codes = entities === null ? CODES_OF_ROW : CODES
-  const fault = (name: string) => `Changes have no parameter "${shown(name)}".${hintFor(name, Object.keys(codes))}`
+  const fault = (name: string) => `Changes have no parameter "${excerpt(name)}".${hintFor(name, Object.keys(codes))}`
   const read: Partial<Record<keyof typeof CODES, string>> = readNamed(query, codes, fault)
   for (const name of isStream ? (['PageSize', 'wait'] as const) : [])
     if (read[name] !== undefined) {
@@ -82,7 +82,7 @@ function parseEntities(text: string | null, entities: readonly Entity[]): readon
     if (entity) return entity
     const plurals = entities.map(({ plural }) => plural)
     const hint = suggest(part, plurals) || ` There are ${plurals.join(', ')}.`
-    throw new ApiError('InvalidFilter', `entity names no entity: "${shown(part)}".${hint}`, { target: 'entity' })
+    throw new ApiError('InvalidFilter', `entity names no entity: "${excerpt(part)}".${hint}`, { target: 'entity' })
   })
   return entities.filter((entity) => found.includes(entity))
 }

@@ -1,17 +1,17 @@
 // Filters of a query string: operators before the value or in brackets, values of `[]`, and hints for misspelled ones.
 import { ApiError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
-import { shown } from '../model/shown.ts'
 import { arrayText } from '../model/sql.ts'
-import { hintForOperator, hintForValue } from './foreignFilters.ts'
-import { hintForForeign } from './foreignParameters.ts'
 import { findMember, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
+import { hintForOperator, hintForValue } from './otherApiFilters.ts'
+import { hintForForeign } from './otherApiHints.ts'
 import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */
@@ -64,7 +64,7 @@ function parseBracketed(entity: Entity, property: Property, bracket: string, { n
   if (!operator) {
     const known = brackets.filter(({ serves }) => serves(property.kind)).map(({ sign }) => property.name + sign)
     const hint = hintForOperator(property, bracket, value) ?? ` In brackets there are ${known.join(', ')}.`
-    const target = shown(name)
+    const target = excerpt(name)
     throw new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
   }
   const filter = checkFilter(property, operator, value)
@@ -80,7 +80,7 @@ function unknownParameter(entity: Entity, parameter: Parameter, others: readonly
   const hint = findMember(entity, before)
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : (hintForForeign(entity, parameter, others) ?? suggestProperty(name, entity.properties, others))
-  const target = shown(name)
+  const target = excerpt(name)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
 }
 

@@ -1,8 +1,8 @@
 // Request headers: preconditions, Idempotency-Key, and the form of a list that Accept asks for.
 import { ApiError } from '../errors.ts'
 import { type Conditions, type EntityTags, readTags } from '../model/entityTag.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { weightsOf } from '../model/preferences.ts'
-import { shown } from '../model/shown.ts'
 
 /** Parses the preconditions in a request's headers; null: there are none. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
 export function parseConditions(headers: Headers): Conditions | null {
@@ -16,7 +16,7 @@ function parseTags(target: 'If-Match' | 'If-None-Match', text: string | null): E
   const tags = readTags(text)
   if (tags !== null) return tags
   const allowed = `${target} is * or one or more tags as ETag has them, in double quotes and separated by commas`
-  throw new ApiError('InvalidHeader', `${allowed}, not ${shown(text) || 'empty'}.${hint(text)}`, { target })
+  throw new ApiError('InvalidHeader', `${allowed}, not ${excerpt(text) || 'empty'}.${hint(text)}`, { target })
 }
 
 /** Hint for a tag that lost its quotes. */
@@ -37,7 +37,7 @@ export function parseIdempotencyKey({ headers }: Request): string | null {
   if (text === null) return null
   const key = QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1') ?? (BARE.test(text) ? text : null)
   if (key !== null && key.length > 0 && key.length <= LENGTH_MAX) return key
-  const problem = key === null || key === '' ? `; it is ${shown(text)}` : `; it has ${key.length}`
+  const problem = key === null || key === '' ? `; it is ${excerpt(text)}` : `; it has ${key.length}`
   const message = `Idempotency-Key must be one text of 1 to ${LENGTH_MAX} visible ASCII characters, such as "8e03978e-40d5"${problem}.`
   throw new ApiError('InvalidHeader', message, { target: 'Idempotency-Key' })
 }

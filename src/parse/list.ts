@@ -2,19 +2,26 @@
 import { ApiError } from '../errors.ts'
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { memoize } from '../model/memoize.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
-import { shown } from '../model/shown.ts'
 import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './headers.ts'
 import { findByName, findMember, sortDefinitions } from './names.ts'
 import { suggestOrList } from './nearestProperty.ts'
-import { csvFormOf, LIST_PAGES, parseFields, readShared, refuseForeign, type SharedParameters } from './parameters.ts'
+import {
+  type CommonParameters,
+  csvFormOf,
+  LIST_PAGES,
+  parseFields,
+  readCommonParameter,
+  rejectUnusedParameters,
+} from './parameters.ts'
 import { parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
-interface Parameters extends SharedParameters {
+interface Parameters extends CommonParameters {
   readonly sorts: Sort[]
   /** Values of all parameters of this name, with commas between; null: there is none. */
   fields: string | null
@@ -23,11 +30,11 @@ interface Parameters extends SharedParameters {
 /** Parses the query string of a list, without `?`; without `cursors` no cursor is valid. Spec 4.2 @throws ApiError */
 export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
   const read = readParameters(entity, query)
-  refuseForeign(read, 'json')
-  const { filters, sorts, pageSize, page, cursor, fields, kept } = read
+  rejectUnusedParameters(read, 'json')
+  const { filters, sorts, pageSize, page, cursor, fields, queryWithoutPaging } = read
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
-    ...{ filters, sorts, pageSize: pageSize ?? LIST_PAGES.normal, page: page ?? 1, seek, kept },
+    ...{ filters, sorts, pageSize: pageSize ?? LIST_PAGES.normal, page: page ?? 1, seek, queryWithoutPaging: queryWithoutPaging },
     choice: parseFields(entity, fields),
   }
 }
@@ -35,18 +42,18 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
 /** Parses the query of a stream of all rows that match, without pages. D55 @throws ApiError for the first fault */
 export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
   const read = readParameters(entity, query)
-  refuseForeign(read, form)
+  rejectUnusedParameters(read, form)
   const { filters, sorts, fields } = read
   return { filters, sorts, choice: parseFields(entity, fields), ...csvFormOf(read) }
 }
 
 function readParameters(entity: Entity, query: string): Parameters {
-  const read: Parameters = { filters: [], sorts: [], fields: null, kept: '' }
+  const read: Parameters = { filters: [], sorts: [], fields: null, queryWithoutPaging: '' }
   const findPurpose = purposeFinder(entity)
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
-    if (readShared(read, purpose, parameter, LIST_PAGES)) continue
+    if (readCommonParameter(read, purpose, parameter, LIST_PAGES)) continue
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
     // A parameter that is none fails as a filter, with the reason.
@@ -80,7 +87,7 @@ export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
 function findProperty(entity: Entity, name: string, before: readonly Sort[]): Property {
   if (name === '') throw invalid('A sort definition is + or - and the name of a property; one of them is empty.')
   const member = findMember(entity, name)
-  if (!member) throw invalid(`${entity.plural} cannot be sorted by "${shown(name)}".${hintFor(entity, name, before)}`)
+  if (!member) throw invalid(`${entity.plural} cannot be sorted by "${excerpt(name)}".${hintFor(entity, name, before)}`)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
   throw invalid(`${member.name} is an object: sort by one of ${parts}.`)

@@ -1,8 +1,8 @@
 // The property that was probably meant by a name that none has: by its letters, by its words, or by what it stands for.
 import type { Entity, Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { nearestOf } from '../model/nearest.ts'
 import { operators } from '../model/operators.ts'
-import { shown } from '../model/shown.ts'
 import { listed, plain } from './names.ts'
 
 /** A property or an object. */
@@ -46,7 +46,7 @@ function namesOf(among: readonly Named[]): string[] {
 /** Message about a name that `parameter` does not take; `among`: what it takes. */
 export function faultOfName({ plural }: Entity, name: string, parameter: string, among: readonly Named[]): string {
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
-  return `${plural} have no property "${shown(name)}".${suggestOrList(name, among)}`
+  return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, among)}`
 }
 
 /** The property in which a search would look: the one that is most like a name, else the first text; null: there is none. */

@@ -1,8 +1,8 @@
 // Parameters that several endpoints share: page, style of a CSV, choice of fields, dry run; ids in paths.
 import { ApiError, type ErrorCode } from '../errors.ts'
-import { type Choice, choose, type Entity, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, isGroup, type Projection, type Property, project } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
-import { shown } from '../model/shown.ts'
 import { findMember } from './names.ts'
 import { faultOfName } from './nearestProperty.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
@@ -24,10 +24,10 @@ const PAGE_MAX = 1e12
 const INTEGER = /^-?\d+$/
 
 /** The parameters that lists and summaries share, each checked by itself; undefined: it is not there. */
-export interface SharedParameters {
+export interface CommonParameters {
   readonly filters: Filter[]
   /** The query string as the client wrote it, without `page` and `cursor`. */
-  kept: string
+  queryWithoutPaging: string
   pageSize?: number
   page?: number
   cursor?: string
@@ -38,13 +38,14 @@ export interface SharedParameters {
 }
 
 /** Reads a shared parameter into `read`; false: `purpose` is that of another one. @throws ApiError that names the parameter */
-export function readShared(
-  read: SharedParameters,
+export function readCommonParameter(
+  read: CommonParameters,
   purpose: string | undefined,
   { value, raw }: Parameter,
   sizes: Bounds,
 ): purpose is 'page' | 'cursor' | 'PageSize' | 'bom' | 'excel' | 'locale' {
-  if (purpose !== 'page' && purpose !== 'cursor') read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+  if (purpose !== 'page' && purpose !== 'cursor')
+    read.queryWithoutPaging = read.queryWithoutPaging === '' ? raw : `${read.queryWithoutPaging}&${raw}`
   if (purpose === 'page') read.page = once('InvalidPage', purpose, read.page, parsePage(value))
   else if (purpose === 'cursor') read.cursor = once('InvalidCursor', purpose, read.cursor, value)
   else if (purpose === 'PageSize')
@@ -68,7 +69,7 @@ export function readNamed<Name extends string>(
   const read: Partial<Record<Name, string>> = {}
   for (const { name, value } of parseQueryString(query)) {
     const known = (Object.keys(codes) as Name[]).find((one) => one.toLowerCase() === name.toLowerCase())
-    if (known === undefined) throw new ApiError('UnknownParameter', fault(name), { target: shown(name) })
+    if (known === undefined) throw new ApiError('UnknownParameter', fault(name), { target: excerpt(name) })
     const code = codes[known]
     const before = code === null && known in read ? `${read[known]},` : ''
     read[known] = code === null ? before + value : once(code, known, read[known], value)
@@ -116,12 +117,12 @@ function parseLocale(text: string): boolean {
 }
 
 /** The style of a CSV with these parameters. */
-export function csvFormOf({ bom = false, excel = false, locale = false }: SharedParameters): CsvForm {
+export function csvFormOf({ bom = false, excel = false, locale = false }: CommonParameters): CsvForm {
   return { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
 }
 
 /** Refuses parameters that would have no effect: those of pages in a stream, and those of CSV elsewhere. @throws ApiError */
-export function refuseForeign(read: SharedParameters, form: 'json' | 'csv' | 'ndjson'): void {
+export function rejectUnusedParameters(read: CommonParameters, form: 'json' | 'csv' | 'ndjson'): void {
   if (form !== 'json')
     for (const [name, key, code] of PAGING)
       if (read[key] !== undefined) {
@@ -162,13 +163,13 @@ export function parseDryRun(query: string): boolean {
 }
 
 /** The query string of one row's address: what `fields` chooses; null: everything. @throws ApiError */
-export function parseRowFields(entity: Entity, query: string): Choice | null {
+export function parseRowFields(entity: Entity, query: string): Projection | null {
   const { fields = null } = readNamed(query, { fields: null }, () => 'The address of a row takes no query parameter but fields.')
   return parseFields(entity, fields)
 }
 
 /** Parses `Id,Name,Period.Days`; an object stands for all its parts, null for everything. D56 @throws ApiError InvalidFields */
-export function parseFields(entity: Entity, text: string | null): Choice | null {
+export function parseFields(entity: Entity, text: string | null): Projection | null {
   if (text === null) return null
   const chosen = new Set<Property>()
   for (const name of text.split(',')) {
@@ -184,5 +185,5 @@ export function parseFields(entity: Entity, text: string | null): Choice | null 
     }
     for (const property of isGroup(member) ? member.properties : [member]) chosen.add(property)
   }
-  return choose(entity, chosen)
+  return project(entity, chosen)
 }

@@ -1,6 +1,6 @@
 // Query strings: split and decoded, repeated names apart. Frameworks keep the last one, and lose one end of a range.
 import { ApiError } from '../errors.ts'
-import { shown } from '../model/shown.ts'
+import { excerpt } from '../model/excerpt.ts'
 
 /** One `name=value` of a query string, decoded; `raw` as the client wrote it. */
 export interface Parameter {
@@ -42,7 +42,7 @@ function decode(text: string): string {
     // Strict in both respects: bad escapes and bytes that are not UTF-8 throw.
     return decodeURIComponent(spaced)
   } catch {
-    const message = `The query string has a bad percent escape, or bytes that are not UTF-8, in "${shown(text, 60)}".`
+    const message = `The query string has a bad percent escape, or bytes that are not UTF-8, in "${excerpt(text, 60)}".`
     throw new ApiError('InvalidQueryString', message)
   }
 }

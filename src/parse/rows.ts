@@ -2,16 +2,16 @@
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { takeTurns } from '../os/time.ts'
+import { yieldEvery } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
-import { BODY_BYTES_MAX, elementEnd, invalidJson, isObject, parseOrThrow, type RowsText, requireModest } from './body.ts'
+import { BODY_BYTES_MAX, checkComplexity, elementEnd, invalidJson, isObject, parseOrThrow, type UnparsedRows } from './body.ts'
 
 /** Maximum rows of a body; messages have the number, too. */
 const ROWS_MAX = 1_000
 
 /** Splits a body by where rows end: a row may not be JSON. @throws ApiError InvalidJson, InvalidRows, PayloadTooLarge */
-export async function findRows({ text, form }: RowsText): Promise<readonly string[]> {
-  const turn = takeTurns()
+export async function findRows({ text, form }: UnparsedRows): Promise<readonly string[]> {
+  const turn = yieldEvery()
   const rows: string[] = []
   // Lines without the spaces before them; blank lines are left out.
   for (const row of form === 'lines' ? text.matchAll(/[^ \t\r\n][^\n]*/g).map(([line]) => line) : elementsOf(text)) {
@@ -19,7 +19,7 @@ export async function findRows({ text, form }: RowsText): Promise<readonly strin
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
     // Those of an array are scanned where they end.
-    if (form === 'lines') requireModest(row, target)
+    if (form === 'lines') checkComplexity(row, target)
     rows.push(row)
     const others = turn()
     if (others !== null) await others
@@ -53,7 +53,7 @@ function invalidRows(message: string): ApiError {
 
 /** Parses the rows of a body. Faults have the index of their row: `[3].Title`. D59 @throws ApiError with the faults of all */
 export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
-  const turn = takeTurns()
+  const turn = yieldEvery()
   const parsed: Assignments[] = []
   const faults: Fault[] = []
   for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {

@@ -1,10 +1,10 @@
 // The query string of a summary, as a typed query: keys, measures, filters and sorts. D76
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
-import { shown } from '../model/shown.ts'
 import {
   type Aggregate,
   figureIndex,
@@ -20,7 +20,7 @@ import { addFilter, parseFilter } from './filter.ts'
 import type { Form } from './headers.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { amongWhich, faultOfName } from './nearestProperty.ts'
-import { csvFormOf, readShared, refuseForeign, type SharedParameters, SUMMARY_PAGES } from './parameters.ts'
+import { type CommonParameters, csvFormOf, readCommonParameter, rejectUnusedParameters, SUMMARY_PAGES } from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -40,7 +40,7 @@ HINTS.set('count', ' Its groups always have a count.')
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
 const EXPRESSION = /^(\w+)\((.*)\)$/
 
-interface Parameters extends SharedParameters {
+interface Parameters extends CommonParameters {
   readonly keys: GroupKey[]
   readonly measures: Measure[]
   /** Values of all parameters of this name. */
@@ -50,23 +50,23 @@ interface Parameters extends SharedParameters {
 /** The query string of a summary, without `?`, as a typed query. D76 @throws ApiError for the first fault */
 export function parseSummary(entity: Entity, query: string, form: Form): SummaryQuery {
   const read = readParameters(entity, query)
-  refuseForeign(read, form)
-  const { filters, keys, measures, kept } = read
+  rejectUnusedParameters(read, form)
+  const { filters, keys, measures, queryWithoutPaging } = read
   const figures = figuresOf(measures)
   const sorts: GroupSort[] = []
   for (const { name, descending } of read.sorts.flatMap(sortDefinitions))
     addSort(sorts, { column: sortColumn(entity, { keys, figures }, name), isDescending: descending })
   for (let column = 0; column < keys.length; column++) addSort(sorts, { column, isDescending: false })
-  const pages = { pageSize: read.pageSize ?? SUMMARY_PAGES.normal, page: read.page ?? 1, kept }
+  const pages = { pageSize: read.pageSize ?? SUMMARY_PAGES.normal, page: read.page ?? 1, queryWithoutPaging }
   return { filters, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }
 }
 
 function readParameters(entity: Entity, query: string): Parameters {
-  const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], kept: '' }
+  const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], queryWithoutPaging: '' }
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
-    if (readShared(read, purpose, parameter, SUMMARY_PAGES)) continue
+    if (readCommonParameter(read, purpose, parameter, SUMMARY_PAGES)) continue
     if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
     else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, entity, text)
     else if (purpose === 'sort') read.sorts.push(value)
@@ -80,7 +80,7 @@ function filterOf(entity: Entity, parameter: Parameter): Filter {
   const isOfLists = !findMember(entity, lower) && RESERVED_PARAMETERS.some((name) => name.toLowerCase() === lower)
   const hint = isOfLists ? ' Its groups have pages by number, and the properties of groupBy.' : HINTS.get(lower)
   if (hint === undefined || findMember(entity, lower)) return parseFilter(entity, parameter, SUMMARY_PARAMETERS)
-  const target = shown(parameter.name)
+  const target = excerpt(parameter.name)
   throw new ApiError('UnknownParameter', `A summary has no parameter "${target}".${hint}`, { target })
 }
 
@@ -98,7 +98,7 @@ function keyOf(entity: Entity, text: string): GroupKey {
   const [, word, name] = EXPRESSION.exec(text) ?? []
   if (word === undefined || name === undefined) return { property: propertyOf(entity, text, 'groupBy'), period: null }
   const period = PERIODS.find((one) => one === word.toLowerCase())
-  if (!period) throw invalidKey(`There is no "${shown(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
+  if (!period) throw invalidKey(`There is no "${excerpt(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
   const property = propertyOf(entity, name, 'groupBy')
   if (takesPeriods(property)) return { property, period }
   const taken = `${period}() takes a date or a date-time${amongWhich(entity, entity.properties.filter(takesPeriods))}.`
@@ -190,7 +190,7 @@ function sortColumn(entity: Entity, { keys, figures }: Sortable, text: string): 
   if (sum >= 0) return keys.length + 1 + sum
   const sums = figures.flatMap((figure) => (figure.name === 'sum' ? [`sum(${figure.property.name})`] : []))
   const known = [...keys.map(groupName), 'count', ...sums]
-  const message = `These groups can be sorted by ${listed(known, 'or')}, not by "${shown(text)}".${sortHint(entity, text, known)}`
+  const message = `These groups can be sorted by ${listed(known, 'or')}, not by "${excerpt(text)}".${sortHint(entity, text, known)}`
   throw new ApiError('InvalidSort', message, { target: 'sort' })
 }
 

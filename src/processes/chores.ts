@@ -3,7 +3,7 @@ import { type Config, isPooled } from '../config/config.ts'
 import { HookSender, type HookUse } from '../hooks/sender.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
-import { parseTargets } from '../model/targets.ts'
+import { parseTargets } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
 import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 
@@ -38,7 +38,7 @@ export class Chores {
 
   /** Reads the hooks again soon. */
   checkHooks(): void {
-    this.hooks?.look()
+    this.hooks?.wake()
   }
 
   async stop(): Promise<void> {

@@ -8,9 +8,9 @@ import { RedisWindows } from '../admit/redis.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
-import { cellOf, count, gauge } from '../metrics/counts.ts'
+import { count, gauge, seriesOf } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
-import { parseNetworks } from '../model/targets.ts'
+import { parseNetworks } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
 import type { WorkerContext } from './messages.ts'
 
@@ -19,7 +19,7 @@ const REFRESH_EVERY_MS = 4_000
 const USED_EVERY_MS = 10_000
 /** Maximum time for the last note: a database that hangs must not hold up the end. */
 const NOTE_MS_MAX = 300
-const OVERFLOWED = cellOf('overflowed')
+const OVERFLOWED = seriesOf('overflowed')
 
 /** A worker's admission, and what keeps its keys those of the database. */
 export function createAdmission(config: Config, { bootstrapKey, tables, tablesFor, log }: WorkerContext, database: Database) {
@@ -75,8 +75,8 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   }
 
   function noteLimits() {
-    gauge(cellOf('limiterKeys'), limiters.keys.windows.countClients())
-    gauge(cellOf('limiterKeysMax'), config.rateLimitClients)
+    gauge(seriesOf('limiterKeys'), limiters.keys.windows.countClients())
+    gauge(seriesOf('limiterKeysMax'), config.rateLimitClients)
   }
 
   /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */

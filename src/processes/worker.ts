@@ -14,7 +14,7 @@ import { createCors } from '../http/cors.ts'
 import type { OwnRoute } from '../http/ownRoutes.ts'
 import { breakOffStreams } from '../http/streamBody.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
-import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'
+import { countDelay, gauge, seriesOf, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
@@ -207,14 +207,14 @@ export class Worker {
     const { pools, memory } = this
     countDelays()
     setGauges(() => {
-      gauge(cellOf('requestsInFlight'), this.requestsInFlight)
+      gauge(seriesOf('requestsInFlight'), this.requestsInFlight)
       gaugePool('rows', pools.sizes.others, pools.database.load)
       gaugePool('lists', pools.sizes.lists, pools.lists.load)
       gaugePool('longWrites', 1, pools.longWrites.load)
       gaugePool('memory', QUESTIONS_POOL, pools.questions.load)
-      gauge(cellOf('memoryBytesMax'), memoryBytes(this.config))
-      gauge(cellOf('memoryTables'), memory?.use.tables ?? 0)
-      gauge(cellOf('memoryBytes'), memory?.use.bytes ?? 0)
+      gauge(seriesOf('memoryBytesMax'), memoryBytes(this.config))
+      gauge(seriesOf('memoryTables'), memory?.use.tables ?? 0)
+      gauge(seriesOf('memoryBytes'), memory?.use.bytes ?? 0)
     })
   }
 }
@@ -292,9 +292,9 @@ function createMemory(config: Config, { log, databaseUrl }: WorkerContext, { dat
 }
 
 function gaugePool(pool: string, size: number, { sent, queries }: Database['load']): void {
-  gauge(cellOf('connectionsMax', pool), size)
-  gauge(cellOf('statementsSent', pool), sent)
-  gauge(cellOf('queries', pool), queries)
+  gauge(seriesOf('connectionsMax', pool), size)
+  gauge(seriesOf('statementsSent', pool), sent)
+  gauge(seriesOf('queries', pool), queries)
 }
 
 /** Counts for scrapes how late a timer of this process is, until its end. */

@@ -1,5 +1,5 @@
 // JSON of rows: writers for an entity, or for the properties that a request has chosen.
-import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
@@ -7,12 +7,12 @@ import type { Row } from '../model/sql.ts'
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
 /** Parts of a kind that writers need; without `readText` its values are numbers, as PostgreSQL prints them. */
-export type Printed = Pick<Kind, 'name' | 'readText'>
+export type PrintableKind = Pick<Kind, 'name' | 'readText'>
 
 const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
 /** Returns a writer of rows, or of what is chosen of them; decimals as PostgreSQL prints them. */
-export function rowWriter(entity: Entity, choice: Choice | null = null): Write {
+export function rowWriter(entity: Entity, choice: Projection | null = null): Write {
   return choice === null ? entityWriter(entity) : choiceWriter(choice, entity.properties)
 }
 
@@ -32,7 +32,7 @@ export function choiceWriter({ members }: { readonly members: Members }, columns
 }
 
 /** A value that PostgreSQL has printed, as JSON. */
-export function jsonOf({ readText }: Printed, text: string | null): string {
+export function jsonOf({ readText }: PrintableKind, text: string | null): string {
   // JSON has no NaN, which only programs that write SQL can have stored.
   if (text === null || (readText === null && text === 'NaN')) return 'null'
   if (readText === null) return text

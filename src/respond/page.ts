@@ -1,6 +1,6 @@
 // Pages of lists: body, total, links and tag, of rows as PostgreSQL prints them or of codes of a copy.
 import type { Cursors } from '../model/cursor.ts'
-import { type Choice, type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { type ListQuery, order, type Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -26,7 +26,7 @@ export function respondPage(entity: Entity, query: ListQuery, found: Found, url:
     return cursors.write(entity, query, { side, position: positionOf(entity, query, rows, index) })
   }
   const linked = { previous: cursorOf('before', links.previous, begin), next: cursorOf('behind', links.next, end - 1) }
-  return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.kept))
+  return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.queryWithoutPaging))
 }
 
 /** Adds total, links and a weak tag of all that, which every process makes the same of the same page. RFC 9110, 8.8.3 */
@@ -93,7 +93,7 @@ type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 const entityWriter = memoize((entity: Entity) => compile(entity.members, entity))
 
 /** Writes entities, or what is chosen of them, from rows that are coded: the same as of rows as PostgreSQL prints them. */
-export function codedWriter(entity: Entity, choice: Choice | null): WriteRow {
+export function codedWriter(entity: Entity, choice: Projection | null): WriteRow {
   return choice === null ? entityWriter(entity) : compile(choice.members, entity)
 }
 

@@ -12,12 +12,12 @@ export interface Streamed {
   readonly texts: AsyncGenerator<string>
   readonly isGzipped: boolean
   /** True if a fault gets a line of its own; if not, the body breaks off. */
-  readonly saysFault: boolean
-  readonly place: StreamPlace
+  readonly reportsErrorInBody: boolean
+  readonly slot: StreamSlot
 }
 
 /** The place that a stream holds while it is sent: a process sends a bounded number at a time. */
-export interface StreamPlace {
+export interface StreamSlot {
   /** When the client last stopped reading; null: the server is preparing its next rows. */
   idleSinceMs: number | null
   /** Ends the stream with this error when it is evicted; null: the stream has not started, and cannot be evicted. */

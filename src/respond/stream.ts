@@ -5,7 +5,7 @@ import { takesGzip } from '../model/preferences.ts'
 import type { CsvForm, StreamQuery } from '../model/query.ts'
 import { escapeFormulas, spreadsheetInstant } from '../model/spreadsheet.ts'
 import type { Row } from '../model/sql.ts'
-import { choiceWriter, type Printed } from './json.ts'
+import { choiceWriter, type PrintableKind } from './json.ts'
 import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
@@ -67,7 +67,7 @@ export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
 }
 
 /** Writes values of this kind. For Excel formulas are escaped, and date-times are in UTC and without a zone. */
-export function cellWriter(kind: Printed, form: CsvForm): (text: string) => string {
+export function cellWriter(kind: PrintableKind, form: CsvForm): (text: string) => string {
   const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)
   if (isText(kind.name)) return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)

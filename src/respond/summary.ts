@@ -1,7 +1,7 @@
 // Groups of a summary as JSON, NDJSON or CSV; averages are computed here, of sums and counts.
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
-import { jsonOf, objectWriter, type Printed, type Write } from './json.ts'
+import { jsonOf, objectWriter, type PrintableKind, type Write } from './json.ts'
 import { respondPaged } from './page.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import type { BytesReply } from './reply.ts'
@@ -14,7 +14,9 @@ export function respondSummary(query: SummaryQuery, rows: readonly Row[], total:
   const write = groupWriter(membersOf(query))
   const body = Buffer.from(`[${rows.map(write).join(',')}]`)
   const links = pageLinksOf({ ...query, seek: null }, total, rows.length, false)
-  return respondPaged(body, total, (headers) => addLinks(headers, links, { previous: null, next: null }, url, query.kept))
+  return respondPaged(body, total, (headers) =>
+    addLinks(headers, links, { previous: null, next: null }, url, query.queryWithoutPaging),
+  )
 }
 
 /** Writes groups as lines of NDJSON or CSV. */
@@ -29,11 +31,11 @@ export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): Stre
 interface Member {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
-  readonly kind: Printed
+  readonly kind: PrintableKind
 }
 
 /** Kind of counts, sums and averages. */
-const NUMBER: Printed = { name: 'decimal', readText: null }
+const NUMBER: PrintableKind = { name: 'decimal', readText: null }
 
 function membersOf(query: SummaryQuery): Member[] {
   const { keys, measures } = query

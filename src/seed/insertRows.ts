@@ -2,7 +2,7 @@
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import { integer, join, name, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { FEW_NULLS } from './randomValues.ts'
-import { compileValue, randomOf, type Source, uniquesMax } from './values.ts'
+import { compileValue, type ReferencedColumn, randomOf, uniquesMax } from './values.ts'
 
 /** The least and the greatest id of a table's rows; null: it has none. */
 export interface Ids {
@@ -11,7 +11,7 @@ export interface Ids {
 }
 
 /** Inputs of the generator, with all that references need. */
-export interface Making extends Source {
+export interface Making extends ReferencedColumn {
   /** Ids in the tables that are referred to, by the tables' names. */
   readonly ids: ReadonlyMap<string, Ids | null>
   /** The number before that of the first row. */

@@ -34,14 +34,14 @@ const DAY_HOURS = 7.5
 const INTEGERS = 10_000
 
 /** Inputs of all values of an entity's rows. */
-export interface Source {
+export interface ReferencedColumn {
   readonly entity: Entity
   readonly seed: number
   readonly ranges: DayRanges
 }
 
 /** SQL over `made.n`, the row's number: the value of a property that clients write and that is no reference. */
-export function compileValue(source: Source, property: Property): Sql {
+export function compileValue(source: ReferencedColumn, property: Property): Sql {
   const { kind, unique, column } = property
   const random = randomOf(source, property)
   const value = makers[kind.name](property, random, source)
@@ -51,7 +51,7 @@ export function compileValue(source: Source, property: Property): Sql {
   return random.orNull(value, /_end$/.test(column) ? 14 : FEW_NULLS)
 }
 
-const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: Source) => Sql>> = {
+const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: ReferencedColumn) => Sql>> = {
   text: (property, _, source) => textOf(source.entity, property, (one) => randomOf(source, one)),
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
   boolean: (_, random) => sql`${random.below(5)} < 4`,
@@ -63,12 +63,12 @@ const makers: Readonly<Record<KindName, (property: Property, random: RandomValue
   instant: (property, _, source) => momentOf(source, property),
 }
 
-export function randomOf({ seed, entity }: Source, { column }: Property, use = ''): RandomValues {
+export function randomOf({ seed, entity }: ReferencedColumn, { column }: Property, use = ''): RandomValues {
   return new RandomValues(seed, `${entity.table} ${column}${use}`)
 }
 
 /** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
-function lengthOf(source: Source, { column, kind }: Property): Sql | null {
+function lengthOf(source: ReferencedColumn, { column, kind }: Property): Sql | null {
   const [rule, ...others] = source.entity.rules
   const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
   if (rule === undefined || others.length > 0 || unit === undefined) return null
@@ -77,7 +77,7 @@ function lengthOf(source: Source, { column, kind }: Property): Sql | null {
 }
 
 /** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
-function momentOf(source: Source, property: Property, later: readonly Property[] = []): Sql {
+function momentOf(source: ReferencedColumn, property: Property, later: readonly Property[] = []): Sql {
   const { rules } = source.entity
   const isLater = rules.some((rule) => rule.later === property)
   // Behind all moments that it must not lie before.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { addressBehind, type Client, clientOf, keyClient } from '../../src/admit/address.ts'
-import { parseNetworks } from '../../src/model/targets.ts'
+import { parseNetworks } from '../../src/model/networks.ts'
 
 const byte = fc.integer({ min: 0, max: 255 })
 const ipv4 = fc.tuple(byte, byte, byte, byte)

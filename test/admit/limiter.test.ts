@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { type Client, keyClient } from '../../src/admit/address.ts'
 import { Limiter, type SharedStore } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
-import { cellOf } from '../../src/metrics/counts.ts'
+import { seriesOf } from '../../src/metrics/counts.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { privateRegion } from '../support/region.ts'
 
@@ -30,7 +30,7 @@ function storeOf(decisions: (Decision | null)[]) {
 
 const yes: Decision = { admitted: true, rule: 0, remaining: 41, waitMs: 30_000 }
 const no: Decision = { admitted: false, rule: 0, remaining: 0, waitMs: 30_000 }
-const refusals = () => cellOf('limited', 'key', 'refused').values[0] as number
+const refusals = () => seriesOf('limited', 'key', 'refused').values[0] as number
 const secondOf = (text: string) => Date.parse(text) / 1_000
 
 describe('a status', () => {

@@ -79,27 +79,27 @@ function headersOf(head: string): Headers {
 
 const send =
   (method: string, path: string | (() => string), body?: unknown, headers: Record<string, string> = {}) =>
-  (asker: Asker): Promise<Seen> =>
-    server.send(method, typeof path === 'string' ? path : path(), body, { ...asker.headers, ...headers })
+  (keyId: Asker): Promise<Seen> =>
+    server.send(method, typeof path === 'string' ? path : path(), body, { ...keyId.headers, ...headers })
 
 const raw =
   (line: string, headers: Record<string, string>) =>
-  async (asker: Asker): Promise<Seen> => {
+  async (keyId: Asker): Promise<Seen> => {
     const own = Object.fromEntries(
-      Object.entries(asker.headers).map(([name, value]) => [name === 'authorization' ? 'Authorization' : name, value]),
+      Object.entries(keyId.headers).map(([name, value]) => [name === 'authorization' ? 'Authorization' : name, value]),
     )
     const { status, head } = await sendRaw(server, line, { ...own, ...headers })
     return { status, headers: headersOf(head) }
   }
 
 /** How many requests are left behind this one, which is counted itself. */
-async function look(asker: Asker): Promise<number> {
-  return Number((await server.get('/', asker.headers)).headers.get('x-ratelimit-remaining'))
+async function look(keyId: Asker): Promise<number> {
+  return Number((await server.get('/', keyId.headers)).headers.get('x-ratelimit-remaining'))
 }
 
 const long = `/Companies?Name=${'x'.repeat(9_000)}`
 const type = { 'content-type': 'application/json' }
-type Case = [string, number, (asker: Asker) => Promise<Seen>, Asker?]
+type Case = [string, number, (keyId: Asker) => Promise<Seen>, Asker?]
 
 const counted: Case[] = [
   ['a list', 200, send('GET', '/Companies')],
@@ -143,28 +143,28 @@ const notCounted: Case[] = [
 ]
 
 describe('8 Rate limit headers', () => {
-  test.each(counted)('D37: %s (%d) has them, and counts itself', async (_, status, ask, asker = asKey) => {
-    const before = await look(asker)
-    const seen = await ask(asker)
-    expect([seen.status, seen.headers.get('x-ratelimit-limit')]).toEqual([status, asker.period])
+  test.each(counted)('D37: %s (%d) has them, and counts itself', async (_, status, ask, keyId = asKey) => {
+    const before = await look(keyId)
+    const seen = await ask(keyId)
+    expect([seen.status, seen.headers.get('x-ratelimit-limit')]).toEqual([status, keyId.period])
     expect(seen.headers.get('x-ratelimit-remaining')).toBe(String(before - 1))
     expect(seen.headers.get('x-ratelimit-reset')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
     // draft-ietf-httpapi-ratelimit-headers-10
     const [, period, left, seconds] = /^"(\w+)";r=(\d+);t=(\d+)$/.exec(seen.headers.get('ratelimit') ?? '') ?? []
-    expect([period, left]).toEqual([asker.period, String(before - 1)])
+    expect([period, left]).toEqual([keyId.period, String(before - 1)])
     const resetMs = Date.parse(seen.headers.get('x-ratelimit-reset') as string) - Date.now()
     expect(Math.abs(resetMs / 1_000 - Number(seconds))).toBeLessThan(30)
-    expect(seen.headers.get('ratelimit-policy')).toBe(asker.policy)
+    expect(seen.headers.get('ratelimit-policy')).toBe(keyId.policy)
     expect(seen.headers.has('retry-after') || seen.headers.has('retryafter')).toBe(status === 503)
-    expect(await look(asker)).toBe(before - 2)
+    expect(await look(keyId)).toBe(before - 2)
   })
 
-  test.each(notCounted)('D35, D37: %s (%d) has none, and is not counted', async (_, status, ask, asker = asKey) => {
-    const before = await look(asker)
-    const { status: got, headers } = await ask(asker)
+  test.each(notCounted)('D35, D37: %s (%d) has none, and is not counted', async (_, status, ask, keyId = asKey) => {
+    const before = await look(keyId)
+    const { status: got, headers } = await ask(keyId)
     const sent = [...headers.keys()].filter((name) => name.includes('ratelimit'))
     expect({ status: got, sent }).toEqual({ status, sent: [] })
-    expect(await look(asker)).toBe(before - 1)
+    expect(await look(keyId)).toBe(before - 1)
   })
 
   test.each(['/livez', '/readyz'])('D37: %s answers a right key, a wrong one and none alike', async (path) => {

@@ -12,7 +12,7 @@ import { migrateCommand } from '../../src/cli/migrate.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
 import { seedCommand } from '../../src/cli/seed.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
-import { effectiveSettings } from '../../src/config/origins.ts'
+import { effectiveSettings } from '../../src/config/settingSources.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 const ROOT = join(import.meta.dir, '../..')

@@ -34,7 +34,7 @@ beforeEach(() => {
   for (const [index, name] of ['b', 'C', 'a', null].entries()) table.put(rowOf(1 + index, name))
 })
 
-const asker = { key: 'a', request: new Request('http://localhost') }
+const keyId = { key: 'a', request: new Request('http://localhost') }
 
 const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
 
@@ -46,7 +46,7 @@ function listed(query: string) {
 
 test('many new texts are not waited for, but soon known', async () => {
   for (let id = 5; id < 1_000; id++) table.put(rowOf(id, `name ${id}`))
-  expect(search.prepare(parseList(company, 'sort=Name'), asker)).toBeNull()
+  expect(search.prepare(parseList(company, 'sort=Name'), keyId)).toBeNull()
   expect(listed('sort=Name')).toBeNull()
   await until(() => listed('sort=Name') !== null)
   expect(listed('sort=Name')?.ids.slice(0, 3)).toEqual([3, 1, 2])
@@ -55,16 +55,16 @@ test('many new texts are not waited for, but soon known', async () => {
 test('without the database a list waits for an error at most, and nothing is known', async () => {
   of = ended
   for (const query of ['sort=Name', 'Name=<b']) {
-    expect(await search.prepare(parseList(company, query), asker)).toBeUndefined()
+    expect(await search.prepare(parseList(company, query), keyId)).toBeUndefined()
     expect(listed(query)).toBeNull()
   }
   of = database
-  await search.prepare(parseList(company, 'Name=<b'), asker)
+  await search.prepare(parseList(company, 'Name=<b'), keyId)
   expect(listed('Name=<b')?.ids).toEqual([3])
 })
 
 test('where the memory does not do for an order there is none', async () => {
-  await search.prepare(parseList(company, 'Name=<b&sort=Name'), asker)
+  await search.prepare(parseList(company, 'Name=<b&sort=Name'), keyId)
   expect(() => {
     for (;;) kernel.reserve(8_192)
   }).toThrow(KernelFull)
@@ -75,11 +75,11 @@ test('where the memory does not do for an order there is none', async () => {
 
 test('the texts that contain an operand are looked for in turns of the event loop', async () => {
   for (let id = 5; id < 300_000; id++) table.put(rowOf(id, `name ${id}`))
-  await search.prepare(parseList(company, 'Name[contains]=b'), asker)
+  await search.prepare(parseList(company, 'Name[contains]=b'), keyId)
   const query = parseList(company, 'Name[contains]=AM')
   let turns = 0
   const timer = setInterval(() => turns++, 0)
-  while (search.find(query) === null) await search.prepare(query, asker)
+  while (search.find(query) === null) await search.prepare(query, keyId)
   clearInterval(timer)
   expect(turns).toBeGreaterThan(0)
   expect(search.find(query)?.total).toBe(299_995)

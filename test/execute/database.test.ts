@@ -95,7 +95,7 @@ describe('deadlines', () => {
   }, 20_000)
 
   test('D69: over 400 writes of one key under way its next is refused at once, and those of others are not', async () => {
-    const write = (asker: string) => database.write({ ...toStatement(sql`select 'x'::text`), keyId: asker })
+    const write = (keyId: string) => database.write({ ...toStatement(sql`select 'x'::text`), keyId: keyId })
     const waiting = Array.from({ length: 400 }, () => write('a'))
     await expect(write('a')).rejects.toMatchObject(unavailable)
     expect(await write('b')).toEqual([['x']])

@@ -6,7 +6,7 @@ import company from '../../src/entities/company.ts'
 import { inTransaction, withConnection } from '../../src/execute/connect.ts'
 import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
-import { cellOf } from '../../src/metrics/counts.ts'
+import { seriesOf } from '../../src/metrics/counts.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -197,7 +197,7 @@ describe('a connection of its own', () => {
 
   test('of a pool is tried at one host for a while, where all refuse it and many statements fail', async () => {
     const database = new Database({ url: url.replace(new URL(url).host, '127.0.0.1:1,127.0.0.1:2'), poolSize: 2, prepare: true })
-    const { values } = cellOf('renewals')
+    const { values } = seriesOf('renewals')
     const [before, startMs] = [values[0] as number, performance.now()]
     const asked = Array.from({ length: 100 }, async (_, index) => {
       await Bun.sleep(5 * index)

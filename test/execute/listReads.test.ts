@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
 import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
 import type { BatchableStatement } from '../../src/model/batch.ts'
-import type { Asker } from '../../src/model/key.ts'
+import type { Caller } from '../../src/model/key.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
@@ -26,7 +26,7 @@ beforeEach(() => {
 afterAll(() => Promise.all([quick.end(), own.end(), sql.end()]))
 
 /** A key whose client stays until `leave`. */
-function askerOf(key: string): Asker & { leave(): void } {
+function askerOf(key: string): Caller & { leave(): void } {
   const controller = new AbortController()
   return { key, request: { signal: controller.signal }, leave: () => controller.abort() }
 }
@@ -73,7 +73,7 @@ describe('lists of one key', () => {
       const [a, b] = [askerOf('a'), askerOf('b')]
       const first = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
       await until(async () => (await running()).length === 2)
-      const names = [a, b, a].map((asker) => reads.read(read('c1'), asker))
+      const names = [a, b, a].map((caller) => reads.read(read('c1'), caller))
       open()
       await Promise.all(first)
       const answers = await Promise.all(names)
@@ -138,7 +138,7 @@ describe('a client that leaves', () => {
 describe('a list of one row', () => {
   const batch = { text: 'select x from unnest($1::text[]) x', matchBy: 'position', distinct: null } as const
   const ofRow = (text: string): BatchableStatement => ({ text, values: [], batch })
-  const ofOwner = (owner: string) => ({ owner, isCostly: false })
+  const ofOwner = (parentRow: string) => ({ parentRow, isCostly: false })
 
   test('does not wait for a turn', () =>
     held(async (open) => {
@@ -173,7 +173,7 @@ describe('a list of one row', () => {
 })
 
 describe('costly lists', () => {
-  const COSTLY = { owner: null, isCostly: true }
+  const COSTLY = { parentRow: null, isCostly: true }
   let four: Database
   beforeAll(() => {
     four = new Database({ url, poolSize: 4, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
@@ -196,12 +196,12 @@ describe('costly lists', () => {
       expect(await running()).toEqual(['a1'])
       const others = [reads.read(locked('b1'), b, COSTLY), reads.read(locked('c1'), c, COSTLY)]
       await until(async () => (await running()).length > 1)
-      for (const [name, asker] of [
+      for (const [name, caller] of [
         ['ay', a],
         ['bx', b],
         ['cx', c],
       ] as const)
-        expect(await reads.read(read(name), asker)).toEqual([[name]])
+        expect(await reads.read(read(name), caller)).toEqual([[name]])
       expect(await running()).toEqual(['a1', 'b1'])
       open()
       const answers = await Promise.all([...own, ...others])
@@ -211,7 +211,7 @@ describe('costly lists', () => {
   test('of one row are none, since its rows are few', () =>
     held(async (open) => {
       const a = askerOf('a')
-      const owned = { owner: 'employee_id 4', isCostly: true }
+      const owned = { parentRow: 'employee_id 4', isCostly: true }
       const two = ['a1', 'a2'].map((name) => reads.read(locked(name), a, owned))
       await until(async () => (await running()).length === 2)
       open()
@@ -256,18 +256,22 @@ describe('costly lists', () => {
   test('are those, too, of a text, or of one row, that took long a minute ago at most', async () => {
     const [a, sleep] = [askerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
     const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
-    const besideCostly = async (work: (own: Promise<unknown>) => Promise<void>, list: BatchableStatement, owner: string | null) =>
+    const besideCostly = async (
+      work: (own: Promise<unknown>) => Promise<void>,
+      list: BatchableStatement,
+      parentRow: string | null,
+    ) =>
       held(async (open) => {
         const costly = reads.read(locked('a1'), a, COSTLY)
         await until(async () => (await running()).length === 1)
-        const own = reads.read(list, a, { owner, isCostly: false })
+        const own = reads.read(list, a, { parentRow, isCostly: false })
         await work(own)
         open()
         await Promise.all([costly, own])
       })
-    const expectRead = (list: BatchableStatement, owner: string | null = null) =>
-      besideCostly(async (own) => void (await own), list, owner)
-    const expectHeldUp = async (list: BatchableStatement, owner: string | null = null) => {
+    const expectRead = (list: BatchableStatement, parentRow: string | null = null) =>
+      besideCostly(async (own) => void (await own), list, parentRow)
+    const expectHeldUp = async (list: BatchableStatement, parentRow: string | null = null) => {
       let isAnswered = false
       const work = async (own: Promise<unknown>) => {
         own.then(() => {
@@ -276,7 +280,7 @@ describe('costly lists', () => {
         for (const name of ['ax', 'ay', 'az']) await reads.read(read(name), a)
         expect(isAnswered).toBe(false)
       }
-      await besideCostly(work, list, owner)
+      await besideCostly(work, list, parentRow)
     }
     await expectRead(of(sleep, 'short'))
     await reads.read(of(sleep, 'long'), a)
@@ -285,7 +289,7 @@ describe('costly lists', () => {
     const clock = later(61_000)
     await expectRead(of(sleep, 'short'))
     clock.mockRestore()
-    await reads.read(of(`${sleep} as own`, 'long'), a, { owner: 'employee_id 5', isCostly: false })
+    await reads.read(of(`${sleep} as own`, 'long'), a, { parentRow: 'employee_id 5', isCostly: false })
     await expectHeldUp(of('1', 'any'), 'employee_id 5')
     await expectRead(of(`${sleep} as own`, 'short'), 'employee_id 6')
   })

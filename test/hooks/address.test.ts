@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { addressFor, readHookUrl } from '../../src/hooks/address.ts'
-import { isPrivate, parseTargets } from '../../src/model/targets.ts'
+import { isPrivate, parseTargets } from '../../src/model/networks.ts'
 
 const NONE = parseTargets(null)
 const PUBLIC = ['8.8.8.8', '2606:4700::1111', '172.15.0.1', '172.32.0.1', '100.63.255.255', '100.128.0.1', '169.253.0.1']

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createServer, type Server } from 'node:net'
 import { type DeliveryOptions, deliver, makeSecret } from '../../src/hooks/delivery.ts'
-import { parseTargets } from '../../src/model/targets.ts'
+import { parseTargets } from '../../src/model/networks.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { leaveOut } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'

@@ -8,7 +8,7 @@ import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import { parseTargets } from '../../src/model/targets.ts'
+import { parseTargets } from '../../src/model/networks.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
@@ -297,7 +297,7 @@ test('without hooks a sender has no connection, and looks again once it is asked
   await until(async () => (await connections()) === 0)
   const receiver = receive()
   await add(receiver.url, 'Companies')
-  sender.look()
+  sender.wake()
   await company('Told')
   await until(() => receiver.deliveries.length === 1)
 })

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { ApiError } from '../../src/errors.ts'
-import { inPieces, streamBody } from '../../src/http/streamBody.ts'
+import { chunked, streamBody } from '../../src/http/streamBody.ts'
 import { PAID_ROWS, TEXT_ROWS } from '../../src/operations/streams.ts'
 import { usePlace } from '../support/place.ts'
 import { workersOf } from '../support/process.ts'
@@ -28,8 +28,8 @@ const server = Bun.serve({
     const streamed = {
       texts: texts(pathname),
       isGzipped: false,
-      saysFault: false,
-      place: { ...NO_PLACE, release: () => void released++ },
+      reportsErrorInBody: false,
+      slot: { ...NO_PLACE, release: () => void released++ },
     }
     const body = streamBody(streamed, {
       request,
@@ -45,7 +45,7 @@ afterAll(() => server.stop(true))
 /** A stream that no server sends, of what `texts` makes. */
 const bodyOf = (stallMs: number, onEnd: (isWhole: boolean) => void = () => undefined) =>
   streamBody(
-    { texts: texts('/'), isGzipped: false, saysFault: false, place: NO_PLACE },
+    { texts: texts('/'), isGzipped: false, reportsErrorInBody: false, slot: NO_PLACE },
     { request: new Request(server.url.href), stallMs, faultLine: () => '', onEnd: (_, isWhole) => onEnd(isWhole) },
   )
 const nextEnd = () => new Promise<End>((resolve) => ends.push(resolve))
@@ -105,7 +105,7 @@ test('a stream that is evicted ends with the line that says so, though its next 
   }
   const place = { ...NO_PLACE, onEvict: (_: ApiError) => undefined }
   const body = streamBody(
-    { texts: texts('/'), isGzipped: true, saysFault: true, place },
+    { texts: texts('/'), isGzipped: true, reportsErrorInBody: true, slot: place },
     { request: new Request(server.url.href), faultLine: () => 'evicted\n', onEnd: () => undefined },
   )
   const reader = body.getReader()
@@ -134,7 +134,7 @@ const place = usePlace()
 test('a long body comes in pieces, and comes whole', async () => {
   const body = crypto.getRandomValues(new Uint8Array(65_536)).toHex().repeat(9)
   const bytes = new TextEncoder().encode(body)
-  const pieces = inPieces(bytes, 'GET')
+  const pieces = chunked(bytes, 'GET')
   expect(pieces).toBeInstanceOf(ReadableStream)
   expect(await new Response(pieces).text()).toBe(body)
   expect(bytes).toHaveLength(body.length)
@@ -142,8 +142,8 @@ test('a long body comes in pieces, and comes whole', async () => {
 
 test('a short one, a text, and one that HEAD asks about stay as they are', () => {
   const [short, long] = [new Uint8Array(1_000), new Uint8Array(1_000_000)]
-  for (const body of [short, '[]', null]) expect(inPieces(body, 'GET')).toBe(body)
-  expect(inPieces(long, 'HEAD')).toBe(long)
+  for (const body of [short, '[]', null]) expect(chunked(body, 'GET')).toBe(body)
+  expect(chunked(long, 'HEAD')).toBe(long)
 })
 
 test('clients that read the docs’ script slowly do not fill the memory', async () => {

@@ -6,8 +6,8 @@ import { ID } from '../../src/columns/rowStore.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
-import { Answers } from '../../src/memory/answers.ts'
 import { takePieces } from '../../src/memory/copyPieces.ts'
+import { ResponseCache } from '../../src/memory/responseCache.ts'
 import { TableCopy } from '../../src/memory/tableCopy.ts'
 import { readTable } from '../../src/memory/tableReader.ts'
 import { parseList } from '../../src/parse/list.ts'
@@ -47,13 +47,13 @@ async function createMany(statements: number) {
 
 test('what is written while a table is loaded is in the copy before lists use it, though it is more than lists wait for', async () => {
   const copy = await copyFromBefore(() => createMany(7))
-  await copy.settle()
+  await copy.catchUpAfterLoad()
   expect([copy.rows, copy.search === null]).toEqual([7_030, false])
 })
 
 test('a copy that more rows have overtaken than lists wait for finds nothing until it has caught up', async () => {
   const copy = await copyFromBefore(async () => undefined)
-  await copy.settle()
+  await copy.catchUpAfterLoad()
   await createMany(7)
   await copy.refresh()
   expect([copy.search === null, lost]).toEqual([true, null])
@@ -69,7 +69,7 @@ test.each([
   ],
 ])('%s end it', async (_, write) => {
   const copy = await copyFromBefore(async () => undefined)
-  await copy.settle()
+  await copy.catchUpAfterLoad()
   await write()
   await copy.refresh()
   await copy.refresh()
@@ -108,7 +108,7 @@ test.each([
 ])('a copy ends with the next question when its role loses %s', (_, rights, loss) =>
   asRole(rights, async (change) => {
     const copy = await copyFromBefore(async () => undefined)
-    await copy.settle()
+    await copy.catchUpAfterLoad()
     // So often that the question is a prepared statement.
     for (let asked = 1; asked <= 4; asked++) await copy.refresh()
     expect([copy.rows, copy.search === null, lost]).toEqual([30, false, null])
@@ -123,7 +123,7 @@ test('a copy stays where its role may read each column, and not the table as suc
     `revoke select on company from @; grant select (${company.properties.map(({ column }) => column)}) on company to @`,
     async () => {
       const copy = await copyFromBefore(() => sql`update company set name = 'new' where id = 1`)
-      await copy.settle()
+      await copy.catchUpAfterLoad()
       await copy.refresh()
       expect([copy.rows, copy.search === null, lost]).toEqual([30, false, null])
     },
@@ -131,7 +131,7 @@ test('a copy stays where its role may read each column, and not the table as suc
 
 test('a copy counts the orders of texts that lists need', async () => {
   const copy = await copyFromBefore(() => createMany(1))
-  await copy.settle()
+  await copy.catchUpAfterLoad()
   const { bytes } = copy
   await copy.search?.prepare(parseList(company, 'sort=Name'), { key: 'a', request: new Request('http://localhost') })
   expect(copy.bytes).toBeGreaterThan(bytes)
@@ -142,7 +142,7 @@ test.each([
   ['a child table', 'create table child () inherits (company)'],
 ])('%s while a table is loaded ends the copy before lists use it', async (_, text) => {
   const copy = await copyFromBefore(() => sql.unsafe(`${text}; update company set name = 'unnoted'`))
-  await expect(copy.settle()).rejects.toThrow('the table was defined anew')
+  await expect(copy.catchUpAfterLoad()).rejects.toThrow('the table was defined anew')
 })
 
 test.each([
@@ -150,7 +150,7 @@ test.each([
   ['another table', 'create table company (like company_old including all)'],
 ])('%s that takes the name of the table ends the copy', async (_, text) => {
   const copy = await copyFromBefore(async () => undefined)
-  await copy.settle()
+  await copy.catchUpAfterLoad()
   await sql.begin((transaction) => transaction.unsafe(`alter table company rename to company_old; ${text}`).simple())
   await copy.refresh()
   expect([copy.search === null, String(lost)]).toEqual([
@@ -163,7 +163,7 @@ test('a run and lines that a dump of another cluster has brought along are repla
   await sql`update row_change_run set run = 'of another cluster', kept_from = '9000000000'`
   await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
   const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)
-  await copy.settle()
+  await copy.catchUpAfterLoad()
   await copy.refresh()
   expect([copy.rows, lost]).toEqual([30, null])
   expect(await sql`select from row_change where transaction > '8000000000'`).toHaveLength(0)
@@ -184,7 +184,7 @@ test.each([
 })
 
 test('a copy that was lost sends no answer that was kept as of it', async () => {
-  const [copy, answers] = [await copyFromBefore(async () => undefined), new Answers(2 ** 20)]
+  const [copy, answers] = [await copyFromBefore(async () => undefined), new ResponseCache(2 ** 20)]
   const keep = () => answers.keep(TARGET, copy, { status: 200, headers: {}, body: new Uint8Array(2) } as never)
   const find = async () => (await answers.find(TARGET, copy, () => 'parsed')).kept !== null
   keep()

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { cellOf, count, countDelay, countRequest, gauge, readSamples, setGauges } from '../../src/metrics/counts.ts'
+import { count, countDelay, countRequest, gauge, readSamples, seriesOf, setGauges } from '../../src/metrics/counts.ts'
 import { MetricSums, writeMetrics } from '../../src/metrics/sums.ts'
 
-const LISTS = cellOf('lists', 'kept')
-const STREAMS = cellOf('streams')
+const LISTS = seriesOf('lists', 'kept')
+const STREAMS = seriesOf('streams')
 
 let sums: MetricSums
 beforeEach(() => {

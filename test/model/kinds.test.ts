@@ -7,11 +7,11 @@ import { compareDecimals } from '../../src/model/decimal.ts'
 import {
   booleanKind,
   decimalKind,
+  idKind,
   integerKind,
   JsonNumber,
   type Kind,
   Mismatch,
-  numberKind,
   oneOfKind,
   textKind,
 } from '../../src/model/kinds.ts'
@@ -22,8 +22,8 @@ const stateKind = oneOfKind(['Asked', 'Given (late)'])
 const number = (source: string) => new JsonNumber(source)
 
 const text = textKind(5)
-const integer = integerKind(true)
-const ranged = numberKind({ min: -5, max: 120 })
+const integer = idKind(true)
+const ranged = integerKind({ min: -5, max: 120 })
 
 /** What a JSON value becomes; the value itself where there is no other. */
 type Taken = readonly (readonly [value: unknown, kept: string])[]
@@ -199,13 +199,13 @@ test('the schemas take what the kinds write, and nothing else', () => {
   for (const [kind, text, wrong] of [
     [textKind(200), 'x', 1],
     [booleanKind, 't', null],
-    [integerKind(true), '1', 0],
-    [integerKind(false), '1', null],
+    [idKind(true), '1', 0],
+    [idKind(false), '1', null],
     [instantKind, '2024-01-31 09:00:00+00', '2024-01-31T09:00:00+00:00'],
     [decimal, '4.00000000', -1],
     [dateKind, '2024-01-31', '2024-01-31T09:00:00Z'],
     [stateKind, 'Asked', 1],
-    [numberKind({ min: -2, max: 5 }), '-2', 6],
+    [integerKind({ min: -2, max: 5 }), '-2', 6],
   ] as const) {
     const takes = new Ajv().compile(kind.schema)
     expect(takes(kind.readText ? kind.readText(text) : JSON.parse(text))).toBe(true)

@@ -3,7 +3,7 @@ import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
-import { BODIES, Places, STREAMS, SUMMARIES } from '../../src/operations/places.ts'
+import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operations/concurrencyLimit.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -24,7 +24,11 @@ async function rename(fields: Record<string, ReturnType<typeof text>>, id: strin
   const resource = new Resource(thing, [thing], {
     ...{ database, longWrites: null, memory: null, cursors: new Cursors('secret') },
     listReads: new ListReads({ sharedPool: database, listPool: database, places: 2, mayCancel: true }),
-    ...{ streamPlaces: new Places(STREAMS), summaryPlaces: new Places(SUMMARIES), bodyPlaces: new Places(BODIES) },
+    ...{
+      streamLimit: new ConcurrencyLimit(STREAMS),
+      summaryLimit: new ConcurrencyLimit(SUMMARIES),
+      bodyLimit: new ConcurrencyLimit(BODIES),
+    },
   })
   const url = `http://localhost/Things/${id}`
   const headers = { 'content-type': 'application/json', 'idempotency-key': `rename-${id}` }

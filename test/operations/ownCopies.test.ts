@@ -5,7 +5,7 @@ import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
-import { BODIES, Places, STREAMS, SUMMARIES } from '../../src/operations/places.ts'
+import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operations/concurrencyLimit.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -47,9 +47,9 @@ beforeAll(async () => {
     listReads,
     cursors: new Cursors('secret'),
     memory: null,
-    streamPlaces: new Places(STREAMS),
-    summaryPlaces: new Places(SUMMARIES),
-    bodyPlaces: new Places(BODIES),
+    streamLimit: new ConcurrencyLimit(STREAMS),
+    summaryLimit: new ConcurrencyLimit(SUMMARIES),
+    bodyLimit: new ConcurrencyLimit(BODIES),
   })
 })
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { monotonicMs, takeTurns, withDeadline } from '../../src/os/time.ts'
+import { monotonicMs, withDeadline, yieldEvery } from '../../src/os/time.ts'
 
 describe('monotonicMs', () => {
   test('goes on as time does, and never back', async () => {
@@ -29,8 +29,8 @@ describe('monotonicMs', () => {
 })
 
 test('others have their turn once it is time, and not before', async () => {
-  expect(takeTurns(60_000)()).toBeNull()
-  const turn = takeTurns(0)
+  expect(yieldEvery(60_000)()).toBeNull()
+  const turn = yieldEvery(0)
   let others = 0
   const timer = setInterval(() => others++, 0)
   while (others < 3) await turn()

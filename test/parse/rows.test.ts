@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test'
-import { RowsText } from '../../src/parse/body.ts'
+import { UnparsedRows } from '../../src/parse/body.ts'
 import { findRows } from '../../src/parse/rows.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(4_000, 200_000)
 
-function findRowsOrNone(body: RowsText): Promise<readonly string[] | string> {
+function findRowsOrNone(body: UnparsedRows): Promise<readonly string[] | string> {
   return findRows(body).catch(({ code }) => code)
 }
 
 function rowsOf(text: string, form: 'array' | 'lines' = 'array') {
-  return findRowsOrNone(new RowsText(text, form))
+  return findRowsOrNone(new UnparsedRows(text, form))
 }
 
 function parsed(texts: readonly string[]): unknown {
@@ -66,12 +66,12 @@ describe('rows of an array', () => {
   ])('that has too much of %s is refused while its end is looked for', async (_, start) => {
     const refused = { code: 'InvalidJson', target: '[1]' }
     for (const text of [`[{},{${start}`, `[{},{${start}"}]`])
-      await expect(findRows(new RowsText(text, 'array'))).rejects.toMatchObject(refused)
-    await expect(findRows(new RowsText(`{}\n{${start}`, 'lines'))).rejects.toMatchObject(refused)
+      await expect(findRows(new UnparsedRows(text, 'array'))).rejects.toMatchObject(refused)
+    await expect(findRows(new UnparsedRows(`{}\n{${start}`, 'lines'))).rejects.toMatchObject(refused)
   })
 
   test('that have no end are said to have none', async () => {
-    await expect(findRows(new RowsText('[{}}]', 'array'))).rejects.toThrow('the array does not end where the body does')
+    await expect(findRows(new UnparsedRows('[{}}]', 'array'))).rejects.toThrow('the array does not end where the body does')
   })
 
   test('are counted no further than they may be', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { shown } from '../../src/model/shown.ts'
+import { excerpt } from '../../src/model/excerpt.ts'
 import { useServer } from '../support/cases.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { collections, properties, writable } from '../support/model.ts'
@@ -74,7 +74,7 @@ describe('hostile text in a query', () => {
     await all(hostileTexts, async (text) => {
       const answer = await server.get(`/Absences?${encodeURIComponent(text)}=1`)
       expectHarmless(text, answer)
-      expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'UnknownParameter', target: shown(text) })
+      expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'UnknownParameter', target: excerpt(text) })
     })
   })
 

@@ -15,7 +15,7 @@ import {
   reference,
   text,
 } from '../../src/model/entity.ts'
-import { nextMigration } from '../../src/postgres/nextMigration.ts'
+import { nextMigration } from '../../src/postgres/schemaDiff.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { seed, sharesOf, withRows } from '../../src/seed/seed.ts'
 import { connect, createDatabase } from '../support/postgres.ts'

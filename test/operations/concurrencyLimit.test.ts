@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { FOLLOWERS, Places, STREAMS, SUMMARIES } from '../../src/operations/places.ts'
+import { ConcurrencyLimit, FOLLOWERS, STREAMS, SUMMARIES } from '../../src/operations/concurrencyLimit.ts'
 
 const refusal = (message: string) => expect.objectContaining({ code: 'ServiceUnavailable', message })
 const REMEDY = 'Retry after the seconds in Retry-After, or ask for pages.'
 
 test('a place is given back once, however often that is said', () => {
-  const places = new Places({ ...STREAMS, places: 2, ofOne: 2 })
+  const places = new ConcurrencyLimit({ ...STREAMS, max: 2, perKeyMax: 2 })
   const place = places.take('a')
   places.take('b')
   place.release()
@@ -16,7 +16,7 @@ test('a place is given back once, however often that is said', () => {
 
 describe('where all places are taken', () => {
   const full = (kind: typeof STREAMS, idleSinceMs: number | null) => {
-    const places = new Places({ ...kind, places: 5, ofOne: 3 })
+    const places = new ConcurrencyLimit({ ...kind, max: 5, perKeyMax: 3 })
     const lost: string[] = []
     for (const key of ['a', 'a', 'b', 'b', 'b']) {
       const place = places.take(key)
@@ -46,7 +46,7 @@ describe('where all places are taken', () => {
   })
 
   test('none is lost that has not begun', () => {
-    const places = new Places({ ...FOLLOWERS, places: 2, ofOne: 2 })
+    const places = new ConcurrencyLimit({ ...FOLLOWERS, max: 2, perKeyMax: 2 })
     places.take('a')
     places.take('a')
     expect(() => places.take('b')).toThrow('The server has 2 streams')
@@ -62,7 +62,7 @@ describe('where all places are taken', () => {
 describe('where a place would hold more bytes than fit beside the others', () => {
   const MESSAGE =
     'The groups of this stream do not fit into memory beside those of other streams of summaries. Retry after the seconds in Retry-After, or ask for pages, for fewer groups or for fewer aggregates.'
-  const begin = (places: Places, key: string, bytes: number, idleSinceMs: number | null = null) => {
+  const begin = (places: ConcurrencyLimit, key: string, bytes: number, idleSinceMs: number | null = null) => {
     const place = places.take(key)
     places.hold(key, place, bytes)
     const lost: string[] = []
@@ -71,7 +71,7 @@ describe('where a place would hold more bytes than fit beside the others', () =>
   }
 
   test('it is refused, until another has ended', () => {
-    const places = new Places({ ...SUMMARIES, bytesMax: 100 })
+    const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const { place } = begin(places, 'a', 60)
     expect(() => begin(places, 'b', 41)).toThrow(refusal(MESSAGE))
     begin(places, 'b', 40)
@@ -80,7 +80,7 @@ describe('where a place would hold more bytes than fit beside the others', () =>
   })
 
   test('the key that holds the most loses one whose client takes nothing, to a key that holds less', () => {
-    const places = new Places({ ...SUMMARIES, bytesMax: 100 })
+    const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const idleSinceMs = performance.now() - 1_000
     const [a, b] = [begin(places, 'a', 70, idleSinceMs), begin(places, 'b', 30, idleSinceMs)]
     begin(places, 'c', 60)
@@ -88,7 +88,7 @@ describe('where a place would hold more bytes than fit beside the others', () =>
   })
 
   test('none is lost to a key that would hold as much, or whose client was served a moment ago', () => {
-    const places = new Places({ ...SUMMARIES, bytesMax: 100 })
+    const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const a = begin(places, 'a', 70, performance.now() - 1_000)
     expect(() => begin(places, 'b', 70)).toThrow(refusal(MESSAGE))
     a.place.idleSinceMs = performance.now()

@@ -1,7 +1,7 @@
 // Excerpts of a client's texts, for messages.
 
 /** Cuts a text to `lengthMax` UTF-16 units, between characters. Half of a surrogate pair becomes U+FFFD, for strict readers. */
-export function shown(text: string, lengthMax = 100): string {
+export function excerpt(text: string, lengthMax = 100): string {
   if (text.length <= lengthMax) return text.toWellFormed()
   const cutsPair = (text.codePointAt(lengthMax - 1) as number) > 0xffff
   return text.slice(0, cutsPair ? lengthMax - 1 : lengthMax).toWellFormed()

@@ -14,7 +14,7 @@ interface Answer {
 
 type Found<Query> = { readonly kept: Reply; readonly query: null } | { readonly kept: null; readonly query: Query }
 
-export class Answers {
+export class ResponseCache {
   private readonly answers: LruCache<Answer>
 
   constructor(bytesMax: number) {
@@ -28,18 +28,18 @@ export class Answers {
     await copy.refresh()
     const answer = this.answers.get(target)
     // A copy that was lost meanwhile has asked nothing.
-    if (copy.search !== null && answer?.version === copy.version) return { kept: own(answer.reply), query: null }
+    if (copy.search !== null && answer?.version === copy.version) return { kept: withOwnHeaders(answer.reply), query: null }
     return { kept: null, query: parsed ?? parse() }
   }
 
   /** Keeps an answer that was made as of the copy, and returns one to send. */
   keep(target: string, { version }: TableCopy, reply: BytesReply): Reply {
     this.answers.set(target, { version, reply })
-    return own(reply)
+    return withOwnHeaders(reply)
   }
 }
 
 /** With headers of its own, since each sending adds some. */
-function own(reply: BytesReply): Reply {
+function withOwnHeaders(reply: BytesReply): Reply {
   return { ...reply, headers: { ...reply.headers } }
 }

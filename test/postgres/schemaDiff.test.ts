@@ -16,7 +16,7 @@ import {
 } from '../../src/model/entity.ts'
 import type { Fields } from '../../src/model/fields.ts'
 import { declaredTables, requireOwnNames } from '../../src/postgres/declaredTable.ts'
-import { nextMigration } from '../../src/postgres/nextMigration.ts'
+import { nextMigration } from '../../src/postgres/schemaDiff.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 

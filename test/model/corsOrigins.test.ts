@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { parseOrigins } from '../../src/model/origins.ts'
+import { parseOrigins } from '../../src/model/corsOrigins.ts'
 
 test('origins are a set, * is every one; spaces around commas do not count, and the longest name of DNS is taken', () => {
   const label = 'a'.repeat(61)

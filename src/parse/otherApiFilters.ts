@@ -1,8 +1,8 @@
 // Filters in the notations of other APIs, such as `filter[status][_eq]=A`, `status__eq=A` or `Id=eq.5`, as they are written here.
 import type { Entity, Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { operators } from '../model/operators.ts'
-import { shown } from '../model/shown.ts'
 import { plain } from './names.ts'
 
 /** Operators of other APIs, and the sign that stands for them here; `null` and its like have no value. */
@@ -122,5 +122,5 @@ function valuesOf(text: string): string[] {
 /** A value as it can stand in a query string. */
 export function operandText(value: string, placeholder: string): string {
   if (value === '' || value.length > READ_LENGTH_MAX) return placeholder
-  return shown(value).replace(/[\s%&#+\p{Cc}]/gu, (sign) => encodeURIComponent(sign))
+  return excerpt(value).replace(/[\s%&#+\p{Cc}]/gu, (sign) => encodeURIComponent(sign))
 }

@@ -4,20 +4,20 @@ import type { Filter, FiltersAndSorts } from './query.ts'
 import { order } from './query.ts'
 
 /** Properties of a list that tell its cost before it is read. */
-export interface Demand {
+export interface ListCost {
   /** Name of the row that all rows of the list refer to, so that they are few; null: they refer to none in common. */
-  readonly owner: string | null
+  readonly parentRow: string | null
   /** True if PostgreSQL reads or sorts all rows, unless they are few. */
   readonly isCostly: boolean
 }
 
 /** The demand of a list: costly are texts that are folded, properties without an index, and sorts by several of them. */
-export function demandOf(entity: Entity, { filters, sorts }: FiltersAndSorts): Demand {
+export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts): ListCost {
   const keys = order(entity, sorts)
   // Each index has one property and the id.
   const hasOrder = keys.length <= 2 && keys.every(({ property }) => hasIndex(property))
   const hasRanges = filters.every(({ property, operator }) => operator.folded === null && hasIndex(property))
-  return { owner: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
+  return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
 }
 
 /** Name of the row that rows which match these filters all refer to; null: they refer to none in common. */

@@ -4,8 +4,8 @@ import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'
-import { takeTurns } from '../os/time.ts'
-import type { RowsText } from '../parse/body.ts'
+import { yieldEvery } from '../os/time.ts'
+import type { UnparsedRows } from '../parse/body.ts'
 import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
 import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
@@ -22,7 +22,7 @@ const BYTES_OF_REQUEST = 200 * 1024
 /** Rows that are made a value of the statement between two looks at the time. */
 const STEP_ROWS = 50
 
-export class RowsCreates {
+export class BulkCreates {
   constructor(
     private readonly entity: Entity,
     private readonly idempotency: Idempotency,
@@ -30,12 +30,12 @@ export class RowsCreates {
     private readonly parts: ResourceParts,
   ) {}
 
-  create(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
-    const place = this.parts.bodyPlaces.take(call.key)
+  create(call: ResourceRequest, body: UnparsedRows, isDry: boolean): Promise<Reply> {
+    const place = this.parts.bodyLimit.take(call.key)
     return this.createAll(call, body, isDry).finally(() => place.release())
   }
 
-  private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
+  private async createAll(call: ResourceRequest, body: UnparsedRows, isDry: boolean): Promise<Reply> {
     const { entity, idempotency } = this
     const { keysInUse } = this.parts
     const found = findRows(body)
@@ -60,7 +60,7 @@ export class RowsCreates {
   }
 
   private async arraysOf(rows: readonly Assignments[]): Promise<string[]> {
-    const turn = takeTurns()
+    const turn = yieldEvery()
     const arrays: string[] = []
     for (const property of writableOf(this.entity)) {
       const pieces: string[] = []
@@ -76,7 +76,7 @@ export class RowsCreates {
 
   /** The rows, or their ids alone, as an array or, where the client asks for them, as lines. */
   private async created(rows: readonly Row[], { request, mayRead }: ResourceRequest): Promise<Reply> {
-    const turn = takeTurns()
+    const turn = yieldEvery()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
     let text = ''
     for (const row of rows) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { demandOf } from '../../src/model/demand.ts'
 import { defineEntity, identity, reference, text } from '../../src/model/entity.ts'
+import { listCostOf } from '../../src/model/listCost.ts'
 import { parseList } from '../../src/parse/list.ts'
 
 const note = defineEntity('Note', {
@@ -23,10 +23,10 @@ test.each([
   ['Body=a', true],
   ['sort=Title,Code', true],
 ])('a list of %p is costly: %p', (query, isCostly) => {
-  expect(demandOf(note, parseList(note, query))).toEqual({ owner: null, isCostly })
+  expect(listCostOf(note, parseList(note, query))).toEqual({ parentRow: null, isCostly })
 })
 
 test('a list of one row has it as its owner', () => {
-  expect(demandOf(note, parseList(note, 'Title[contains]=a&AuthorId=3'))).toEqual({ owner: 'author_id 3', isCostly: true })
-  expect(demandOf(note, parseList(note, 'AuthorId=>3')).owner).toBe(null)
+  expect(listCostOf(note, parseList(note, 'Title[contains]=a&AuthorId=3'))).toEqual({ parentRow: 'author_id 3', isCostly: true })
+  expect(listCostOf(note, parseList(note, 'AuthorId=>3')).parentRow).toBe(null)
 })

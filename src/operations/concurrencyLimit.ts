@@ -1,15 +1,15 @@
 // Concurrency limits of one process: streams, their memory, and bodies of several rows at a time, of all keys and of one.
 import { ApiError } from '../errors.ts'
-import type { StreamPlace } from '../respond/reply.ts'
+import type { StreamSlot } from '../respond/reply.ts'
 
 /** A kind of request that a process serves a bounded number of at a time. */
-interface Kind {
+interface Limit {
   /** At a time, of all keys. */
-  readonly places: number
+  readonly max: number
   /** Maximum of one key, so that it leaves some to others. */
-  readonly ofOne: number
+  readonly perKeyMax: number
   /** Name in messages. */
-  readonly named: string
+  readonly nounPlural: string
   /** Continues "Retry after the seconds in Retry-After": what else helps. */
   readonly remedy: string
   /** Maximum bytes that all together hold until their ends; there is no other bound: infinite. */
@@ -19,47 +19,48 @@ interface Kind {
 }
 
 /** Streams of lists. D55 */
-export const STREAMS: Kind = {
-  places: 16,
-  ofOne: 4,
-  named: 'streams',
+export const STREAMS: Limit = {
+  max: 16,
+  perKeyMax: 4,
+  nounPlural: 'streams',
   remedy: ', or ask for pages',
   bytesMax: Infinity,
   isResumable: false,
 }
 /** Streams of summaries, each of which holds all its groups until its end. D76 */
-export const SUMMARIES: Kind = { ...STREAMS, places: 4, ofOne: 2, named: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
+export const SUMMARIES: Limit = { ...STREAMS, max: 4, perKeyMax: 2, nounPlural: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
 /** Streams of the change feed, which stay open, so they have a limit of their own. D62 */
-export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8, isResumable: true }
+export const FOLLOWERS: Limit = { ...STREAMS, max: 64, perKeyMax: 8, isResumable: true }
 /** Bodies of several rows, each of which may be 2 MiB. D59 */
-export const BODIES: Kind = { ...STREAMS, places: 8, named: 'bodies of several rows', remedy: '' }
+export const BODIES: Limit = { ...STREAMS, max: 8, nounPlural: 'bodies of several rows', remedy: '' }
 
 /** How long a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
 /** The requests of one kind that run, by key. */
-export class Places {
-  private readonly taken = new Map<string, Set<StreamPlace>>()
+export class ConcurrencyLimit {
+  private readonly taken = new Map<string, Set<StreamSlot>>()
   private running = 0
 
-  constructor(private readonly kind: Kind) {}
+  constructor(private readonly kind: Limit) {}
 
   /**
    * Takes a place for the key; the caller releases it. When all places are taken, the key with the most places is evicted from
    * one, if it has at least two more than this key. @throws ApiError ServiceUnavailable
    */
-  take(key: string): StreamPlace {
-    const { places, ofOne, named, remedy } = this.kind
-    const own = this.taken.get(key) ?? new Set<StreamPlace>()
-    if (own.size >= ofOne) throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
-    if (this.running >= places && !this.evictOne(({ size }) => size, own.size + 2))
-      throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
+  take(key: string): StreamSlot {
+    const { max, perKeyMax, nounPlural, remedy } = this.kind
+    const own = this.taken.get(key) ?? new Set<StreamSlot>()
+    if (own.size >= perKeyMax)
+      throw busy(`The key has ${own.size} ${nounPlural} under way here, which is the most for one.`, remedy)
+    if (this.running >= max && !this.evictOne(({ size }) => size, own.size + 2))
+      throw busy(`The server has ${max} ${nounPlural} under way, which is the most.`, remedy)
     const release = () => {
       if (!own.delete(place)) return
       this.running--
       if (own.size === 0) this.taken.delete(key)
     }
-    const place: StreamPlace = { idleSinceMs: null, onEvict: null, bytes: 0, release }
+    const place: StreamSlot = { idleSinceMs: null, onEvict: null, bytes: 0, release }
     this.taken.set(key, own.add(place))
     this.running++
     return place
@@ -69,37 +70,37 @@ export class Places {
    * Notes that a place of the key holds so many bytes until its end. When that is more than all may hold, the key that holds the
    * most is evicted from a place, if it holds more than this key would. @throws ApiError ServiceUnavailable
    */
-  hold(key: string, place: StreamPlace, bytes: number): void {
-    const { bytesMax, named } = this.kind
+  hold(key: string, place: StreamSlot, bytes: number): void {
+    const { bytesMax, nounPlural } = this.kind
     const own = bytes + bytesOf(this.taken.get(key) ?? [])
     const others = () => bytesOf([...this.taken.values()].flatMap((places) => [...places]))
     while (others() + bytes > bytesMax)
       if (!this.evictOne(bytesOf, own + 1)) {
         const remedy = ', or ask for pages, for fewer groups or for fewer aggregates'
-        throw busy(`The groups of this stream do not fit into memory beside those of other ${named}.`, remedy)
+        throw busy(`The groups of this stream do not fit into memory beside those of other ${nounPlural}.`, remedy)
       }
     place.bytes = bytes
   }
 
   /** Evicts one request of the key with the most of something, among keys with `atLeast` or more. False: none can be evicted. */
-  private evictOne(amountOf: (places: ReadonlySet<StreamPlace>) => number, atLeast: number): boolean {
+  private evictOne(amountOf: (places: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
     const keys = [...this.taken.values()]
       .filter((places) => amountOf(places) >= atLeast)
       .sort((one, other) => amountOf(other) - amountOf(one))
     const evicted = keys.flatMap((places) => [...places]).find((place) => this.isEvictable(place))
     if (!evicted) return false
     evicted.release()
-    evicted.onEvict?.(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
+    evicted.onEvict?.(busy(`The key has more ${this.kind.nounPlural} under way than others, and another asked for one.`, ''))
     return true
   }
 
-  private isEvictable({ onEvict, idleSinceMs }: StreamPlace): boolean {
+  private isEvictable({ onEvict, idleSinceMs }: StreamSlot): boolean {
     if (onEvict === null) return false
     return this.kind.isResumable || (idleSinceMs !== null && performance.now() - idleSinceMs >= IDLE_MS)
   }
 }
 
-function bytesOf(places: Iterable<StreamPlace>): number {
+function bytesOf(places: Iterable<StreamSlot>): number {
   let sum = 0
   for (const { bytes } of places) sum += bytes
   return sum

@@ -1,9 +1,9 @@
-// Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. foreignFilters.ts reads filters.
+// Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. otherApiFilters.ts reads filters.
 import { type Entity, isGroup } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
-import { hintForExpression, hintForFilter, operandText } from './foreignFilters.ts'
 import { findMember, plain, sortDefinitions } from './names.ts'
 import { searchedProperty } from './nearestProperty.ts'
+import { hintForExpression, hintForFilter, operandText } from './otherApiFilters.ts'
 import type { Parameter } from './queryString.ts'
 import { readDirected } from './sortHints.ts'
 

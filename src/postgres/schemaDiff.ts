@@ -14,7 +14,7 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   const declared = declaredTables(entities, quote)
   const names = declared.map(({ table }) => table)
   const found = await readTables(sql, names)
-  const wanted = await tryOut(sql, entities, quote)
+  const wanted = await createInRolledBackTransaction(sql, entities, quote)
   const made = declared.filter(({ table }) => !found.has(table))
   const differences = declared.flatMap((table) => {
     const [there, should] = [found.get(table.table), wanted.get(table.table)]
@@ -75,7 +75,7 @@ const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
 /** The declared tables as PostgreSQL understands them: made beside those that are there, which needs no other right. */
-async function tryOut(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
+async function createInRolledBackTransaction(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
   const names = trial.map(({ table }) => table)
   await sql`savepoint trial`
