@@ -7,7 +7,8 @@ lock table company, employee, absence in share row exclusive mode;
 -- Leaves the lines of changed rows; null: any row of the table may have changed. A question to row_change walks over the lines of open
 -- transactions, and a server takes in up to 50,000 rows, so a statement leaves at most 50 lines of 1,000 ids, and a transaction 250;
 -- beyond that one for the table as a whole. A setting has what the transaction has left. It begins with the number of the transaction,
--- because a session may set it, too. Triggers call this with the rights and the search path of the owner.
+-- because a session may set it, too. Triggers call this with the rights and the search path of their owner; who calls it otherwise needs
+-- the right to insert lines.
 create function note_rows(changed oid, changed_ids bigint[]) returns void
   language plpgsql
   as $body$
