@@ -409,6 +409,23 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
   })
 
+  test('A chart by month shows groups by dates that a browser does not know, after all others', async () => {
+    await server.sql`
+      insert into absence (reason, start) values
+        ('far', 'infinity'), ('far', '294276-12-31'), ('far', '2026-01-05'), ('far', '2026-03-05'), ('far', null)`
+    const { page } = await open('#/Absences?Reason=far&view=summary&by=month(Start)', null)
+    await page.getByRole('img', { name: /^count by month of Start, .*; 6 bars$/ }).waitFor()
+    const months = await page.locator('tbody tr td:first-child').allTextContents()
+    expect(months.map((month) => month.trim())).toEqual([
+      'Jan 2026',
+      'Mar 2026',
+      '294276-12-01T00:00:00Z',
+      'infinity',
+      'no value',
+    ])
+    await server.sql`delete from absence where reason = 'far'`
+  })
+
   test('Labels of a chart are cut between characters, and end in it', async () => {
     const { page } = await open('#/Companies?Name[begins]=face&view=summary&by=Name', null, KEY, { viewport: NARROW })
     await page.getByRole('img', { name: /; 3 bars$/ }).waitFor()

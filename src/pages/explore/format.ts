@@ -46,9 +46,10 @@ export function formatOperand(property: Property | undefined, text: string): str
   return property?.kind === 'instant' ? formatDate('instant', text) : text
 }
 
-/** A year, quarter, month, week or day by its first instant; a week by its Monday. */
+/** A year, quarter, month, week or day by its first instant; a week by its Monday. A date that browsers lack stays as it is. */
 export function formatUnit(unit: string, text: string): string {
   const date = new Date(text)
+  if (Number.isNaN(date.getTime())) return text
   const year = date.getUTCFullYear()
   if (unit === 'year') return String(year)
   if (unit === 'quarter') return `Q${Math.floor(date.getUTCMonth() / 3) + 1} ${year}`

@@ -104,8 +104,10 @@ export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[
     const { name, kind } = property
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
-    const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
     const start = new Date(String(value))
+    // A date beyond those that a browser knows, or infinity, has no end to ask for.
+    if (Number.isNaN(start.getTime())) return [{ name, sign: '=', values: [String(value)] }]
+    const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
     const end = nextUnit(start, unit)
     const from = { name, sign: '>=', values: [print(start)] }
     // The API knows no year after 9999.

@@ -94,14 +94,16 @@ function first(names: string[], max: number, hasOthers: boolean): [string[], num
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
 }
 
-/** Dates from the first to the last, with those between that have no group; no value comes last. */
+/** Dates from the first to the last, with those between that have no group; then those that browsers lack; then no value. */
 function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
   const starts = [...new Set(groups.map((group) => valueIn(group, by.property) as string | null))]
-  const dates = starts.filter((start) => start !== null).sort((one, other) => Date.parse(one) - Date.parse(other))
+  const isKnown = (start: string | null): start is string => start !== null && !Number.isNaN(Date.parse(start))
+  const unknown = starts.filter((start) => start !== null && !isKnown(start)) as string[]
+  const dates = starts.filter(isKnown).sort((one, other) => Date.parse(one) - Date.parse(other))
   const filled: string[] = []
   const last = new Date(dates.at(-1) ?? -1)
   for (let date = new Date(dates[0] ?? 0); date <= last && filled.length <= GAPS_MAX; date = nextUnit(date, unit))
     filled.push(date.toISOString())
   const shown = (filled.length > GAPS_MAX ? dates : filled).map((date) => formatUnit(unit, date))
-  return starts.includes(null) ? [...shown, NO_VALUE] : shown
+  return [...shown, ...unknown, ...(starts.includes(null) ? [NO_VALUE] : [])]
 }
