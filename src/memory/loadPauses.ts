@@ -4,9 +4,6 @@
 const WORTH = 10
 /** The first pause after a load that came to nothing, as a multiple of its time. */
 const FIRST = 4
-/** The longest pause, unless `WORTH` asks for a longer one. */
-const PAUSE_MS_MAX = 60_000
-
 /** Pauses that double with each load of a table that is not worth its time. */
 export class LoadPauses {
   private wasted = 0
@@ -32,6 +29,6 @@ export class LoadPauses {
   }
 
   private pause(loadMs: number): number {
-    return Math.min(FIRST * loadMs * 2 ** (this.wasted - 1), Math.max(PAUSE_MS_MAX, WORTH * loadMs))
+    return Math.min(FIRST * loadMs * 2 ** (this.wasted - 1), WORTH * loadMs)
   }
 }
