@@ -9,7 +9,6 @@ import { allows } from '../model/rights.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { respondError } from '../respond/error.ts'
-import { fitHead } from '../respond/pageLinks.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerTextOf, databaseIsAway, keyChecks, rateLimitExceeded, unauthorized, unconfirmed } from './authentication.ts'
 import { type AddCors, isPreflight, respondPreflight } from './cors.ts'
@@ -17,6 +16,7 @@ import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
 import type { Location, Router } from './router.ts'
+import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
@@ -186,11 +186,12 @@ function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextR
   return respondError(new ApiError('InternalError', message), baseUrl())
 }
 
-/** Adds common headers and writes the access log. `isArriving`: the request's body has not ended. */
+/** Makes the response: with the common headers, and a line in the access log. `isArriving`: the request's body has not ended. */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
   const { addCors, isDraining } = parts
   const { request, rateLimit } = call
-  const headers = reply.headers
+  const { status, body } = reply
+  const headers: Record<string, string> = { ...reply.headers }
   if (rateLimit !== null) {
     // Spec 8. The header names the limit by its period.
     headers['X-RateLimit-Limit'] = rateLimit.rule.period
@@ -203,8 +204,7 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   headers['X-Content-Type-Options'] = 'nosniff'
   if (addCors !== null) addCors(headers, request.headers.get('origin'))
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
-  fitHead(reply)
-  const { status, body } = reply
+  shortenHeaders(headers, body)
   if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
   const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)
   noteAnswer(parts, call, { status, bytes })

@@ -7,7 +7,7 @@ import type { Row } from '../model/sql.ts'
 import { rowWriter } from './json.ts'
 import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
-import { type BytesReply, JSON_TYPE, NO_STORE, type Reply } from './reply.ts'
+import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
 /** Rows of a list, each with the entity's columns first, and its total. */
 export interface Found {
@@ -30,8 +30,12 @@ export function respondPage(entity: Entity, query: ListQuery, found: Found, url:
 }
 
 /** Adds total, links and a weak tag of all that, which every process makes the same of the same page. RFC 9110, 8.8.3 */
-export function respondPaged(body: BytesReply['body'], total: number, link: (headers: Reply['headers']) => void): BytesReply {
-  const headers: Reply['headers'] = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, 'X-Total-Count': String(total) }
+export function respondPaged(
+  body: BytesReply['body'],
+  total: number,
+  link: (headers: Record<string, string>) => void,
+): BytesReply {
+  const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, 'X-Total-Count': String(total) }
   link(headers)
   headers.ETag = `W/"${Bun.hash(`${total} ${headers.Location ?? ''}`, Bun.hash(body) as bigint).toString(36)}"`
   return { status: 200, headers, body }

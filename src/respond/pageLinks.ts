@@ -1,6 +1,5 @@
-// Links between pages: first, previous, next and last; shortened until the head of the response fits into 4 KiB.
+// Links between pages: first, previous, next and last.
 import type { ListQuery } from '../model/query.ts'
-import { isStreamed, type Reply } from './reply.ts'
 
 type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 
@@ -45,7 +44,10 @@ export function addLinks(
   headers.Link = joined(first, back && `${back}"prev"`, forth)
 }
 
-/** None where the link would be longer than what the server takes. */
+/** The parameter by which a link names its cursor; it follows the page's number. */
+export const CURSOR_PARAMETER = /&cursor=[\w-]+/
+
+/** The cursor's parameter; '' for a link that would be longer than what the server takes. */
 function parameter(address: string, cursor: string | null): string {
   const text = cursor === null ? '' : `&cursor=${cursor}`
   return address.length + PAGE_DIGITS_MAX + text.length > TARGET_LENGTH_MAX ? '' : text
@@ -55,68 +57,14 @@ function joined(...parts: string[]): string {
   return parts.filter(Boolean).join(', ')
 }
 
-/** How long a request target may be. A page's links repeat it up to four times, in a head that clients take 16 KiB of. */
+/** Maximum length of a request target. The links of a page repeat it up to four times, and clients take a head of 16 KiB. */
 export const TARGET_LENGTH_MAX = 3 * 1024
 const PAGE_DIGITS_MAX = 16
 
 /** Characters that clients send raw although URIs do not allow them; a # would begin a fragment. RFC 3986, 2. */
 const NOT_IN_URIS = /[#|\\^`{}[\]]/g
 
-/** Percent-encodes what no URI has, as far as the server has left that raw. */
+/** Percent-encodes the characters that the server has left raw although no URI may have them. */
 export function encodeRaw(text: string): string {
   return text.search(NOT_IN_URIS) === -1 ? text : text.replace(NOT_IN_URIS, encodeURIComponent)
-}
-
-/** The longest head that nginx takes by default (`proxy_buffer_size`), and that clients take. */
-const [HEAD_BYTES_MAX, LONG_HEAD_BYTES_MAX] = [4 * 1024, 16 * 1024]
-
-const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
-/** Bytes that the server adds, except the digits of the body's length. */
-const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
-
-/** Shorter links fit twice into any head: all other headers together are less than 2 KiB. */
-const LINKS_LENGTH_SAFE = 1024
-
-/**
- * Ways to shorten a head over 4 KiB, applied in turn until it fits. `*` names all headers for pages that send no cookies, which
- * are all that get an answer. `Link` repeats `Location`. A page whose origin may read the answer may read it by `*` too.
- * Without a cursor a link leads to its page by the page's number; the next page keeps its cursor longest.
- */
-const SHORTENINGS: readonly ((headers: Reply['headers']) => void)[] = [
-  (headers) => replaceBy(headers, 'Access-Control-Expose-Headers', '*'),
-  (headers) => delete headers.Link,
-  (headers) => replaceBy(headers, 'Access-Control-Allow-Origin', '*'),
-  dropFirstCursor,
-  dropFirstCursor,
-]
-
-/** Keeps the head of a list within 4 KiB where its links leave that possible; else within 16 KiB, with cursors. */
-export function fitHead(reply: Reply): void {
-  const { Location } = reply.headers
-  if (Location === undefined || Location.length <= LINKS_LENGTH_SAFE) return
-  for (const shorten of SHORTENINGS) {
-    const bytes = headBytes(reply)
-    if (bytes <= HEAD_BYTES_MAX) return
-    const isLong = bytes - cursorBytes(reply) > HEAD_BYTES_MAX && bytes <= LONG_HEAD_BYTES_MAX
-    if (shorten !== dropFirstCursor || !isLong) shorten(reply.headers)
-  }
-}
-
-function cursorBytes({ headers: { Location = '' } }: Reply): number {
-  return Location.length - Location.replace(/&cursor=[\w-]+/g, '').length
-}
-
-function dropFirstCursor(headers: Reply['headers']) {
-  headers.Location = (headers.Location as string).replace(/&cursor=[\w-]+/, '')
-}
-
-function replaceBy(headers: Reply['headers'], name: string, value: string) {
-  if (headers[name] !== undefined) headers[name] = value
-}
-
-/** The bytes of an answer 200's head as it goes out. Its headers are ASCII. */
-function headBytes({ headers, body }: Reply): number {
-  let bytes = SERVER_BYTES + String(isStreamed(body) ? 0 : Buffer.byteLength(body ?? '')).length
-  for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length
-  return bytes
 }

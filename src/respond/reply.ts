@@ -3,7 +3,8 @@ import type { ApiError } from '../errors.ts'
 
 export interface Reply {
   readonly status: number
-  readonly headers: Record<string, string>
+  /** Without the common headers. A cached response is sent many times with the same object. */
+  readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array<ArrayBuffer> | Streamed | null
 }
 

@@ -1,0 +1,68 @@
+// Shortens the headers of a page of a list, whose links can be long, until proxies and clients take the head of the response. D31
+import { CURSOR_PARAMETER } from '../respond/pageLinks.ts'
+import { isStreamed, type Reply } from '../respond/reply.ts'
+
+type Headers = Record<string, string>
+
+/** Longest head that nginx takes by default (`proxy_buffer_size`). */
+const HEAD_BYTES_MAX = 4 * 1024
+/** Longest head that clients take: Node's fetch has the smallest limit. */
+const LONG_HEAD_BYTES_MAX = 16 * 1024
+
+const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
+/** Bytes that Bun adds, except the digits of the body's length. */
+const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
+
+/** Links of at most this length fit twice into any head, because all other headers together have less than 2 KiB. */
+const LINKS_LENGTH_SAFE = 1024
+
+/** One way to shorten a head, and what the client loses by it. */
+interface Step {
+  readonly shorten: (headers: Headers) => void
+  /** True if a link loses its cursor, and leads to its page by the page's number alone. */
+  readonly dropsCursor: boolean
+}
+
+/** Taken in this order until the head fits. In `Location` the link `next` follows `previous`, so it keeps its cursor longer. */
+const STEPS: readonly Step[] = [
+  // `*` names all headers for pages that send no cookies, and only those get a response.
+  { shorten: (headers) => replace(headers, 'Access-Control-Expose-Headers', '*'), dropsCursor: false },
+  // It repeats `Location`.
+  { shorten: (headers) => delete headers.Link, dropsCursor: false },
+  // A page whose origin may read the response may read it by `*` too.
+  { shorten: (headers) => replace(headers, 'Access-Control-Allow-Origin', '*'), dropsCursor: false },
+  { shorten: dropFirstCursor, dropsCursor: true },
+  { shorten: dropFirstCursor, dropsCursor: true },
+]
+
+/** Edits `headers` so that the head has at most 4 KiB if the links leave that possible, else at most 16 KiB, with cursors. */
+export function shortenHeaders(headers: Headers, body: Reply['body']): void {
+  if (headers.Location === undefined || headers.Location.length <= LINKS_LENGTH_SAFE) return
+  for (const { shorten, dropsCursor } of STEPS) {
+    const bytes = headBytes(headers, body)
+    if (bytes <= HEAD_BYTES_MAX) return
+    if (dropsCursor && staysLong(headers, bytes)) return
+    shorten(headers)
+  }
+}
+
+/** Returns whether the head exceeds 4 KiB without any cursor, too, and clients take it with all of them. */
+function staysLong({ Location = '' }: Headers, bytes: number): boolean {
+  const cursorBytes = Location.length - Location.split(CURSOR_PARAMETER).join('').length
+  return bytes - cursorBytes > HEAD_BYTES_MAX && bytes <= LONG_HEAD_BYTES_MAX
+}
+
+function dropFirstCursor(headers: Headers) {
+  replace(headers, 'Location', (headers.Location as string).replace(CURSOR_PARAMETER, ''))
+}
+
+function replace(headers: Headers, name: string, value: string) {
+  if (headers[name] !== undefined) headers[name] = value
+}
+
+/** Bytes of the head of a 200 as it is sent. Its headers are ASCII. */
+function headBytes(headers: Headers, body: Reply['body']): number {
+  let bytes = SERVER_BYTES + String(isStreamed(body) ? 0 : Buffer.byteLength(body ?? '')).length
+  for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length
+  return bytes
+}
