@@ -29,11 +29,16 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     return pageFromDatabase(entity, parts, call, query)
   }
   const target = `${call.url}?${call.query}`
-  const { kept, query } = await memory.responses.find(target, copy, parse)
-  if (kept !== null) {
+  // Parsed before the database is asked, so that a fault is named whatever the database does. A target in the cache has none.
+  const parsed = memory.responses.has(target) ? null : parse()
+  await copy.refresh()
+  // A copy that was lost, or is behind, is not current, whatever its version.
+  const cached = copy.search === null ? null : memory.responses.get(target, copy.version)
+  if (cached !== null) {
     countList('kept')
-    return kept
+    return cached
   }
+  const query = parsed ?? parse()
   const turn = memory.slices.next(call.key)
   if (turn !== null) {
     await turn
@@ -44,11 +49,13 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     if (!ordering) break
     await ordering
   }
-  // From here on nothing is awaited: the answer is kept for the state of the copy in which it was found.
+  // From here on nothing is awaited, so that the response is of the copy's version under which it is cached.
   const found = copy.search?.find(query)
   if (!found) return pageFromDatabase(entity, parts, call, query)
   countList('memory')
-  return memory.responses.keep(target, copy, respondPage(entity, query, found, call.url, cursors))
+  const reply = respondPage(entity, query, found, call.url, cursors)
+  memory.responses.set(target, copy.version, reply)
+  return reply
 }
 
 async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: ListQuery): Promise<Reply> {

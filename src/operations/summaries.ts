@@ -31,14 +31,20 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
   const copy = memory?.of(entity)
   if (!memory || !copy) return pageFromDatabase(entity, parts, call, parse())
   const target = `${call.url}?${call.query}`
-  const { kept, query } = await memory.responses.find(target, copy, parse)
-  if (kept !== null) {
+  // In the order of `pageList`: a fault is named whatever the database does, and only a current copy has cached responses.
+  const parsed = memory.responses.has(target) ? null : parse()
+  await copy.refresh()
+  const cached = copy.search === null ? null : memory.responses.get(target, copy.version)
+  if (cached !== null) {
     countSummary('kept')
-    return kept
+    return cached
   }
+  const query = parsed ?? parse()
   const reply = await grouped(call, memory, copy, query, async (grouping, caller) => {
     const rows = await memory.slices.run(caller, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
-    return memory.responses.keep(target, copy, respondSummary(query, rows, grouping.total, call.url))
+    const page = respondSummary(query, rows, grouping.total, call.url)
+    memory.responses.set(target, copy.version, page)
+    return page
   })
   return reply ?? pageFromDatabase(entity, parts, call, query)
 }

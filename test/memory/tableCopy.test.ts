@@ -7,13 +7,10 @@ import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { takePieces } from '../../src/memory/copyPieces.ts'
-import { ResponseCache } from '../../src/memory/responseCache.ts'
 import { TableCopy } from '../../src/memory/tableCopy.ts'
 import { readTable } from '../../src/memory/tableReader.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-
-const TARGET = '/Companies'
 
 let sql: postgres.Sql
 let database: Database
@@ -181,16 +178,4 @@ test.each([
   }
   await sql.begin(load).catch(() => undefined)
   expect(String(fault)).toContain(message)
-})
-
-test('a copy that was lost sends no answer that was kept as of it', async () => {
-  const [copy, answers] = [await copyFromBefore(async () => undefined), new ResponseCache(2 ** 20)]
-  const keep = () => answers.keep(TARGET, copy, { status: 200, headers: {}, body: new Uint8Array(2) } as never)
-  const find = async () => (await answers.find(TARGET, copy, () => 'parsed')).kept !== null
-  keep()
-  expect(await find()).toBe(true)
-  copy.release()
-  // A summary that was being computed meanwhile.
-  keep()
-  expect(await find()).toBe(false)
 })
