@@ -1,4 +1,4 @@
-# The server alone, for a PostgreSQL elsewhere: docker build -t roster . (docs/operations.md, "Containers")
+# The server alone, for a PostgreSQL elsewhere: docker build -t roster . (docs/operations/run.md, "Containers")
 FROM node:22-bookworm-slim AS dependencies
 WORKDIR /opt/roster
 COPY package.json package-lock.json ./

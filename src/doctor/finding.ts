@@ -28,7 +28,7 @@ export function clockOff(check: string, thereMs: number, fromMs: number, toMs: n
 /** SQLSTATE of a role without a right: insufficient_privilege. */
 export const LACKS_RIGHT = '42501'
 /** The page that lists the rights which a server needs. */
-export const PAGE = '(docs/operations.md, "Your own")'
+export const PAGE = '(docs/operations/databases.md, "Your own")'
 
 /** Messages of the driver for the end of a connection before TLS, and for a faulty certificate. */
 const TLS = /before secure TLS|certificate|SSL|TLS/i

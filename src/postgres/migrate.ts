@@ -35,7 +35,7 @@ export function migrate(url: string, folder: string): Promise<string[]> {
 export async function applyPending(transaction: postgres.ISql, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
   await requireUtf8(transaction)
-  // A role behind a pooler has a time limit for the requests of a server (docs/operations.md, "Poolers").
+  // A role behind a pooler has a time limit for the requests of a server (docs/operations/databases.md, "Poolers").
   await transaction`set local statement_timeout = 0`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
   await transaction`set local lock_timeout = '60s'`

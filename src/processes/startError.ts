@@ -18,7 +18,7 @@ export function orStartError(what: string) {
 const LACKS_RIGHT: readonly unknown[] = ['42501', '3F000']
 
 const LACKING =
-  'the role of DATABASE_URL lacks a right: let the owner of the tables run roster migrate, and grant what roster doctor names (docs/operations.md, "Your own")'
+  'the role of DATABASE_URL lacks a right: let the owner of the tables run roster migrate, and grant what roster doctor names (docs/operations/databases.md, "Your own")'
 
 /** A handler for `catch` of what is asked of the database at the start. @throws StartError, which says how rights are given */
 export function orDatabaseError(error: Error): never {

@@ -31,8 +31,8 @@ describe('the file of a secret', () => {
     }
   })
 
-  test('there is one for each secret, and the operator’s page names all of them', async () => {
-    const page = await Bun.file(join(import.meta.dir, '../../docs/operations.md')).text()
+  test('there is one for each secret, and docs/operations/run.md names all of them', async () => {
+    const page = await Bun.file(join(import.meta.dir, '../../docs/operations/run.md')).text()
     expect(secretFileNames).toContain('DATABASE_URL_FILE')
     expect(secretFileNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })

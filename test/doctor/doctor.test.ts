@@ -56,8 +56,8 @@ test('where all is well each line is OK, and nothing is made', async () => {
   expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
 })
 
-test('it asks for no right that docs/operations.md does not grant', async () => {
-  const page = await Bun.file(join(import.meta.dir, '../../docs/operations.md')).text()
+test('it asks for no right that docs/operations/databases.md does not grant', async () => {
+  const page = await Bun.file(join(import.meta.dir, '../../docs/operations/databases.md')).text()
   const granted = new Set(
     [...page.matchAll(/^grant ([a-z, ]+) on ([a-z_, ]+) to roster_app;$/gm)].flatMap(([, rights = '', tables = '']) =>
       tables.split(', ').flatMap((table) => rights.split(', ').map((right) => `${right} on ${table}`)),
@@ -305,7 +305,7 @@ describe('of the database it finds', () => {
     const all = Object.entries(OWN_TABLES).map(([table, rights]) => `${rights} on ${table}`)
     const ofRows = ['absence', 'company', 'employee'].map((table) => `select, insert, update, delete on ${table}`)
     const lacking = [...ofRows, ...all].join('; ')
-    const grant = `grant that (docs/operations.md, "Your own")`
+    const grant = `grant that (docs/operations/databases.md, "Your own")`
     expect(await faultsOf({ DATABASE_URL })).toEqual([`rights: the role lacks ${lacking}: ${grant}`])
     const pooled = { DATABASE_URL, DATABASE_DIRECT_URL: url.href }
     await expectFault(
@@ -338,7 +338,7 @@ describe('of the database it finds', () => {
     const own = Object.assign(new URL(url.href), { username: role, password: 'p' })
     await expectFault(
       { DATABASE_URL: own.href },
-      'rights: the role lacks delete on company; select, insert, update on api_key: grant that (docs/operations.md, "Your own")',
+      'rights: the role lacks delete on company; select, insert, update on api_key: grant that (docs/operations/databases.md, "Your own")',
     )
     await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
   })

@@ -8,7 +8,9 @@ import { endServers, serve } from '../support/serve.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const PAGE = read('docs/operations.md')
+const DATABASES = read('docs/operations/databases.md')
+const FAILURES = read('docs/operations/failures.md')
+const LOG = read('docs/operations/log.md')
 
 /** What differs from line to line is `${...}` in the source and `<...>` on the page; a break there is a space here. */
 const fromSource = (text: string) => text.replace(/\$\{[^}]*\}/g, '<>').replace(/\\n/g, ' ')
@@ -29,22 +31,19 @@ function literalsAfter(before: RegExp, paths: RegExp): string[] {
   return [...new Set(literals.map(fromSource))].sort()
 }
 
-/** The first cells of the tables in the part of the page between two headings. */
-function listed(from: string, to: string): string[] {
-  const start = PAGE.indexOf(`\n${from}\n`)
-  const end = to === '' ? PAGE.length : PAGE.indexOf(`\n${to}\n`)
-  if (start === -1 || end === -1) throw new Error(`docs/operations.md has no part ${from}`)
-  return [...PAGE.slice(start, end).matchAll(/^\| `([^`]+)` \|/gm)].map(([, text = '']) => fromPage(text)).sort()
+/** The first cells of the tables on a page. */
+function listed(page: string): string[] {
+  return [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, text = '']) => fromPage(text)).sort()
 }
 
-describe('the page has every line of the log', () => {
+describe('docs/operations/log.md has every line of the log', () => {
   const levels = /\blog\??\.(?:debug|info|warn|error)\(|\btoLine\('warn',/
 
   test('and no other', () => {
     const lines = literalsAfter(levels, /./)
     expect(lines).toContain('listening')
     // An error's code is the one line that is no literal.
-    expect(listed('### Requests', '### What stops a start')).toEqual([...lines, '<>'].sort())
+    expect(listed(LOG)).toEqual([...lines, '<>'].sort())
   })
 
   test('of which one is not a literal', () => {
@@ -55,8 +54,8 @@ describe('the page has every line of the log', () => {
   })
 })
 
-describe('the page has what stops a start', () => {
-  const there = listed('### What stops a start', '')
+describe('docs/operations/failures.md has what stops a start', () => {
+  const there = listed(FAILURES)
 
   test('of all that is thrown on the way', () => {
     const paths = /^src\/(processes|postgres|keys)\/|^src\/os\/folder\./
@@ -80,8 +79,8 @@ describe('tests that are named as `path`: "title" are there', () => {
     namedBy(text).filter(([, path = '', title = '']) => !existsSync(join(ROOT, path)) || !read(path).includes(title))
 
   test('by the table of failures', () => {
-    expect(absentOf(PAGE)).toEqual([])
-    expect(namedBy(PAGE).length).toBeGreaterThan(15)
+    expect(absentOf(FAILURES)).toEqual([])
+    expect(namedBy(FAILURES).length).toBeGreaterThan(15)
   })
 
   test('by each promise', () => {
@@ -94,14 +93,14 @@ describe('tests that are named as `path`: "title" are there', () => {
   })
 })
 
-describe('the rights that the page grants', () => {
+describe('the rights that docs/operations/databases.md grants', () => {
   afterEach(endServers)
 
   test('are enough to serve, to write along with all copies, to keep tables in memory, and to make keys', async () => {
     const role = `roster_app_${process.pid}`
     const url = await createDatabase()
     const sql = connect(url)
-    const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(PAGE) ?? []
+    const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(DATABASES) ?? []
     await sql.unsafe(`create role ${role} login password 'p'`)
     await sql.unsafe(grants.replaceAll('roster_app', role))
     const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'p' }).href

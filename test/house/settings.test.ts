@@ -22,9 +22,9 @@ function compare(file: string, part: RegExp, text: string) {
   expect(found).toBe(text)
 }
 
-test('the README has the table of the main settings, the operator’s page that of all', () => {
+test('the README has the table of the main settings, docs/operations/run.md that of all', () => {
   compare('README.md', TABLE, settingsTable(true))
-  compare('docs/operations.md', TABLE, settingsTable())
+  compare('docs/operations/run.md', TABLE, settingsTable())
 })
 
 test('.env.example has every setting', () => {

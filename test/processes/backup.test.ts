@@ -10,7 +10,7 @@ import { endPrograms, freePort, leaveOut, type RunningProgram, temporaryFolder }
 import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
 import type { Json } from '../support/server.ts'
 
-// As docs/operations.md says: a dump while a server writes, and what servers and clients find in what is restored from it.
+// As docs/operations/databases.md says: a dump while a server writes, and what servers and clients find in what is restored from it.
 
 /** Where Debian's packages put each version, with `bin` and the rest. */
 const VERSIONS = '/usr/lib/postgresql'

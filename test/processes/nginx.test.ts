@@ -23,7 +23,7 @@ const PROGRAM = Bun.which('nginx') ?? Bun.which('nginx', { PATH: '/usr/sbin' })
 const hasNginx = PROGRAM !== null && hasOpenssl
 
 /**
- * An nginx of one's own with the configuration that docs/operations.md shows, but for its ports, the files of its certificate
+ * An nginx of one's own with the configuration that docs/operations/run.md shows, but for its ports, the files of its certificate
  * and the servers, whose ports are `upstreamPorts`.
  */
 async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningNginx> {
@@ -59,9 +59,9 @@ async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningN
 
 /** The block of the page, without its first comments. */
 function shownConfiguration(): string {
-  const page = readFileSync(join(import.meta.dir, '../../docs/operations.md'), 'utf8')
+  const page = readFileSync(join(import.meta.dir, '../../docs/operations/run.md'), 'utf8')
   const [, block] = /^```nginx\n(.*?)^```$/ms.exec(page) ?? []
-  if (!block) throw new Error('docs/operations.md has no configuration of nginx')
+  if (!block) throw new Error('docs/operations/run.md has no configuration of nginx')
   return block
 }
 
@@ -189,5 +189,5 @@ function behindNginx() {
   })
 }
 
-if (hasNginx) describe('behind nginx, as docs/operations.md configures it', behindNginx)
+if (hasNginx) describe('behind nginx, as docs/operations/run.md configures it', behindNginx)
 else test('behind nginx', () => leaveOut('CI_REQUIRES_NGINX', 'there is no nginx or openssl: apt-get install nginx-light'))

@@ -11,7 +11,7 @@ import { dataFolder, endServers, headersOf, keyIn, type Served, serve } from '..
 
 /** Fewer connections than the clients at once, and than those of the workers. */
 const POOL = 3
-/** What the role lets a statement take, as docs/operations.md says for a pooler, which drops the server's own limits. */
+/** What the role lets a statement take, as docs/operations/databases.md says for a pooler, which drops the server's own limits. */
 const ROLE_MS_MAX = 2_000
 
 /** For the top of tests: one server behind a pooler for all of them. `isDirect`: with an address past the pooler. */

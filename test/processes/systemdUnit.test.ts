@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
 
-const PAGE = join(import.meta.dir, '../../docs/operations.md')
+const PAGE = join(import.meta.dir, '../../docs/operations/run.md')
 const hasSystemd = Bun.which('systemd-analyze') !== null
 
 /** What systemd has to say of a unit of this text. */
@@ -14,7 +14,7 @@ function verify(unit: string): string {
   return `${stdout}${stderr}`
 }
 
-test('systemd finds no fault in the unit that docs/operations.md shows', () => {
+test('systemd finds no fault in the unit that docs/operations/run.md shows', () => {
   const [, block = ''] = /^```ini\n(.*?)^```$/ms.exec(readFileSync(PAGE, 'utf8')) ?? []
   const unit = block.replace('/usr/bin/node ', `${Bun.which('node')} `)
   expect(unit).toContain('ExecReload=/bin/kill -USR2 $MAINPID')
