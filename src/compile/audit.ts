@@ -1,4 +1,4 @@
-// Settings of the transaction that writes set: the API key that triggers copy into change events (D57), and a lock timeout.
+// Settings of the transaction that writes set: the API key that triggers copy into change events (D77), and a lock timeout.
 import { type Param, type Sql, sql } from '../model/sql.ts'
 
 /** A condition that is always true, and sets `roster.key` for the transaction. */

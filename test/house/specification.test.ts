@@ -46,15 +46,26 @@ describe('the specification', () => {
   })
 })
 
-describe('the decisions', () => {
-  const numbers = [...read('docs/decisions.md').matchAll(/^- \*\*(D\d+)\*\* \S/gm)].map(([, number]) => number)
+const DECISION = /^- \*\*(D\d+) [^*]+\*\*/gm
+/** Their numbers are not given again. */
+const NEVER_SHIPPED = [47, 48, 49, 50, 52, 54, 68]
 
-  test('are numbered from D1 on, each once, without a gap; they stand by subject', () => {
-    const places = numbers.map((number) => Number(number?.slice(1)))
+describe('the decisions', () => {
+  const page = read('docs/decisions.md')
+  const numbers = [...page.matchAll(DECISION)].map(([, number = '']) => number)
+
+  test('each has a number of its own, from D1 on without a gap, but for those of designs that never shipped', () => {
+    const places = numbers.map((number) => Number(number.slice(1)))
     const from1 = Array.from({ length: Math.max(...places) }, (_, index) => index + 1)
-    expect({ missing: from1.filter((place) => !places.includes(place)) }).toEqual({ missing: [] })
-    expect(places).toHaveLength(from1.length)
+    expect({ missing: from1.filter((place) => !places.includes(place)) }).toEqual({ missing: NEVER_SHIPPED })
+    expect(new Set(places).size).toBe(places.length)
     expect(numbers.length).toBeGreaterThan(39)
+  })
+
+  test('each says why, or what was rejected', () => {
+    const texts = page.split(/^(?=- \*\*D)/m).slice(1)
+    expect(texts.filter((text) => !/\*(Why|Rejected):\*/.test(text)).map((text) => text.slice(0, 40))).toEqual([])
+    expect(texts).toHaveLength(numbers.length)
   })
 
   test('have an entry for each that code and tests cite', () => {
