@@ -29,4 +29,31 @@ test.each(pages)('every link of %s leads to a file, and to a heading of it', (pa
   expect(dead.map(([link]) => link)).toEqual([])
 })
 
+const files = new TextDecoder()
+  .decode(Bun.spawnSync(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], { cwd: ROOT }).stdout)
+  .split('\n')
+const NAME_OF_FILE = /`([\w./-]+\.(?:tsx?|mjs|sql|wat|ya?ml|md|py|go))`/g
+
+/** Names in backquotes, each as a file's path ends. */
+const namedFiles = (text: string) => [...text.matchAll(NAME_OF_FILE)].map(([, name = '']) => name)
+
+// The changelog names files of former versions.
+test.each(pages.filter((page) => page !== 'CHANGELOG.md'))('every file that %s names is there', (page) => {
+  const named = namedFiles(readFileSync(join(ROOT, page), 'utf8'))
+  expect(named.filter((name) => !files.some((path) => path === name || path.endsWith(`/${name}`)))).toEqual([])
+})
+
+test('docs/request.md follows each request through at most ten files', () => {
+  const page = readFileSync(join(ROOT, 'docs/request.md'), 'utf8')
+  const steps = page.split(/^## /m).map((part) => part.match(/^\| \d+ \| `src\//gm)?.length ?? 0)
+  expect(steps.filter((count) => count > 0)).toHaveLength(2)
+  expect(steps.filter((count) => count > 10)).toEqual([])
+})
+
+test('docs/glossary.md has at most 30 terms', () => {
+  const terms = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').match(/^\| (?!term|-)/gm) ?? []
+  expect(terms.length).toBeGreaterThan(20)
+  expect(terms.length).toBeLessThanOrEqual(30)
+})
+
 test('pages are found at all', () => expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/recipes/README.md'])))
