@@ -1,6 +1,7 @@
 // Time slices of searches: limits how long lists and summaries hold the event loop, and shares that fairly between keys.
-import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
+import { Deadlines } from '../execute/deadlines.ts'
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
+import { QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Caller } from '../model/key.ts'
 

@@ -1,15 +1,14 @@
 // Settings of the transaction that writes set: the API key that triggers copy into change events (D77), and a lock timeout.
-import { type Param, type Sql, sql } from '../model/sql.ts'
+import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
+import { integer, type Param, type Sql, sql } from '../model/sql.ts'
 
 /** A condition that is always true, and sets `roster.key` for the transaction. */
 export function setAuditKey(keyId: Param): Sql {
   return sql`(select set_config('roster.key', ${keyId}, true)) is not null`
 }
 
-/**
- * As `setAuditKey`, for a batch: waits at most 100 ms for locks. Then its runs are sent one by one, so that only those of locked
- * rows wait.
- */
+/** As `setAuditKey`, for a batch, which waits at most `BATCH_LOCK_MS_MAX` for locks. */
 export function setAuditKeyAndLockTimeout(keyId: Param): Sql {
-  return sql`(select set_config('lock_timeout', '100', true) || set_config('roster.key', ${keyId}, true)) is not null`
+  const timeout = sql`set_config('lock_timeout', '${integer(BATCH_LOCK_MS_MAX)}', true)`
+  return sql`(select ${timeout} || set_config('roster.key', ${keyId}, true)) is not null`
 }

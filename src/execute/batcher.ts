@@ -3,6 +3,7 @@ import { count, seriesOf } from '../metrics/counts.ts'
 import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
 import { type Execution, WriteProgress } from './execution.ts'
+import { BATCH_FAST_MS_MAX, BATCH_RUNS_FIRST, BATCH_RUNS_MAX, BATCH_RUNS_MIN, BATCH_SLOW_MS_MIN } from './limits.ts'
 import { isUndone } from './outcomes.ts'
 
 interface Run {
@@ -25,14 +26,6 @@ const BATCHES = { read: seriesOf('batches', 'read'), write: seriesOf('batches', 
 const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 'write') }
 /** Batches of one text at once: the second one works while the first one's answer travels. */
 const RUNNING_MAX = 2
-/** Runs of a first batch; later ones have twice as many after a quick one, half as many after a slow one. */
-const RUNS_FIRST = 8
-const RUNS_MAX = 64
-/** The least size; at 1 there would be no batch whose speed could raise it again. */
-const RUNS_MIN = 2
-const QUICK_MS_MAX = 50
-/** Well over what a busy machine adds: batches must not shrink for that, since large ones help against it. */
-const SLOW_MS_MIN = 250
 
 /**
  * Statements that wait for the database at the same time go to it together: those that differ in their values alone, writes of
@@ -77,7 +70,7 @@ export class Batcher {
 
   private async send(queue: Queue) {
     const { batch } = (queue.waiting[0] as Run).statement
-    const runs = take(queue, batch ? (this.runsMax.get(batch) ?? RUNS_FIRST) : Number.POSITIVE_INFINITY)
+    const runs = take(queue, batch ? (this.runsMax.get(batch) ?? BATCH_RUNS_FIRST) : Number.POSITIVE_INFINITY)
     let isHolding = true
     const release = () => {
       if (!isHolding) return
@@ -127,9 +120,9 @@ export class Batcher {
   }
 
   private learn(batch: Batch, runs: number, ms: number) {
-    const before = this.runsMax.get(batch) ?? RUNS_FIRST
-    if (ms > SLOW_MS_MIN) this.runsMax.set(batch, Math.max(RUNS_MIN, Math.min(before, runs) >> 1))
-    else if (ms < QUICK_MS_MAX && runs >= before && before < RUNS_MAX) this.runsMax.set(batch, before * 2)
+    const before = this.runsMax.get(batch) ?? BATCH_RUNS_FIRST
+    if (ms > BATCH_SLOW_MS_MIN) this.runsMax.set(batch, Math.max(BATCH_RUNS_MIN, Math.min(before, runs) >> 1))
+    else if (ms < BATCH_FAST_MS_MAX && runs >= before && before < BATCH_RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 
   private runAlone(runs: readonly Run[]) {

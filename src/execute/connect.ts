@@ -4,12 +4,13 @@ import postgres from 'postgres'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { readAuthorities } from '../os/certificate.ts'
 import { withDeadline } from '../os/time.ts'
+import { CONNECT_SECONDS_MAX } from './limits.ts'
 import { classify } from './outcomes.ts'
 
 /** A lost connection is opened again at once, however often; the types of the database are not asked for. */
 const CONNECTING = {
   fetch_types: false,
-  connect_timeout: 2,
+  connect_timeout: CONNECT_SECONDS_MAX,
   backoff: () => 0.1,
   max_lifetime: null,
   onnotice: () => undefined,

@@ -2,14 +2,12 @@
 import type { ApiError } from '../errors.ts'
 import type { ListCost } from '../model/listCost.ts'
 import { LruCache } from '../model/lruCache.ts'
-import { STATEMENT_MS_MAX } from './deadlines.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
+import { LIST_COSTLY_MS_MIN, STATEMENT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
 /** Maximum costly lists at once, of all askers; of one asker one. The rest of the places is for lists that are soon found. */
 const AT_ONCE_MAX = 2
-/** A list that takes so long is costly for a while, whatever it asks for. */
-const COSTLY_MS_MIN = 500
 const COSTLY_FOR_MS = 60_000
 const KINDS_BYTES_MAX = 256 * 1024
 
@@ -52,7 +50,7 @@ export class CostlyLists {
 
   /** Notes that a list of this kind took so long. */
   note(kind: string, ms: number): void {
-    if (ms > COSTLY_MS_MIN) this.until.set(kind, performance.now() + COSTLY_FOR_MS)
+    if (ms > LIST_COSTLY_MS_MIN) this.until.set(kind, performance.now() + COSTLY_FOR_MS)
   }
 }
 

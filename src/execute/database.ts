@@ -4,11 +4,26 @@ import type { KindOfStatement } from '../metrics/declared.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
-import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
+import { Deadlines } from './deadlines.ts'
 import { type DriverQuery, queryOf, withoutHoles } from './driver.ts'
 import { type Execution, WriteProgress } from './execution.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
-import { type FailedAttempt, nextStep, RETRY_PAUSES_MS } from './nextStep.ts'
+import {
+  MISSED_IN_ROW_MAX,
+  QUERIES_MAX,
+  QUERY_MS_MAX,
+  READ_BATCH_MS_MAX,
+  READ_CONNECTIONS_MIN,
+  READ_RESERVE_MS,
+  RETRY_PAUSES_MS,
+  WAIT_PAUSE_FACTOR_MAX,
+  WAIT_PAUSE_MS,
+  WRITE_BATCH_MS_MAX,
+  WRITE_SENT_SHARE,
+  WRITES_MAX,
+  WRITES_PER_KEY_MAX,
+} from './limits.ts'
+import { type FailedAttempt, nextStep } from './nextStep.ts'
 import { busyWithWrites, classify, errorFor, isUnknown, outcomeUnknown, unavailable, type Verdict } from './outcomes.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 
@@ -26,25 +41,6 @@ export interface DatabaseOptions extends PoolOptions {
 }
 
 const RENEWALS = seriesOf('renewals')
-/** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
-const READ_BATCH_MS_MAX = 500
-const WRITE_BATCH_MS_MAX = 100
-/** Share of a write's time in which it may be sent: later its outcome could be unknown at the deadline. */
-const SENT_SHARE = 0.6
-/** Connections on which no write waits for a lock: reads by id, readiness and keys have these. */
-const READS_MIN = 2
-/** Maximum queries in flight; more are refused at once. */
-const QUERIES_MAX = 1_000
-/** Maximum writes among them. */
-const WRITES_MAX = 600
-/** Maximum writes of one key among them. */
-const WRITES_OF_ONE_MAX = 400
-/** Pause without a connection where a lock, or a connection, was not there in time: at random, so that two do not meet again. */
-const PAUSE_MS = 40
-/** Time before its deadline after which a read waits for no lock any more. */
-const READ_RESERVE_MS = 6 * PAUSE_MS
-/** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
-const MISSED_IN_ROW_MAX = 4
 
 /** A bounded pool of connections to PostgreSQL. */
 export class Database {
@@ -69,10 +65,10 @@ export class Database {
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
-    this.turns = new FairSemaphore(Math.max(1, options.poolSize - READS_MIN))
+    this.turns = new FairSemaphore(Math.max(1, options.poolSize - READ_CONNECTIONS_MIN))
     const run = (execution: Execution) => this.run(execution)
     this.reads = new Batcher(run, this.queryMsMax, READ_BATCH_MS_MAX)
-    this.writes = new Batcher(run, SENT_SHARE * this.queryMsMax, WRITE_BATCH_MS_MAX)
+    this.writes = new Batcher(run, WRITE_SENT_SHARE * this.queryMsMax, WRITE_BATCH_MS_MAX)
     this.pool = openPool(this.options, 0, 0)
   }
 
@@ -91,11 +87,11 @@ export class Database {
   async write(statement: BatchableStatement): Promise<Row[]> {
     const { keyId = '' } = statement
     const others = this.writesOf.get(keyId) ?? 0
-    if (others >= WRITES_OF_ONE_MAX || this.writing >= WRITES_MAX) throw busyWithWrites()
+    if (others >= WRITES_PER_KEY_MAX || this.writing >= WRITES_MAX) throw busyWithWrites()
     this.writing++
     this.writesOf.set(keyId, others + 1)
     const progress = new WriteProgress()
-    const untilMs = performance.now() + SENT_SHARE * this.queryMsMax
+    const untilMs = performance.now() + WRITE_SENT_SHARE * this.queryMsMax
     const ask = statement.batch
       ? () => this.writes.ask(statement, progress)
       : () => this.run({ statement, untilMs, mayWaitForLock: true, progress })
@@ -193,7 +189,7 @@ export class Database {
 
   private async pause(progress: WriteProgress | null): Promise<void> {
     if (progress) progress.waitsInProcess = true
-    await Bun.sleep(PAUSE_MS * (0.5 + Math.random()))
+    await Bun.sleep(WAIT_PAUSE_MS * (WAIT_PAUSE_FACTOR_MAX - Math.random()))
   }
 
   private failedAttempt(execution: Execution, pool: Pool, verdict: Verdict, attempt: number): FailedAttempt {

@@ -1,11 +1,5 @@
-// Deadlines of statements, and the timer that waiting promises share.
-
-/** PostgreSQL itself stops a statement after this time, so that no slow one outlives its request by long. */
-export const STATEMENT_MS_MAX = 3_000
-/** A query without an answer is given up, the wait for a connection included: its client gets a 503. */
-export const QUERY_MS_MAX = 5_000
-
-const SWEEP_MS = 100
+// Deadlines of many promises, with one timer.
+import { DEADLINE_CHECK_MS } from './limits.ts'
 
 /** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
 export class Deadlines {
@@ -19,7 +13,7 @@ export class Deadlines {
     return new Promise((resolve, reject) => {
       const entry = { dueMs: performance.now() + this.afterMs, onMiss, reject }
       this.waiting.add(entry)
-      this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
+      this.timer ??= setInterval(() => this.sweep(), DEADLINE_CHECK_MS)
       promise.then(
         (result) => this.waiting.delete(entry) && resolve(result),
         (error) => this.waiting.delete(entry) && reject(error),

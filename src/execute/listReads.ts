@@ -7,22 +7,22 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import { busyWithCostlyLists, CostlyLists } from './costlyLists.ts'
 import type { Database } from './database.ts'
-import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
+import { Deadlines } from './deadlines.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
+import {
+  CLIENT_CHECK_MS,
+  LIST_FAST_MS_MAX,
+  LISTS_SHARE,
+  LISTS_WAITING_MAX,
+  LISTS_WAITING_PER_KEY_MAX,
+  QUERY_MS_MAX,
+  STATEMENT_MS_MAX,
+} from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Maximum lists of one asker that wait: more would be answered too late anyway. */
-const WAITING_OF_ONE_MAX = 200
-const WAITING_MAX = 1_000
-/** A list that is found in so little time holds up no other statement of its connection. */
-const QUICK_MS_MAX = 100
 /** Time for which lists of a row wait for turns after one was slow: a lock or a pause of the database may have held it up. */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
-/** Share of a pool for lists: with most of the rest waiting for locks, a connection is left to other statements. */
-const LISTS_SHARE = 0.45
-/** Time after which the server first asks whether the client of a list has left. */
-const UNWATCHED_MS = 250
 
 /** SQLSTATEs of statements that PostgreSQL ended: by their time or by a request, or for too many temporary files. */
 const [ENDED, TOO_MANY_FILES] = ['57014', '53400']
@@ -95,7 +95,7 @@ export class ListReads {
       this.costly.note(parentRow, performance.now() - startMs)
     } finally {
       const endMs = performance.now()
-      if (endMs - startMs > QUICK_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
+      if (endMs - startMs > LIST_FAST_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
     }
     // The statement, or another one in its batch, took too long: it is sent alone.
     return this.inTurn(statement, caller, demand)
@@ -103,7 +103,7 @@ export class ListReads {
 
   private async inTurn(statement: Statement, caller: Caller, demand: ListCost): Promise<Row[]> {
     const waiting = this.turns.waitingOf(caller.key) + this.costly.waitingOf(caller.key)
-    if (waiting >= WAITING_OF_ONE_MAX || this.queue.size >= WAITING_MAX) throw tooManyLists()
+    if (waiting >= LISTS_WAITING_PER_KEY_MAX || this.queue.size >= LISTS_WAITING_MAX) throw tooManyLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const kind = demand.parentRow ?? String(Bun.hash(statement.text))
     const isCostly = this.costly.has(demand, kind)
@@ -202,7 +202,7 @@ function watchLeaving({ request }: Caller, leave: () => void): () => void {
     signal = request.signal
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave)
-  }, UNWATCHED_MS)
+  }, CLIENT_CHECK_MS)
   return () => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', leave)

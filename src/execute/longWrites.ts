@@ -3,16 +3,11 @@ import type { BatchableStatement } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 import { Database, type DatabaseOptions } from './database.ts'
+import { LONG_QUERY_MS_MAX, LONG_STATEMENT_MS_MAX, LONG_WRITE_WAIT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-const LONG_STATEMENT_MS_MAX = 60_000
-const LONG_QUERY_MS_MAX = 65_000
-/** A write that has waited this long for its turn is refused. */
-const TURN_MS_MAX = 30_000
 /** Writes that wait or run; further ones are refused at once. */
 const WAITING_MAX = 8
-/** The longest that a client may wait for its answer. */
-export const LONG_WRITE_MS_MAX = TURN_MS_MAX + LONG_QUERY_MS_MAX
 
 /** A queue of writes that other statements need not wait for. */
 export class LongWrites {
@@ -34,7 +29,7 @@ export class LongWrites {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.last = before.then(() => promise)
     try {
-      await withDeadline(before, TURN_MS_MAX, throwBusy)
+      await withDeadline(before, LONG_WRITE_WAIT_MS_MAX, throwBusy)
       return await this.own.write({ text, values, claim, keyId })
     } finally {
       this.waiting--

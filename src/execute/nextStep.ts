@@ -1,8 +1,6 @@
 // The step after a statement that failed: whether it waits, is sent again, or fails.
+import { RETRY_PAUSES_MS } from './limits.ts'
 import type { Verdict } from './outcomes.ts'
-
-/** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
-export const RETRY_PAUSES_MS = [50, 150, 450]
 
 /** A statement that failed, and what is known of it. */
 export interface FailedAttempt {

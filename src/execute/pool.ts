@@ -3,8 +3,8 @@ import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
-import { STATEMENT_MS_MAX } from './deadlines.ts'
 import { checkDriver, TEXT_TYPES } from './driver.ts'
+import { HOST_MS_MIN, STATEMENT_MS_MAX, TERMINATE_ATTEMPTS_MAX, TERMINATE_EVERY_MS } from './limits.ts'
 
 export interface PoolOptions {
   url: string
@@ -20,9 +20,6 @@ export interface PoolOptions {
   /** For how long a statement may wait for a lock; default, and behind a pooler: as long as it may run. */
   lockMsMax?: number
 }
-
-/** Minimum time at a host: where all refuse, each failed statement would open a pool. Less than the pause between attempts. */
-const OTHER_HOST_MS = 40
 
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
@@ -62,7 +59,7 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
     number,
     hostIndex,
     /** By `performance.now()`: until then no other host is tried. */
-    keptUntilMs: number === 0 ? 0 : performance.now() + OTHER_HOST_MS,
+    keptUntilMs: number === 0 ? 0 : performance.now() + HOST_MS_MIN,
     hasAnswered: false,
     /** Resolves when nothing can be sent over its connections any more. */
     closed,
@@ -106,9 +103,6 @@ export class PreparePolicy {
   }
 }
 
-const AGAIN_MS = 250
-const ATTEMPTS_MAX = 240
-
 /** Ends the connections of this name, so that a write which was given up is not done long after. Tries it for some minutes. */
 export async function endConnections(
   database: { read(statement: Statement): Promise<unknown> },
@@ -118,8 +112,8 @@ export async function endConnections(
   const terminate = sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${param(name)}`
   const statement = toStatement(sql`${terminate} and datname = current_database()`)
   await closed
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+  for (let attempt = 1; attempt <= TERMINATE_ATTEMPTS_MAX; attempt++) {
     if (await database.read(statement).catch(() => null)) return
-    await Bun.sleep(AGAIN_MS)
+    await Bun.sleep(TERMINATE_EVERY_MS)
   }
 }

@@ -2,6 +2,7 @@
 import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
+import { CLIENT_IDLE_MS } from '../execute/limits.ts'
 import type { Log } from '../log.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import { suggest } from '../model/nearest.ts'
@@ -29,9 +30,6 @@ export interface Parts extends EndpointParts {
   readonly log: Log
 }
 
-/** Longer than the deadlines of statements and queries, which must pass first. */
-const IDLE_SECONDS = 30
-
 /** Creates the app with the routes of the API and of a project; every response leaves through `finish`. */
 export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
@@ -41,7 +39,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
     handler: { standardHostname: false },
     serve: {
       development: false,
-      idleTimeout: IDLE_SECONDS,
+      idleTimeout: CLIENT_IDLE_MS / 1_000,
       // Ours is smaller, and answers with a body of ours.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       error: () => new Response(null, { status: 500, headers: { 'X-Content-Type-Options': 'nosniff' } }),

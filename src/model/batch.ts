@@ -34,6 +34,9 @@ export interface IdempotencyClaim {
   readonly request: string
 }
 
+/** Lock timeout of a batch. Then its runs are sent one by one, so that only writes of locked rows wait. */
+export const BATCH_LOCK_MS_MAX = 100
+
 /** The constraint of the table of keys that a second write under a key meets. */
 export const CLAIM_CONSTRAINT = 'idempotency_key_pk'
 

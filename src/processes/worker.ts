@@ -4,7 +4,7 @@ import type { AnyElysia } from 'elysia'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
-import { QUERY_MS_MAX } from '../execute/deadlines.ts'
+import { LIST_LOCK_MS_MAX, LOCK_MS_MAX, QUERY_MS_MAX } from '../execute/limits.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { isAway } from '../execute/outcomes.ts'
@@ -36,10 +36,6 @@ const SETTLE_MS = 50
 const SETTLE_TLS_MS = 500
 /** Connections for questions: those of two tables need not wait for each other. */
 const QUESTIONS_POOL = 2
-/** Time that a statement waits for a lock while it holds its connection; then, if it has time left, it waits without one. */
-const LOCK_MS_MAX = 100
-/** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
-const LISTS_LOCK_MS_MAX = 2_000
 const DELAY_EVERY_MS = 1_000
 
 /** Starts one server. @throws Error with code EADDRINUSE when the port is taken */
@@ -251,7 +247,7 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     kind: 'list',
     name: `${options.name}/lists`,
     fallback: database,
-    lockMsMax: LISTS_LOCK_MS_MAX,
+    lockMsMax: LIST_LOCK_MS_MAX,
   })
   const listReads = new ListReads({
     sharedPool: database,

@@ -1,5 +1,6 @@
 // Worker processes on one port: starts them, replaces those that end or hang, and exchanges them all on request.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
+import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
 import type { Log } from '../log.ts'
 import { MetricSums } from '../metrics/sums.ts'
 import type { Ready, StartMessage } from './messages.ts'
@@ -21,7 +22,7 @@ const PAUSE_MS_MAX = 5_000
 /** How long clients of a worker that is replaced have to leave. */
 const RESTART_LEAVE_MS = 2_000
 /** How long its requests have to finish: longer than any but a stream may take. */
-const RESTART_FINISH_MS = 100_000
+const RESTART_FINISH_MS = LONG_WRITE_MS_MAX + 5_000
 const PING_EVERY_MS = 2_000
 
 export class WorkerPool {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { type FailedAttempt, type NextStep, nextStep, RETRY_PAUSES_MS } from '../../src/execute/nextStep.ts'
+import { RETRY_PAUSES_MS } from '../../src/execute/limits.ts'
+import { type FailedAttempt, type NextStep, nextStep } from '../../src/execute/nextStep.ts'
 import type { Verdict } from '../../src/execute/outcomes.ts'
 
 const LAST = RETRY_PAUSES_MS.length

@@ -1,0 +1,205 @@
+// Limits of execution that depend on each other: times, shares and counts, and the inequalities that hold between them.
+import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
+
+// Times of one statement, from the shortest to the longest.
+
+/** Maximum time to wait for a lock over a connection. Then a statement that has time left waits without a connection. D69 */
+export const LOCK_MS_MAX = 100
+/** Maximum time of a list to wait for the lock of a table: another fault than a list that costs too much. D39 */
+export const LIST_LOCK_MS_MAX = 2_000
+/** `statement_timeout` of connections: PostgreSQL ends a statement, so that none outlives its request by long. D39 */
+export const STATEMENT_MS_MAX = 3_000
+/** Deadline of a request's statement, with the wait for a connection: its client gets 503. D39 */
+export const QUERY_MS_MAX = 5_000
+/** Interval at which deadlines are checked: a statement is given up so much later at most. */
+export const DEADLINE_CHECK_MS = 100
+/** Time without a byte after which the server closes the connection of a client. A proxy has to close its own sooner. */
+export const CLIENT_IDLE_MS = 30_000
+
+// Connections.
+
+/** Maximum time to open a connection. The driver takes whole seconds. */
+export const CONNECT_SECONDS_MAX = 2
+/** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
+export const RETRY_PAUSES_MS: readonly number[] = [50, 150, 450]
+/** Minimum time at a host: if all hosts refuse, each failed statement would open a pool. */
+export const HOST_MS_MIN = 40
+/** Average pause of a statement that found a row locked, or no connection free. It is random, so that two do not meet again. */
+export const WAIT_PAUSE_MS = 40
+/** Longest pause, as a multiple of the average one. */
+export const WAIT_PAUSE_FACTOR_MAX = 1.5
+/** Missed deadlines in a row after which connections count as dead, not slow, and are replaced. */
+export const MISSED_IN_ROW_MAX = 4
+/** Connections that writes leave free: requests by id, readiness and keys need them while writes wait for locks. D69 */
+export const READ_CONNECTIONS_MIN = 2
+/** Interval and number of the attempts to end the connections of a write that was given up. */
+export const TERMINATE_EVERY_MS = 250
+export const TERMINATE_ATTEMPTS_MAX = 240
+
+// Reads and writes.
+
+/** Maximum statements in flight, and of these maximum writes, of all keys and of one. Further ones are refused at once. D39 */
+export const QUERIES_MAX = 1_000
+export const WRITES_MAX = 600
+export const WRITES_PER_KEY_MAX = 400
+/** Share of its time within which a write is sent. If it were sent later, its outcome could be unknown at the deadline. */
+export const WRITE_SENT_SHARE = 0.6
+/** Time before its deadline after which a read waits for no lock: a missed deadline would count as a sign of dead connections. */
+export const READ_RESERVE_MS = 240
+
+// Batches.
+
+/** Time after which a batch no longer delays the next ones of its text. Writes have less, since they wait for locks. */
+export const READ_BATCH_MS_MAX = 500
+export const WRITE_BATCH_MS_MAX = 100
+/** Runs of the first batch of a text, and the bounds of later ones. With less than two, no batch could show that it is fast. */
+export const BATCH_RUNS_FIRST = 8
+export const BATCH_RUNS_MIN = 2
+export const BATCH_RUNS_MAX = 64
+/** Time of a full batch up to which the next one may have twice as many runs. */
+export const BATCH_FAST_MS_MAX = 50
+/** Time of a batch above which the next one has half as many runs: more than what a busy machine adds to any batch. */
+export const BATCH_SLOW_MS_MIN = 250
+
+// Lists.
+
+/** Share of a pool for lists. If most others wait for locks, one of the other connections is still free. */
+export const LISTS_SHARE = 0.45
+/** Maximum lists that wait, of all keys and of one. Further ones would miss their deadline. */
+export const LISTS_WAITING_MAX = 1_000
+export const LISTS_WAITING_PER_KEY_MAX = 200
+/** Time of a list up to which it may use the shared pool, where other statements of its connection wait for it. */
+export const LIST_FAST_MS_MAX = 100
+/** Time of a list above which lists like it count as costly for a while, whatever their filters. */
+export const LIST_COSTLY_MS_MIN = 500
+/** Time after which the server first checks if the client of a list has left. Most lists are read by then. */
+export const CLIENT_CHECK_MS = 250
+
+// Long writes.
+
+/** Maximum time to wait for earlier long writes. */
+export const LONG_WRITE_WAIT_MS_MAX = 30_000
+/** `statement_timeout` of long writes: a rename may take a minute, as docs/api.md says. */
+export const LONG_STATEMENT_MS_MAX = 60_000
+/** Deadline of a long write that is sent. */
+export const LONG_QUERY_MS_MAX = 65_000
+/** Longest time that a client waits for the answer to a write. */
+export const LONG_WRITE_MS_MAX = LONG_WRITE_WAIT_MS_MAX + LONG_QUERY_MS_MAX
+
+/** Limits by name, and what follows from several of them. */
+const LIMITS = {
+  BATCH_LOCK_MS_MAX,
+  LOCK_MS_MAX,
+  LIST_LOCK_MS_MAX,
+  STATEMENT_MS_MAX,
+  QUERY_MS_MAX,
+  /** The time at which the last client gets its 503. */
+  QUERY_ENDED_MS: QUERY_MS_MAX + DEADLINE_CHECK_MS,
+  CLIENT_IDLE_MS,
+  /** The time that all attempts of a statement can take to find no connection. */
+  ATTEMPTS_MS: 1_000 * CONNECT_SECONDS_MAX + RETRY_PAUSES_MS.reduce((sum, ms) => sum + ms, 0),
+  HOST_MS_MIN,
+  RETRY_PAUSE_MS_MIN: Math.min(...RETRY_PAUSES_MS),
+  QUERIES_MAX,
+  WRITES_MAX,
+  WRITES_PER_KEY_MAX,
+  /** The last time at which a write is sent, and at which PostgreSQL says that its row is locked. */
+  WRITE_SENT_MS: WRITE_SENT_SHARE * QUERY_MS_MAX,
+  WRITE_LOCKED_MS: WRITE_SENT_SHARE * QUERY_MS_MAX + LOCK_MS_MAX,
+  /** The time that a read takes to pause, and to wait for the lock again. */
+  READ_LOCKED_MS: WAIT_PAUSE_FACTOR_MAX * WAIT_PAUSE_MS + LOCK_MS_MAX,
+  READ_RESERVE_MS,
+  READ_BATCH_MS_MAX,
+  WRITE_BATCH_MS_MAX,
+  BATCH_RUNS_FIRST,
+  BATCH_RUNS_MIN,
+  BATCH_RUNS_MAX,
+  BATCH_FAST_MS_MAX,
+  BATCH_SLOW_MS_MIN,
+  LISTS_SHARE,
+  LISTS_WAITING_MAX,
+  LISTS_WAITING_PER_KEY_MAX,
+  LIST_FAST_MS_MAX,
+  LIST_COSTLY_MS_MIN,
+  CLIENT_CHECK_MS,
+  LONG_STATEMENT_MS_MAX,
+  LONG_QUERY_MS_MAX,
+  LONG_WRITE_MS_MAX,
+  /** The time for which the connection of a write that was given up is ended. */
+  TERMINATE_MS: TERMINATE_EVERY_MS * TERMINATE_ATTEMPTS_MAX,
+}
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>
+
+interface Rule {
+  readonly why: string
+  /** Limits, or numbers, each less than the next. */
+  readonly ascending: readonly (keyof Limits | number)[]
+  /** True if two of them may also be equal. */
+  readonly mayBeEqual?: boolean
+}
+
+const RULES: readonly Rule[] = [
+  { ascending: ['LOCK_MS_MAX', 'STATEMENT_MS_MAX', 'QUERY_MS_MAX'], why: 'the inner timeout passes first: its error says more' },
+  { ascending: ['QUERY_ENDED_MS', 'CLIENT_IDLE_MS'], why: 'a client gets its 503 before its connection is closed' },
+  { ascending: ['LIST_LOCK_MS_MAX', 'STATEMENT_MS_MAX'], why: 'a list of a locked table is not answered TooCostly' },
+  {
+    ascending: ['BATCH_LOCK_MS_MAX', 'LOCK_MS_MAX'],
+    mayBeEqual: true,
+    why: 'a batch waits for a lock no longer than a single write, since all its writes wait',
+  },
+  { ascending: [0, 'WRITE_LOCKED_MS', 'QUERY_MS_MAX'], why: 'a write that meets a lock is answered before its deadline' },
+  { ascending: ['ATTEMPTS_MS', 'WRITE_SENT_MS'], why: 'a write has the time for all its attempts' },
+  {
+    ascending: ['READ_LOCKED_MS', 'READ_RESERVE_MS', 'QUERY_MS_MAX'],
+    why: 'a read that meets a lock is answered before its deadline',
+  },
+  { ascending: ['HOST_MS_MIN', 'RETRY_PAUSE_MS_MIN'], why: 'the second attempt may use another host' },
+  {
+    ascending: ['WRITES_PER_KEY_MAX', 'WRITES_MAX', 'QUERIES_MAX'],
+    why: 'one key leaves writes to others, and writes leave room for reads',
+  },
+  {
+    ascending: ['WRITE_BATCH_MS_MAX', 'READ_BATCH_MS_MAX', 'STATEMENT_MS_MAX'],
+    why: 'batches do not wait until a slow one is ended, and writes wait less than reads',
+  },
+  {
+    ascending: [2, 'BATCH_RUNS_MIN', 'BATCH_RUNS_FIRST', 'BATCH_RUNS_MAX'],
+    mayBeEqual: true,
+    why: 'a batch has two runs or more, and the first one is within the bounds',
+  },
+  { ascending: ['BATCH_FAST_MS_MAX', 'BATCH_SLOW_MS_MIN', 'STATEMENT_MS_MAX'], why: 'no batch is both fast and slow' },
+  { ascending: [0, 'LISTS_SHARE', 0.5], why: 'lists leave most connections to other statements' },
+  { ascending: ['LISTS_WAITING_PER_KEY_MAX', 'LISTS_WAITING_MAX'], why: 'lists of one key leave room for those of others' },
+  {
+    ascending: ['LIST_FAST_MS_MAX', 'CLIENT_CHECK_MS', 'LIST_COSTLY_MS_MIN', 'STATEMENT_MS_MAX'],
+    why: 'only slow lists cost a look at their client, and a costly one is known as such before it is ended',
+  },
+  {
+    ascending: ['QUERY_MS_MAX', 'LONG_STATEMENT_MS_MAX', 'LONG_QUERY_MS_MAX', 'LONG_WRITE_MS_MAX'],
+    why: 'a long write has more time than other statements, and its inner timeout passes first',
+  },
+  {
+    ascending: ['LONG_STATEMENT_MS_MAX', 'TERMINATE_MS'],
+    mayBeEqual: true,
+    why: 'the connection of a write that was given up is ended for as long as the write could run',
+  },
+]
+
+/** Checks the order of limits; `changes` replace some of them. @throws Error with the two limits that are in a wrong order */
+export function checkLimits(changes: Partial<Limits> = {}): void {
+  const limits = { ...LIMITS, ...changes }
+  for (const { ascending, mayBeEqual = false, why } of RULES) {
+    const values = ascending.map((limit) => (typeof limit === 'number' ? limit : limits[limit]))
+    for (let index = 1; index < values.length; index++) {
+      const lesser = values[index - 1] as number
+      const greater = values[index] as number
+      if (lesser < greater || (mayBeEqual && lesser === greater)) continue
+      const relation = mayBeEqual ? 'at most' : 'less than'
+      throw new Error(
+        `limits: ${ascending[index - 1]} (${lesser}) must be ${relation} ${ascending[index]} (${greater}), so that ${why}`,
+      )
+    }
+  }
+}
+
+checkLimits()
