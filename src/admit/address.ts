@@ -1,7 +1,7 @@
 // Addresses of requests: the client address behind trusted proxies, and the client that a key or an address is charged to.
 import { type BlockList, isIP } from 'node:net'
 
-/** A client to charge: 64 bits for the shared table, of which the low 32 are never 0, and a text for a store elsewhere. */
+/** A client to charge. `low` and `high`: 64 bits for the shared table, where `low` is never 0. `text`: its name in Redis. */
 export interface Client {
   readonly low: number
   readonly high: number
@@ -10,7 +10,7 @@ export interface Client {
 
 /** No IPv6 network begins with 32 bits of this value, so an IPv4 address is never taken for one. */
 const IPV4 = 1
-/** The first words of an IPv6 address that stands for one of IPv4. RFC 4291, 2.5.5.2 */
+/** The first words of an IPv6 address that maps an IPv4 address. RFC 4291, 2.5.5.2 */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
@@ -43,17 +43,17 @@ function expand(address: string): number[] {
   return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
 }
 
-/** A part is 16 bits in hexadecimal; the last may be an IPv4 address, which is two of them. */
+/** Returns the 16-bit words of a part: one hexadecimal number, or two words if the part is an IPv4 address. */
 function wordsOf(part: string): number[] {
   if (!part.includes('.')) return [Number.parseInt(part, 16)]
   const [a, b, c, d] = part.split('.').map(Number) as [number, number, number, number]
   return [(a << 8) | b, (c << 8) | d]
 }
 
-/** Maximum hops of X-Forwarded-For that are read: a client can send any number. */
+/** Maximum entries of X-Forwarded-For that are read, because a client can send any number. */
 const HOPS_MAX = 32
 
-/** The address a request comes from: the last in X-Forwarded-For that is no trusted proxy; the client may invent those before. */
+/** The client's address: the last entry of X-Forwarded-For that is no trusted proxy. Entries before it may be forged. */
 export function addressBehind(trusted: BlockList, peer: string, forwardedFor: string | null): string {
   if (forwardedFor === null) return peer
   let address = peer
@@ -70,7 +70,7 @@ function isTrusted(trusted: BlockList, address: string): boolean {
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add: `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   const [, bracketed] = /^\[(.+)\](?::\d+)?$/.exec(hop) ?? []
   return bracketed ?? hop.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')

@@ -12,15 +12,15 @@ export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-/** A request that was charged. */
+/** A charged request: its key, null without a valid one, and what is left of the limits. */
 interface Admitted {
   readonly key: Key | null
-  /** False: it is not known whether there is such a key, or still is. */
+  /** False if the database could not say whether the key is valid. */
   readonly isConfirmed: boolean
   readonly rateLimit: RateLimitStatus
 }
 
-/** Maximum time that a request which needs no key waits for the look-up of one. */
+/** Maximum time that a request to an open path waits for the look-up of its key. */
 const OPEN_MS_MAX = 250
 const UNCONFIRMED = { key: null, isConfirmed: false }
 
@@ -33,9 +33,10 @@ export class Admission {
   ) {}
 
   /**
-   * Finds the key with this text, and charges the request to it; without a valid key, to its address. An unknown key is looked up
-   * first, so that a valid one costs its address nothing, unless the address has no request left: so keys cannot be guessed at
-   * speed. `isOpen`: no key is needed, so the request does not wait for a database that is slow.
+   * Finds the key with this text and charges the request to it, or to the address if no valid key has the text. An unknown key is
+   * looked up before anything is charged, so a valid key never costs its address a request. An address without requests left gets
+   * no look-up, so that keys cannot be guessed at speed. `isOpen`: the path needs no key, so the request does not wait for a slow
+   * database.
    */
   admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     const key = this.keyring.find(text)
@@ -45,7 +46,7 @@ export class Admission {
     return this.confirm(text).then((found) => this.charged(found.key, found.isConfirmed, address))
   }
 
-  /** The key with this text once it is known whether it is still valid; charges nothing. */
+  /** Returns the key with this text after the database has confirmed or denied it; charges nothing. */
   async confirm(text: string | undefined): Promise<Omit<Admitted, 'rateLimit'>> {
     const found = this.keyring.find(text)
     const isConfirmed = isUnknown(found, text) ? await this.asks() : !found?.isStored || (await this.refresh.confirm())
@@ -58,18 +59,18 @@ export class Admission {
     return this.limiters.of(key).charge(key.client)
   }
 
-  /** Looks the key up, together with all others that wait; charges the address after that, unless there is such a key. */
+  /** Looks the key up, in one query for all requests that wait, and charges the address only if there is no such key. */
   private async admitUnknown(text: string, address: string, isOpen: boolean): Promise<Admitted> {
     const left = await this.limiters.anonymous.foresee(clientOf(address))
     if (!left.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: left }
     const confirmed = this.confirm(text)
     const { key, isConfirmed } = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
-    // The key may be a valid one, and the address has to have requests left for it when it can be looked up.
+    // Charges nothing: the key may be valid, and the address needs requests left for when the database answers again.
     if (key === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: left }
     return this.charged(key, isConfirmed, address)
   }
 
-  /** Reads keys that have changed. False: the database does not answer. */
+  /** Reads keys that have changed. Resolves with false if the database does not answer. */
   private asks(): Promise<boolean> {
     return this.refresh.refresh().then(
       () => true,
@@ -83,7 +84,7 @@ export class Admission {
     return { key, isConfirmed, rateLimit }
   }
 
-  /** The address that a request comes from, read as it arrives: '' where its client has left already. */
+  /** The client's address, which must be read before the first `await`: afterwards it is '' if the client has disconnected. */
   addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
     if (this.trustedProxies === null) return peer
@@ -91,7 +92,7 @@ export class Admission {
   }
 }
 
-/** Returns whether the database may have a key with this text though no known one has it. */
+/** Returns whether the database may have a key with this text although this process knows none. */
 function isUnknown(key: Key | null, text: string | undefined): text is string {
   return key === null && text !== undefined && idOf(text) !== ''
 }

@@ -3,36 +3,38 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** `ApiKey`, in any case, spaces, the key; much longer texts are not worth a hash. Spec 5, rule 1; RFC 9110, 11.1. */
+/**
+ * Matches `ApiKey`, in any case, spaces, and the key. Longer texts than any key are not hashed. Spec 5, rule 1; RFC 9110, 11.1.
+ */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]{1,256})$/i
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Lets secret scanners recognize leaked keys. */
+/** Prefix of every key, by which secret scanners recognize leaked keys. */
 const PREFIX = 'roster_'
 const ID_LENGTH = 10
-/** The least length that holds 256 bits. */
+/** Characters of the secret: the fewest letters and digits that hold 256 bits. */
 const SECRET_LENGTH = 43
 const ID_END = PREFIX.length + ID_LENGTH
 const LENGTH = ID_END + 1 + SECRET_LENGTH
 
-/** The header in the one spelling that the bearer plugin reads, or null where it holds no key. */
+/** Returns the header in the only spelling that the bearer plugin reads; null if it holds no key. */
 export function canonicalAuthorization(header: string): string | null {
   const key = AUTHORIZATION.exec(header)?.[1]
   return key ? `ApiKey ${key}` : null
 }
 
-/** A new key, `roster_<id>_<secret>`, which matches `roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}`. */
+/** Generates a key, `roster_<id>_<secret>`, which matches `roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}`. */
 export function generateKey(): string {
   return `${PREFIX}${randomText(ID_LENGTH)}_${randomText(SECRET_LENGTH)}`
 }
 
-/** The id in a key of our form; '' for any other text. */
+/** Returns the id in a generated key; '' for any other text. */
 export function idOf(text: string): string {
   const isOurs = text.length === LENGTH && text[ID_END] === '_' && text.startsWith(PREFIX)
   return isOurs ? text.slice(PREFIX.length, ID_END) : ''
 }
 
-/** SHA-256, into the 32 bytes of `into` where given. */
+/** Returns the SHA-256 of a key, in the 32 bytes of `into` if it is given. */
 export function hashKey(text: string, into: Buffer = Buffer.alloc(32)): Buffer {
   Bun.SHA256.hash(text, into)
   return into
@@ -52,7 +54,7 @@ export function readDevelopmentKey(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true })
   if (!existsSync(file)) {
     writeFileSync(`${file}.part`, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
-    renameSync(`${file}.part`, file) // whole or not at all
+    renameSync(`${file}.part`, file) // so that a crash leaves no half of a key
   }
   return readFileSync(file, 'utf8').trim()
 }

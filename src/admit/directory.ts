@@ -4,11 +4,11 @@ import { HEAD, HIGH, LAP, LOW, OWNER, SEEN, TAIL, type Table } from './table.ts'
 
 const { load, store, compareExchange: swap } = Atomics
 
-/** Entries by client. A new client gets a free one, or one unused for `silentMs`, under a lock that ends with its holder. */
+/** Entries of a table by client. A new client gets a free entry, or one idle for `idleMs`, under a lock that a crash releases. */
 export class Directory {
   private readonly words: Int32Array
 
-  /** `reach`: how many slots, from its home on, a client's entry may be in; with all of them no room is lost. */
+  /** `probeMax`: longest probe from a client's home slot. If it is the number of slots, a new client finds any free one. */
   constructor(
     private readonly region: Region,
     private readonly table: Table,
@@ -29,7 +29,7 @@ export class Directory {
     return null
   }
 
-  /** Counts the clients with an entry and a request that a rule still counts. */
+  /** Counts the clients with a request that a rule still counts. */
   countInUse(): number {
     const { words, table } = this
     const second = this.second()
@@ -41,17 +41,17 @@ export class Directory {
     return count
   }
 
-  /** Null: all entries in reach are taken. */
+  /** Assigns an entry to a client. Null if all slots that it may have are taken. */
   enter(low: number, high: number): number | null {
-    // Without the lock first: when all slots are taken, a flood of new clients must not queue for it.
-    // Another process may just have given the last one to this very client.
+    // Checked without the lock, so that a flood of new clients does not queue for it when all slots are taken. Another process
+    // may have just assigned a slot to this client.
     if (!this.hasRoom(low, high)) return this.find(low, high)
     const slots = this.slotsOf(low, high)
     const second = this.second()
     return this.region.exclusive(() => {
       const known = this.find(low, high)
       if (known !== null) return known
-      // First the entry that a process was taking away from this client when it died.
+      // An entry of this client that a process was evicting when it died comes first.
       const left = slots.find((own) => this.isLeftBy(own, low, high))
       const slot = left ?? slots.find((own) => this.vacate(own, null)) ?? slots.find((own) => this.vacate(own, second))
       if (slot === undefined) return null
@@ -74,7 +74,7 @@ export class Directory {
     return Array.from({ length: this.probeMax }, (_, probe) => (home + probe) % this.table.clients)
   }
 
-  /** Returns whether a client last seen in second `seen` has nothing left that any rule counts. */
+  /** Returns whether a client whose last request came in second `seen` has no requests that a rule still counts. */
   isSilent(seen: number, second: number): boolean {
     return (second - seen - 1) * 1_000 >= this.silentMs
   }
@@ -86,15 +86,15 @@ export class Directory {
     return load(words, entry + OWNER) === low && load(words, entry + HIGH) === high
   }
 
-  /** `second`: now, where the entry of a silent client will do; null, where only a free one will do. */
+  /** Returns whether the slot can be assigned. `second`: time to judge idle entries by; null: take only free ones. */
   private isVacant(slot: number, second: number | null): boolean {
     const entry = this.table.entryOf(slot)
     if (load(this.words, entry + LOW) === 0 && load(this.words, entry + OWNER) === 0) return true
-    // Also one that was only half taken away: its client may have had an admission in hand.
+    // An entry whose eviction a crash interrupted must be idle, too: its client may be about to be admitted.
     return second !== null && this.isSilent(load(this.words, entry + SEEN), second)
   }
 
-  /** Takes the entry from its client by using up its next number, so that a decision made there meanwhile fails. */
+  /** Evicts an entry's client. It uses up the client's next number, so that a decision which is being made for it fails. */
   private vacate(slot: number, second: number | null): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
@@ -105,15 +105,15 @@ export class Directory {
       const word = load(words, cell)
       if (load(words, entry + HEAD) !== head) continue
       if (table.isTaken(word, head)) {
-        swap(words, entry + HEAD, head, table.plus(head, 1)) // left behind by a process that died
+        swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died
         continue
       }
       if (!this.isVacant(slot, second)) return false
       const owner = load(words, entry + LOW) || load(words, entry + OWNER)
-      store(words, entry + OWNER, owner) // for its client, should this process die before the swap
-      store(words, entry + LOW, 0) // from here on no process finds it
+      store(words, entry + OWNER, owner) // names the client, in case this process dies before the swap
+      store(words, entry + LOW, 0) // from now on no process finds the entry
       if (swap(words, cell, word, word ^ LAP) !== word) {
-        store(words, entry + LOW, owner) // its client was faster, and is not silent any more
+        store(words, entry + LOW, owner) // the client's request was faster, so the entry is in use again
         store(words, entry + OWNER, 0)
         return false
       }
@@ -129,7 +129,10 @@ export class Directory {
     return Math.floor(this.clock() / 1_000)
   }
 
-  /** The slot to try first; by the region's own seeds, so that no client can choose addresses that crowd one slot. */
+  /**
+   * Returns the slot to try first. The seeds of the region are random, so that no client can choose addresses that crowd one
+   * slot.
+   */
   private homeOf(low: number, high: number): number {
     let mixed = low ^ (this.words[SEED_WORD] as number)
     mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b) ^ high ^ (this.words[SEED_WORD + 1] as number)

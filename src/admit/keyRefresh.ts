@@ -1,25 +1,28 @@
-// Keeps the keys in memory as the database has them.
+// Keeps the keys in memory equal to those in the database.
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { monotonicMs } from '../os/time.ts'
 
-/** Age of the last confirmation at which a request has the keys confirmed again, and age from which it waits for that. D34 */
+/**
+ * `ASK_MS`: age of the last confirmation at which a request starts the next one. `WAIT_MS`: age at which requests wait for it.
+ * D34
+ */
 const ASK_MS = 500
 const WAIT_MS = 1_000
-/** All keys are read this often whatever the version says: an operator may have changed the table by hand. */
+/** Interval at which all keys are read even if their version is the same: an operator may have changed the table by hand. */
 const RELOAD_MS = 60_000
-/** Keys that cannot be read, and were last confirmed longer ago, let no request in. */
+/** If the keys cannot be read, requests are refused when the last confirmation is older than this. */
 const CONFIRMED_MS_MAX = 5_000
 
 export type Outage = 'away' | 'refused'
 
-/** Asks for changes while requests use keys, and at once for an unknown key. */
+/** Confirms the keys while requests use keys, and at once when a request has an unknown one. */
 export class KeyRefresh {
-  /** The last look that was asked for, and the one that has not begun, which all who come meanwhile share. */
+  /** `last`: the newest refresh that was requested. `next`: the one that has not begun, shared by all callers until it does. */
   private last: Promise<void> = Promise.resolve()
   private next: Promise<void> | null = null
   private version: string | null = null
   private loadedMs = Number.NEGATIVE_INFINITY
-  /** When the keys were last known to be right, or the database last answered nothing at all. */
+  /** Time when the keys were last known to be right, or the database last gave no answer at all. */
   private trustedMs = Number.NEGATIVE_INFINITY
   private readonly outages = new Set<Outage>()
   private confirming: Promise<boolean> | null = null
@@ -27,16 +30,16 @@ export class KeyRefresh {
   constructor(
     private readonly source: KeySource,
     private readonly events: {
-      /** Takes all valid keys, after each change. False: it wants them again in the next look. */
+      /** Takes all valid keys after each change. Resolves with false if it needs them again at the next refresh. */
       onKeys(keys: readonly KeyRecord[]): Promise<boolean>
-      /** The keys cannot be read: `away` if the database answers nothing at all, else `refused`. Once for each kind. */
+      /** Called once for each kind of outage: `away` if the database gives no answer at all, else `refused`. */
       onError(kind: Outage, error: unknown): void
-      /** The keys can be read again; called after `onError`. `kind`: away if the database was. */
+      /** Called when the keys can be read again. `kind`: `away` if the database gave no answer at all. */
       onBack(kind: Outage): void
     },
   ) {}
 
-  /** Resolves when the keys are those that the database had when this was called, or later. Rejects where it does not answer. */
+  /** Resolves when the keys are as the database had them at this call, or later. Rejects if the database does not answer. */
   refresh(): Promise<void> {
     if (this.next !== null) return this.next
     const begin = () => {
@@ -47,7 +50,7 @@ export class KeyRefresh {
     return this.next
   }
 
-  /** Returns whether the keys may be used: they were right within the last second, or the database answers nothing at all. */
+  /** Returns whether the keys may be used: they were right within the last second, or the database gives no answer at all. */
   confirm(): boolean | Promise<boolean> {
     const ageMs = monotonicMs() - this.trustedMs
     if (ageMs < ASK_MS) return true
@@ -61,7 +64,7 @@ export class KeyRefresh {
   private async look(): Promise<void> {
     const nowMs = monotonicMs()
     try {
-      // The version before the keys: a change in between is read twice, never missed.
+      // The version is read before the keys, so that a change between the two is read twice, never missed.
       const version = await this.source.version()
       if (version !== this.version || nowMs - this.loadedMs >= RELOAD_MS) {
         const isTaken = await this.events.onKeys(await this.source.current())
@@ -81,7 +84,7 @@ export class KeyRefresh {
   }
 
   private noteOutage(kind: Outage, error: unknown) {
-    // A server that waits for its database has said so.
+    // At start the server itself logs that it waits for the database.
     const isWaiting = kind === 'away' && this.loadedMs === Number.NEGATIVE_INFINITY
     if (isWaiting || this.outages.has(kind)) return
     this.outages.add(kind)

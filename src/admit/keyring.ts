@@ -6,26 +6,26 @@ import { type Client, keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
 import { ownTableOf } from './limiterFiles.ts'
 
-/** A valid key. The same object for as long as the key stays as it is. */
+/** A valid key. It stays the same object until the key changes. */
 export interface Key {
-  /** The key of the settings has `bootstrap-1`, which no other key can have. */
+  /** Id of the key; the key of the settings has `bootstrap-1`, which no key of the database can have. */
   readonly id: string
-  /** False: it is that of the settings, which is never revoked. */
+  /** False for the key of the settings, which is never revoked. */
   readonly isStored: boolean
   readonly name: string
   readonly rights: Rights
-  /** The table of its own limits, as `ownTableOf` names it; null, or without such a table: RATE_LIMITS apply. */
+  /** Name of the table of the key's own limits (`ownTableOf`). RATE_LIMITS apply if it is null, or the table does not exist. */
   readonly ownTable: string | null
-  /** The client to charge: by the key's name, so that a key and the one that replaces it share their limits. */
+  /** The client to charge. It follows from the key's name, so that a rotated key shares its limits with its replacement. */
   readonly client: Client
 }
 
 type Entry = ReturnType<typeof entryOf>
 
-/** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
+/** A dummy key: texts with unknown ids are compared with it, so that response times do not reveal which ids exist. */
 const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })
 
-/** Holds the hashes of keys, not the keys. */
+/** Valid keys by id, as hashes: the texts of keys are not kept. */
 export class Keyring {
   private readonly bootstrap: Entry | null
   private entries = new Map<string, Entry>()
@@ -41,7 +41,7 @@ export class Keyring {
     return this.bootstrap !== null || this.entries.size > 0
   }
 
-  /** `withheld`: those that cannot be charged yet, so that `find` does not find them. */
+  /** Replaces all keys of the database. `withheld`: keys that cannot be charged yet, so `find` does not return them. */
   replace(keys: readonly KeyRecord[], withheld: readonly KeyRecord[] = []): void {
     const entriesOf = (records: readonly KeyRecord[]) =>
       new Map(
@@ -63,12 +63,12 @@ export class Keyring {
     return found.key
   }
 
-  /** Returns whether a valid key has this text that `find` does not find. */
+  /** Returns whether this is the text of a withheld key. */
   withholds(text: string): boolean {
     return matching(this.withheld, text, hashKey(text, this.presented)) !== null
   }
 
-  /** The ids of the database's keys that `find` has found since the last call. */
+  /** Returns the ids of the database's keys that were used since the last call. */
   takeUsed(): string[] {
     const taken = [...this.used]
     this.used.clear()
@@ -87,12 +87,12 @@ function entryOf(record: KeyRecord) {
   return { key, hash: Buffer.from(hash, 'hex'), record }
 }
 
-/** The name of the key of BOOTSTRAP_API_KEY, which no key of the database may have. */
+/** Name of the key of BOOTSTRAP_API_KEY; keys of the database may not have it. */
 export const BOOTSTRAP_NAME = 'bootstrap'
 
 function bootstrapEntry(text: string): Entry {
   const hash = hashKey(text).toString('hex')
   const entry = entryOf({ id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', limits: null })
-  // By a name that no key in the database can have.
+  // Charged under a name that no key of the database can have.
   return { ...entry, key: { ...entry.key, isStored: false, client: keyClient('\n1') } }
 }

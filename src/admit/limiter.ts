@@ -5,28 +5,30 @@ import type { Client } from './address.ts'
 import type { RedisWindows } from './redis.ts'
 import type { SlidingWindows } from './window.ts'
 
-/** The limits of a client and what is left of them, as the headers of a response say it. */
+/** Limits of a client and what is left of them, as response headers state it. */
 export interface RateLimitStatus {
   readonly admitted: boolean
   /** The rule that the other fields describe. */
   readonly rule: Rule
   readonly remaining: string
-  /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
+  /** Time at which the window resets, rounded up to a second: `2026-11-21T13:05:00Z`. */
   readonly reset: string
-  /** `"12h";r=24999;t=43201`: the same, in seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4 */
+  /**
+   * Value of the header RateLimit, `"12h";r=24999;t=43201`, in seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4
+   */
   readonly state: string
   readonly policy: string
-  /** Until a retry is admitted, in whole seconds; 0 for a request that is admitted. */
+  /** Whole seconds until a retry is admitted; 0 for an admitted request. */
   readonly retryAfterSeconds: number
 }
 
-/** A store in which several machines count together. */
+/** A store that several machines share, so that they count together. */
 export type SharedStore = Pick<RedisWindows, 'decide'>
 
-/** The store's clock and ours differ, and so do the moments at which they charge one request. */
+/** Tolerance for the store's clock, which differs from ours, as do the times at which both charge a request. */
 const SKEW_MS = 1_000
 
-/** The limiter of all keys, of all addresses, or of one key with limits of its own. */
+/** The limiter of all keys, of all addresses, or of one key with its own limits. */
 export class Limiter {
   private readonly policy: string
 
@@ -45,7 +47,7 @@ export class Limiter {
     return this.counted(this.windows.admit(client.low, client.high))
   }
 
-  /** Decides as `charge` would now, and charges nothing. Metrics count a refusal, since it is the answer to a request. */
+  /** Decides as `charge` would now, but charges nothing. A refusal counts in the metrics, since it becomes a response. */
   foresee(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
     const { low, high, text } = client
     if (this.store === null) return this.foreseen(this.windows.foresee(low, high))
@@ -55,15 +57,14 @@ export class Limiter {
     return shared.then((decision) => this.foreseen(decision ?? this.windows.foresee(low, high)))
   }
 
-  /** The rule that says how many requests can be charged to a client together. */
+  /** The rule with the smallest limit: the most requests that can be charged at once. */
   get smallestRule(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }
 
   /**
-   * Charges `count` requests more to a client that was charged one, or none of them as far as this machine can foresee. Where
-   * others of the client come in between, or the store knows of more, those before a refusal stay charged. A refusal is of all
-   * `count` + 1 together, which are at most `mostTogether`. D59
+   * Charges `count` more requests, all or none, to a client that was charged one. With Redis or concurrent requests some may stay
+   * charged after a refusal. A refusal states the wait for all `count` + 1 requests, which are at most `smallestRule.limit`. D59
    */
   async chargeMore(client: Client, count: number): Promise<RateLimitStatus> {
     let status = this.statusOf(this.windows.peek(client.low, client.high, count))
@@ -73,18 +74,18 @@ export class Limiter {
       status = asked instanceof Promise ? await asked : asked
     }
     if (status.admitted) return status
-    // A retry is charged from the first one on.
+    // A retry charges the first request again, so the wait is for all of them.
     const whole = this.windows.peek(client.low, client.high, count + 1)
     return whole.admitted ? status : this.statusOf(whole)
   }
 
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
-    // What this machine has admitted by itself is part of the truth, also when a store that was away knows less of it.
+    // This machine's own count is considered, too: a store that was away knows less of it.
     const own = this.windows.peek(low, high)
     if (!own.admitted && own.waitMs > SKEW_MS) return this.counted(own)
     const decision = await store.decide(text, this.rules)
     if (decision === null) return this.counted(this.windows.admit(low, high))
-    // So that this machine knows the recent past when it has to decide alone.
+    // This machine counts what the store admits, so that it can decide alone if the store goes away.
     if (decision.admitted) this.windows.admit(low, high)
     return this.counted(decision)
   }
@@ -114,13 +115,13 @@ export class Limiter {
   }
 }
 
-/** Texts of moments, by their second: clients get the same text for many requests. */
+/** Cache of formatted times by their second, because many requests have the same reset time. */
 const seconds = new Float64Array(256)
 const texts: string[] = Array.from({ length: seconds.length }, () => '')
 
-/** The moment `afterMs` from now, rounded up to a second. */
+/** Formats the time in `afterMs` from now, rounded up to a second. */
 function resetText(afterMs: number): string {
-  // One more, since both clocks are cut to whole milliseconds.
+  // 1 ms more, because both clocks are cut to whole milliseconds.
   const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)
   const slot = second % seconds.length
   if (seconds[slot] !== second) {

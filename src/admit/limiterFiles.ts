@@ -7,20 +7,20 @@ import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
-/** The files of the limiter's tables, for the processes that map them. */
+/** Files of the rate-limit tables, which all workers map. */
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
-  /** The tables of keys with limits of their own, by `ownTableOf`. `serial`: two can follow each other at one path. */
+  /** Tables of keys with their own limits, by `ownTableOf`. `serial` differs if a table was replaced at the same path. */
   readonly own: ReadonlyMap<string, { readonly path: string; readonly serial: number }>
-  /** Changes when a table that all keys or all addresses share was made anew. */
+  /** Number that differs after the table of all keys or of all addresses was replaced. */
   readonly serial: number
 }
 
-/** The tables of keys that have limits of their own, as `ownTableOf` names them. */
+/** Names of the tables of keys with their own limits, as `ownTableOf` returns them. */
 export type OwnLimits = ReadonlySet<string>
 
-/** Name of the table of a key's own limits, which all keys of a name with the same limits share; null: it has none. */
+/** Name of the table of a key's own limits, null if it has none. Keys of one name with the same limits share a table. */
 export function ownTableOf({ name, limits }: KeyRecord): string | null {
   return limits === null ? null : `${name}\n${limits}`
 }
@@ -33,19 +33,19 @@ export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
   return new Set(keys.map(ownTableOf).filter((table) => table !== null))
 }
 
-/** The settings that decide the layout of the tables. */
+/** Settings that decide the size and the format of the tables. */
 export type LimiterSettings = Pick<Config, 'rateLimits' | 'rateLimitsAnonymous' | 'rateLimitClients'>
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
 
-/** How many addresses have an entry of their own at once: as many as 8 MiB hold. */
+/** Number of addresses that can be counted separately: those that fit into 8 MiB. */
 export function anonymousClients(rules: readonly Rule[]): number {
   const bytesEach = 4 * (wordsFor(1, rules) - wordsFor(0, rules))
   return Math.min(65_536, Math.max(64, Math.floor(ANONYMOUS_BYTES / bytesEach)))
 }
 
-/** The limiter's tables as files, held by the one process that makes them for all others. */
+/** Creates and keeps the files of rate-limit tables. Only one process has an instance; the others map the files. */
 export class LimiterFiles {
   private readonly keys: RegionFile
   private readonly anonymous: RegionFile
@@ -62,11 +62,11 @@ export class LimiterFiles {
   }
 
   /**
-   * Makes tables that are missing, replaces damaged ones, and deletes those of other limits than `limits`; null: none.
-   * @throws Error when a table that all share does not fit; `onNoRoom` is called for a key's own
+   * Creates missing tables, replaces damaged ones, and deletes those of other limits than `limits` (null: of none). @throws Error
+   * if a shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
    */
   ensure(limits: OwnLimits | null, onNoRoom: (error: Error, name: string) => void): LimiterTables {
-    // An operator may have deleted it.
+    // An operator may have deleted the folder.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
     if (limits !== null) this.dropAllBut(limits)

@@ -1,4 +1,4 @@
-// The limiters of one process, over tables in shared memory.
+// Rate limiters of one process, over tables in shared memory.
 import type { KeyRecord } from '../model/key.ts'
 import type { Rule } from '../model/limits.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
@@ -8,13 +8,13 @@ import { Limiter, type SharedStore } from './limiter.ts'
 import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf, rulesOf } from './limiterFiles.ts'
 import { SlidingWindows } from './window.ts'
 
-/** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
+/** Slots that an address may have. It is small, so that a flood of addresses stays cheap. */
 const ANONYMOUS_REACH = 64
 
-/** One limiter for keys, one for addresses, and one for each key with limits of its own. */
+/** One limiter for keys, one for addresses, and one for each key with its own limits. */
 export class Limiters {
   private readonly region: Region
-  /** The limiter of keys without limits of their own. */
+  /** The limiter of keys without their own limits. */
   readonly keys: Limiter
   readonly anonymous: Limiter
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
@@ -30,7 +30,7 @@ export class Limiters {
     this.anonymous = this.create(openRegion(memory.anonymous), addresses, rateLimitsAnonymous, 'address')
   }
 
-  /** Opens the tables of keys with limits of their own, and closes those of keys that have none any more. */
+  /** Opens tables of keys with their own limits, and closes the tables that are no longer in `own`. */
   update(own: LimiterTables['own']): void {
     for (const [name, { serial, region }] of this.own) {
       if (own.get(name)?.serial === serial) continue
@@ -44,18 +44,18 @@ export class Limiters {
     }
   }
 
-  /** Returns whether no limits of the key's own have to be opened first. */
+  /** True if the table of the key's own limits is open, or it has none. */
   hasTableOf(key: KeyRecord): boolean {
     const table = ownTableOf(key)
     return table === null || this.own.has(table)
   }
 
-  /** The limiter that charges requests with this key: its own, or the one of all keys. */
+  /** Returns the limiter that charges requests with this key. */
   of({ ownTable }: Key): Limiter {
     return (ownTable === null ? undefined : this.own.get(ownTable)?.limiter) ?? this.keys
   }
 
-  /** Notes whether the store is away. True for the first process that finds it changed. */
+  /** Records whether the store is away. True in the first process that notices the change, which then logs it. */
   noteStore(isAway: boolean): boolean {
     return Atomics.exchange(this.region.words, OWN_WORD, Number(isAway)) !== Number(isAway)
   }

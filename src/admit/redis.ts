@@ -10,8 +10,8 @@ const WAITING_MAX = 10_000
 const TRIAL: readonly Rule[] = [{ limit: 1, periodMs: 1, period: 'trial' }]
 
 /**
- * Windows that many machines share, in one Redis or Valkey. Bun's client has no deadlines for commands and does not
- * always say why it failed, so it is given up at the first failure, and a new one must first decide something.
+ * Sliding windows in one Redis or Valkey that several machines share. Bun's client has no deadlines for commands and does not
+ * always report why it failed, so it is replaced at its first failure. The new one must decide a trial request before it is used.
  */
 export class RedisWindows {
   private redis: RedisClient | null = null
@@ -20,13 +20,13 @@ export class RedisWindows {
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
-  /** Resolves with true when the store has decided something, with false when it was found away. */
+  /** Resolves with true after the first decision of the store, or with false after its first failure. */
   readonly greeting = Promise.withResolvers<boolean>()
   private readonly waiting = new Set<{ askedAtSweep: number; answer(decision: Decision | null): void }>()
 
   /**
-   * `onOutage`: called once when the store is away, with an error that never holds the password of the address, and once with
-   * null when it is back. @throws for an address that is none; not for a server that does not answer
+   * `onOutage`: called with an error when the store goes away, and with null when it is back. The error never contains the
+   * password of the URL. @throws Error for an invalid URL; not for a server that does not answer
    */
   constructor(
     private readonly url: string,
@@ -36,8 +36,8 @@ export class RedisWindows {
   }
 
   /**
-   * Decides on a request, and charges it if it is admitted and `isCharged`. Null: the store is away, and this machine decides.
-   * Never rejects, and takes at most 30 ms.
+   * Decides on a request, and charges it if it is admitted and `isCharged`. Resolves with null if the store is away; then this
+   * machine decides. Never rejects, and takes at most 30 ms.
    */
   decide(client: string, rules: readonly Rule[], isCharged = true): Promise<Decision | null> {
     if (!this.redis || !this.here || this.waiting.size >= WAITING_MAX) return Promise.resolve(null)
@@ -59,13 +59,16 @@ export class RedisWindows {
       }
       redis.send('EVALSHA', [ringScriptHash, ...command]).then(settle, (error) => {
         if (!/^NOSCRIPT/.test(error.message)) return this.lose(redis, error)
-        // The store's cache of scripts was emptied; EVAL fills it again.
+        // The store lost its script cache; EVAL fills it again.
         redis.send('EVAL', [ringScript, ...command]).then(settle, (error) => this.lose(redis, error))
       })
     })
   }
 
-  /** Counts sweeps, not time: a pause of this process is one sweep, and answers that came meanwhile are read before the next. */
+  /**
+   * Fails the store if its oldest command has waited too long. Counts sweeps, not time: if this process is paused, answers that
+   * came in the meantime are read before the next sweep.
+   */
   private sweep() {
     this.sweeps++
     const [oldest] = this.waiting
@@ -77,9 +80,9 @@ export class RedisWindows {
     }
   }
 
-  /** Opens a connection. Requests do not use it before it has decided something, in time, by the script. */
+  /** Opens a connection. Requests use it after a trial decision by the script has come in time. */
   private greet() {
-    // Commands sent before there is a connection queue. Only the first may: its error names why there is no connection.
+    // Commands queue until there is a connection. Only this one is queued: its error tells why there is no connection.
     const redis = new RedisClient(this.url, { autoReconnect: false })
     this.redis = redis
     const timer = setTimeout(() => this.lose(redis, new Error(`no connection within ${GREETING_MS} ms`)), GREETING_MS)
@@ -103,7 +106,7 @@ export class RedisWindows {
     this.isOutageReported = false
   }
 
-  /** Handles the end of a client once, however many of its commands fail. */
+  /** Closes a failed client and plans the next one. Has no effect if the client has been replaced. */
   private lose(redis: RedisClient | null, error: Error) {
     if (!redis || redis !== this.redis) return
     this.drop()
@@ -124,17 +127,16 @@ export class RedisWindows {
   }
 }
 
-/** Cuts what a server repeats of a command, in quotes or after a colon: it may be the password. */
+/** Removes the parts of a command that a server's error message repeats, in quotes or after a colon: one may be the password. */
 export function withoutEcho(message: string): string {
   return /^(?:[\w ,.-]|\b'\b)*/.exec(message)?.[0].trim() as string
 }
 
 /**
- * Decides for one client by all rules at once and charges all of them or none; Redis runs nothing else meanwhile.
- * `charge` 0: decides as it would, and charges nothing.
- * The value is 18 bytes of header, then a ring with the times of the last admissions, 6 bytes each. The header is the
- * number of admissions, the first of them that the rule with the longest period still counts, and the time of the last.
- * Times are whole milliseconds, cut; what is called a period here is how long an admission counts by them.
+ * Decides for one client by all rules, and charges all of them or none; Redis runs nothing else meanwhile. If `charge` is 0, it
+ * decides and charges nothing. The value is a header of 18 bytes, then a ring with the times of the last admissions, 6 bytes
+ * each. The header has the number of admissions, the first of them that the rule with the longest period still counts, and the
+ * time of the last. Times are cut to whole milliseconds, so `period` here is `countedMs` of a rule.
  */
 export const ringScript = `
 local key, now, depth, longest, charge = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -192,11 +194,11 @@ return { 1, longest, limit - (head + 1 - first), oldest + period - now }
 
 const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('hex')
 
-/** Arguments of the script, behind its text or hash. At `nowMs` 0 the server's clock decides. */
+/** Arguments of the script that follow its text or hash. `nowMs` 0: Redis uses its own clock. */
 export function ringArguments(client: string, rules: readonly Rule[], isCharged = true, nowMs = 0): string[] {
   const depth = Math.max(...rules.map(({ limit }) => limit))
   const numbers = [nowMs, depth, longestOf(rules), Number(isCharged), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
-  // The braces keep all keys of a client on one node of a cluster.
+  // The braces keep all keys of a client on one node of a Redis cluster.
   return ['1', `roster:{${client}}:${formatRules(rules)}`, ...numbers.map(String)]
 }
 

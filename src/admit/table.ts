@@ -1,19 +1,19 @@
-// Memory layout of a rate-limit table: indexes of entries and cells, laps of admission numbers. Reads and writes no memory.
+// Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file reads and writes no memory.
 import { HEADER_WORDS } from '../os/region.ts'
 
-/** Words of an entry: client (2), next admission, oldest that counts, second of the last request, client being evicted. */
+/** Words of an entry: client (2), next admission, oldest counted admission, second of the last request, client being evicted. */
 export const [LOW, HIGH, HEAD, TAIL, SEEN, OWNER] = [0, 1, 2, 3, 4, 5]
 const ENTRY_WORDS = 8
 
-/** A cell of a ring: 31 bits of milliseconds, and the lap bit. */
+/** Bits of a cell: 31 for a time in milliseconds, and one for the lap. */
 export const TIME = 0x7fffffff
 export const LAP = ~TIME
 
-/** Entries of as many clients, and one for all clients without an entry, each with a ring of `depth` cells. */
+/** Layout of a table: an entry for each of `clients`, one more that all others share, and a ring of `depth` cells for each. */
 export class Table {
   private readonly rings: number
 
-  /** `wrap`: where the numbers of admissions begin again; a multiple of two laps. */
+  /** `wrap`: number at which admissions are numbered from 0 again; a multiple of two laps. */
   constructor(
     readonly words: Int32Array,
     readonly clients: number,
@@ -40,7 +40,7 @@ export class Table {
     return ring + (number % this.depth)
   }
 
-  /** Returns whether the cell already holds this number: its lap bit, 1 in even laps, is that of the number's lap. */
+  /** Returns whether the cell holds this number: its lap bit is 1 in even laps of the ring, and 0 in odd ones. */
   isTaken(word: number, number: number): boolean {
     return word < 0 === this.isEvenLap(number)
   }

@@ -1,4 +1,4 @@
-// Exact sliding windows in shared memory.
+// Exact sliding windows in shared memory, without locks for requests of known clients.
 import { countedMs, type Decision, longestOf, type Rule } from '../model/limits.ts'
 import type { Region } from '../os/region.ts'
 import { Directory } from './directory.ts'
@@ -6,7 +6,7 @@ import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
 
 const { load, compareExchange: swap } = Atomics
 
-/** The size of a region for this many clients, in words of 32 bits. */
+/** Size of a region for this many clients, in words of 32 bits. */
 export function wordsFor(clients: number, rules: readonly Rule[]): number {
   return Table.words(clients, depthOf(rules))
 }
@@ -16,24 +16,24 @@ function depthOf(rules: readonly Rule[]): number {
 }
 
 /**
- * Exact sliding windows for many clients, in memory that several processes share: at most `limit` admissions in any
- * interval of a rule's period, and no refusal of a request that fits by a millisecond; a refusal charges nothing, of any
- * rule. A request's moment is that at which its decision reads the clock, so between its sending and its answer: of
- * limit + 1 admissions, from the sending of the first to the answer of the last it is a whole period, by any clock that
- * runs as this machine's, however finely it is read.
+ * Exact sliding windows for many clients, in memory that several processes share. A rule admits at most `limit` requests in any
+ * interval of its period, and never refuses a request that fits, even by a millisecond. A refusal charges nothing by any rule.
+ * A request counts at the time that its decision reads from the clock, between the client's sending and the response. So of
+ * limit + 1 admissions, a whole period passes from the sending of the first to the response to the last, by any clock that runs
+ * at the speed of this machine's.
  *
  * Each client has a ring with the times of its last admissions, as many as the largest limit. Admissions are numbered;
- * number n lives in cell n % depth. A rule admits number n when admission n - limit is over one period old, in whole
+ * number n is in cell n % depth. A rule admits number n when admission n - limit is over one period old, in whole
  * milliseconds. All rules read the same ring, so one write charges all of them or none.
  *
- * To admit, a process swaps the cell of number `head` from the word it read to the time. That one compare-and-swap is
- * the decision: the process that makes it has the admission, and what was checked before it still holds, because no later
- * number can exist while that cell is unchanged. For the same reason times never go back from one number to the next: the clock
- * is read for a number only after the swap of the one before, and always before its own. There is no lock to
- * die with. A head that a dead process left behind shows by the lap bit of its cell, which is 1 in even laps of the ring
- * and 0 in odd ones, and the first process that sees it moves the head on.
+ * To admit, a process replaces the word that it has read from the cell of number `head` by the time, with one compare-and-swap.
+ * The process that succeeds has the admission, and what it has checked before still holds, because no later number can exist
+ * while that cell is unchanged. For the same reason times never decrease from one number to the next: the clock is read for a
+ * number after the swap of the number before, and always before its own swap. There is no lock that a dead process could hold.
+ * If a process dies before it has moved the head, the lap bit of the cell shows that: it is 1 in even laps of the ring and 0 in
+ * odd ones. The next process then moves the head.
  *
- * Where a table is full, all clients without an entry share one, so that each request is counted.
+ * If a table is full, all clients without an entry share one, so that every request is counted.
  */
 export class SlidingWindows {
   private readonly words: Int32Array
@@ -41,11 +41,11 @@ export class SlidingWindows {
   private readonly directory: Directory
   private readonly longest: number
   private readonly longestRule: Rule
-  /** Requests of clients without an entry, charged to the shared one by this process; the reader may set it back. */
+  /** Requests of this process that were charged to the shared entry. The reader may reset it. */
   overflowed = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
-  /** `reach`: a client's entry is one of so many slots; fewer than all make a flood of new clients cheap. */
+  /** `probeMax`: slots that a client's entry may be in. If it is less than all, a flood of new clients is cheap. */
   constructor(
     region: Region,
     clients: number,
@@ -65,27 +65,30 @@ export class SlidingWindows {
     return this.directory.countInUse()
   }
 
-  /** Decides on one request of the client, and charges it if it is admitted. Returns the same object each time. */
+  /** Decides on one request, and charges it if it is admitted. Returns the same object each time. */
   admit(low: number, high: number): Decision {
     for (;;) {
       const slot = this.directory.find(low, high) ?? this.directory.enter(low, high)
       if (slot === null) break
       if (this.decide(slot, low, high, 1)) return this.decision
-      // Else the entry has passed to another client meanwhile.
+      // Another client has been assigned the entry in the meantime.
     }
     this.overflowed++
-    this.decide(this.table.clients, 0, 0, 1) // the last slot, which all clients without an entry share
+    this.decide(this.table.clients, 0, 0, 1) // the last entry, which all clients without one share
     return this.decision
   }
 
-  /** Decides as `admit` would for the last of `count` requests that come now, at most the smallest limit; charges nothing. */
+  /**
+   * Decides as `admit` would for the last of `count` requests that come now. `count`: at most the smallest limit. Charges
+   * nothing.
+   */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
     if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestRule.limit, 0)
     return this.decision
   }
 
-  /** Decides as `admit` would now, of clients without an entry too; charges nothing. */
+  /** Decides as `admit` would now, also for clients without an entry; charges nothing. */
   foresee(low: number, high: number): Decision {
     const isShared = this.directory.find(low, high) === null && !this.directory.hasRoom(low, high)
     if (!isShared) return this.peek(low, high)
@@ -93,33 +96,36 @@ export class SlidingWindows {
     return this.decision
   }
 
-  /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 to peek, at the last of `count`. */
+  /**
+   * Sets `this.decision`. False if the entry belongs to another client. `charge`: 1, or 0 to charge nothing. Decides about the
+   * last of `count` requests.
+   */
   private decide(slot: number, low: number, high: number, charge: 0 | 1, count = 1): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
     const ring = table.ringOf(slot)
     for (;;) {
-      const oldTail = load(words, entry + TAIL) // before the head, so that tail <= head
+      const oldTail = load(words, entry + TAIL) // read before the head, so that tail <= head
       const head = load(words, entry + HEAD)
       const cell = table.cellOf(ring, head)
       const word = load(words, cell)
-      if (load(words, entry + HEAD) !== head) continue // so the word belongs to this head
+      if (load(words, entry + HEAD) !== head) continue // otherwise the word would belong to another number
       if (table.isTaken(word, head)) {
-        swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died, or is slow
+        swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died or is slow
         continue
       }
-      const nowMs = this.clock() // only now: not before any time that led to what was read
+      const nowMs = this.clock() // read after all times that this decision uses
       const tail = this.expire(entry, ring, oldTail, head, nowMs)
       if (load(words, entry + LOW) !== low || load(words, entry + HIGH) !== high) return false
 
       const now = nowMs & TIME
       const used = table.minus(head, tail)
       if (this.refuse(ring, table.plus(head, count - 1), used + count - 1, now)) {
-        // The tail too: while the second was read, another process may have found the client silent.
+        // The tail is checked, too: another process may have found the client idle after this one read the time.
         if (load(words, cell) === word && load(words, entry + HEAD) === head && load(words, entry + TAIL) === tail) return true
         continue
       }
-      // The first admission of all is the one about to be made.
+      // An unused window begins with the admission that is about to be made.
       const longestMs = countedMs(this.longestRule)
       const leavesMs = used === 0 ? charge * longestMs : longestMs - this.age(ring, tail, now)
       if (charge === 1) {
@@ -131,7 +137,7 @@ export class SlidingWindows {
     }
   }
 
-  /** Returns whether a rule refuses number `head`; the decision then names the rule with the longest wait. */
+  /** Returns whether a rule refuses number `head`; `this.decision` then names the rule with the longest wait. */
   private refuse(ring: number, head: number, used: number, now: number): boolean {
     const { rules, table } = this
     let waitMs = 0
@@ -156,18 +162,17 @@ export class SlidingWindows {
   }
 
   /**
-   * Moves the tail past the admissions that no rule sees any more. Times wrap around after 24 days, so the tail has to
-   * move at least that often; SEEN says when a client was silent for all that time.
+   * Moves the tail past admissions that no rule counts any more. Times wrap around after 24 days, so the tail must move at least
+   * that often; SEEN tells if a client was idle for longer.
    */
   private expire(entry: number, ring: number, tail: number, head: number, nowMs: number): number {
     const { words } = this
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
     const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
-    // Before the second: a tail that a dead process left behind would else not show as that of a silent client.
+    // The tail is set before SEEN: if this process dies in between, the next one still finds the client idle.
     if (first !== tail) swap(words, entry + TAIL, tail, first)
-    // Until the word holds this second or a later one: an admission must never look older than it is, whichever process wrote
-    // last.
+    // Repeats until SEEN is this second or later: an admission must never look older than it is, whichever process writes last.
     for (let last = seen; second > last; ) {
       const before = swap(words, entry + SEEN, last, second)
       if (before === last) break
@@ -176,11 +181,11 @@ export class SlidingWindows {
     return first
   }
 
-  /** The first admission in [from, to) that the longest rule counts. */
+  /** Finds the first admission in [from, to) that the longest rule counts. */
   private firstWithin(ring: number, from: number, to: number, now: number): number {
     let low = 0
     let high = this.table.minus(to, from)
-    // Mostly nothing has left since the last request, so the oldest is read first.
+    // Usually no admission has expired since the last request, so the oldest is read first.
     if (high === 0 || !this.hasLeft(ring, from, now)) return from
     while (low < high) {
       const middle = (low + high) >> 1
@@ -190,7 +195,10 @@ export class SlidingWindows {
     return this.table.plus(from, low)
   }
 
-  /** An age above the half is that of a time ahead of our clock, which another process has just written. */
+  /**
+   * Returns whether an admission has expired. An age over half the range means a time ahead of our clock, which another process
+   * has just written.
+   */
   private hasLeft(ring: number, number: number, now: number): boolean {
     const age = this.age(ring, number, now)
     return age >= countedMs(this.longestRule) && age <= TIME >> 1

@@ -1,4 +1,4 @@
-// Settings of the transaction that writes set: the API key that triggers copy into change events (D77), and a lock timeout.
+// Settings of a write's transaction: the API key that triggers copy into change events (D77), and a lock timeout.
 import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
 import { integer, type Param, type Sql, sql } from '../model/sql.ts'
 

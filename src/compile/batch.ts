@@ -1,25 +1,25 @@
-// Batches: one statement for several runs, whose values it gets as arrays.
+// Batches: one statement for several runs of the same statement, whose values arrive as arrays.
 import type { Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 import { setAuditKeyAndLockTimeout } from './audit.ts'
 
-/** A value of a statement, and its type. */
+/** A value of a statement, and its SQL type. */
 export interface Operand {
   readonly param: Param
   readonly type: string
 }
 
-/** The runs of a batch, as SQL. */
+/** The runs of a batch in SQL. */
 export interface BatchInput {
-  /** A row `b` for each run: its values, and its number from 1. No column of an entity has a capital letter. */
+  /** A row `b` for each run: its values, and its number "N" from 1, in upper case since no column of an entity is. */
   readonly from: Sql
-  /** The arrays, in the order of the operands. */
+  /** The arrays of values, in the order of the operands. */
   readonly arrays: readonly Sql[]
 }
 
-/** Compiles a query for each run. It is joined laterally by a nested loop, so rows of one run keep their order. */
+/** Compiles a read for each run. It is joined laterally by a nested loop, so rows of one run keep their order. */
 export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Batch {
-  // No operand may be text: a parameter takes its collation from the column that it is compared with, a column does not.
+  // Operands must not be texts: a parameter takes its collation from the column that it is compared with, a column does not.
   const inner = replaceParams(query, columnOf(operands))
   const params = operands.map(() => param(null))
   const { from } = batchInput(operands, params)
@@ -28,8 +28,8 @@ export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Bat
 }
 
 /**
- * Compiles a write of several runs, and returns its text. Its arrays are numbered as the operands are; after them comes the API
- * key. `settings` is a condition that is always true; it sets the API key and the lock timeout.
+ * Compiles a write of several runs. Its arrays are numbered as the operands are; after them comes the API key. `settings` is a
+ * condition that is always true; it sets the API key and the lock timeout.
  */
 export function compileBatchWrite(
   operands: readonly Operand[],
@@ -41,16 +41,16 @@ export function compileBatchWrite(
   return toStatement(write, [...params, keyId]).text
 }
 
-/** Unnests one array for each operand. */
+/** Unnests one array for each operand into a row for each run. */
 export function batchInput(operands: readonly Operand[], params: readonly Param[]): BatchInput {
-  // Without the limits of a column's type, which would round a filter's number to those of a row.
+  // Types without the limits of the column: they would round a filter's number to the column's scale.
   const arrays = operands.map(({ type }, index) => sql`${params[index] as Param}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
   const from = sql`unnest(${commaList(arrays)}) with ordinality as b(${commaList([...names, sql`"N"`])})`
   return { from, arrays }
 }
 
-/** Returns the column of `b` that has the value of an operand in each run. */
+/** Returns a function that maps an operand to the column of `b` with its value in each run. */
 export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
   return (param) => sql`b."V${integer(operands.findIndex((operand) => operand.param === param) + 1)}"`
 }

@@ -1,10 +1,10 @@
-// Statements of the change feed: pages of changes, the history of a row, the newest changes, and current rows by id.
+// Statements of the change feed: pages of events, the history of a row, the newest events, and current rows by id.
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { printed } from './parts.ts'
 
-/** A row of either statement: what holds of all lines, then a line; nulls where there is none. */
+/** Columns of both statements: state of the feed, then an event, whose columns are null if there is none. */
 export const CHANGE_COLUMNS = [
   ...['run', 'deletedPosition', 'deletedNumber', 'settled', 'begun'],
   ...['position', 'number', 'entity', 'id', 'action', 'at', 'key', 'changed', 'before', 'after'],
@@ -13,10 +13,10 @@ export const CHANGE_COLUMNS = [
 const LINE = sql`position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text`
 const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`
 
-/** No transaction below it runs, so no line below it is still to come. */
+/** Transactions below this number have ended, so readers can stop here without missing an event. */
 export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
-/** Lines behind a place; null: behind all that were deleted, of which some may still be there for a moment. */
+/** Condition that an event is after a position. Null: after the deleted events, some of which may still be there for a moment. */
 export function isAfter(after: ChangesPlace | null): Sql {
   const place = after
     ? sql`(${param(after.position)}::bigint, ${param(after.number)}::bigint)`
@@ -24,10 +24,10 @@ export function isAfter(after: ChangesPlace | null): Sql {
   return sql`(position, number) > ${place}`
 }
 
-/** Up to `most` lines behind a place, in their order, of rows of these entities. */
+/** Reads up to `most` events of these entities after a position, in their order. */
 export function compileChanges(entities: readonly Entity[], after: ChangesPlace | null, most: number): Statement {
   const [limit, isBehind] = [param(String(most)), isAfter(after)]
-  // Each is a piece of the index, so that a rare entity's lines are not looked for among all.
+  // Each entity has its own scan of the index, so that a rare entity's events are not searched for among all others.
   const piece = ({ table }: Entity) =>
     sql`(select * from entity_change where entity = ${word(table)} and ${isBehind} and position < ${SETTLED} order by position, number limit ${limit}::int)`
   return linesOf(
@@ -35,7 +35,7 @@ export function compileChanges(entities: readonly Entity[], after: ChangesPlace 
   )
 }
 
-/** Up to `most` lines of one row behind a place. Each was committed before the next could be written. */
+/** Reads up to `most` events of one row after a position. Each was committed before the next one could be written. */
 export function compileHistory(entity: Entity, id: string, after: ChangesPlace | null, most: number): Statement {
   const own = sql`entity = ${word(entity.table)} and id = ${param(id)}`
   return linesOf(
@@ -48,15 +48,15 @@ function linesOf(lines: Sql): Statement {
   return toStatement(sql`select ${ALL}, ${LINE} from ${fed} order by line.position, line.number`)
 }
 
-/** For each of the entities that have lines, the place of the last one that can be read. */
+/** Reads for each entity with events the position of the last event that can be read. */
 export function compileNewest(entities: readonly Entity[]): Statement {
-  // Ordered by the columns: what is selected under their names are texts.
+  // Qualified, because the selected columns of the same names are texts.
   const newest = ({ table }: Entity) =>
     sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
-/** Rows of several entities by their ids: the index of the entity, then its properties, then nulls. */
+/** Reads rows of several entities by their ids. Columns: the index of the entity in `wanted`, its properties, then nulls. */
 export function compileRows(wanted: readonly (readonly [Entity, ids: readonly string[]])[]): Statement {
   const width = Math.max(...wanted.map(([{ properties }]) => properties.length))
   const pieces = wanted.map(([{ table, properties }, ids], index) => {

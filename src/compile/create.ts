@@ -9,8 +9,8 @@ import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, param
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
- * Compiles a new row; returns it, and the transaction. No row: a reference names none, a unique value is taken, or the
- * Idempotency-Key is known or in use.
+ * Compiles the insert of a row. Returns the row and its transaction; no row if a reference names none, a unique value is taken,
+ * or the Idempotency-Key is known or in use.
  */
 export function compileCreate(entity: Entity, { values, claim, keyId }: WritePlan): BatchableStatement {
   const changed = changedProperties(entity, values)
@@ -29,21 +29,21 @@ export function compileCreate(entity: Entity, { values, claim, keyId }: WritePla
   return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), keyId], batch, claim, keyId }
 }
 
-/** The parts of an insert. `values` are of a row `b`, which has what they copy. `insert` and `returning` take no operand. */
+/** The parts of an insert. `values` reads copied values from a row `b`. `insert` and `returning` take no operands. */
 export interface InsertParts {
   readonly insert: Sql
   readonly values: Sql
   readonly returning: Sql
   readonly referenced: readonly ReferencedRow[]
-  /** Which columns of a returned row have the values of which operands: the references. */
+  /** Columns that match a returned row to its run: the references. */
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
 
-/** The parts of an insert of a row that sets these properties. */
+/** Compiles the parts of an insert of a row that sets these properties. */
 export function insertParts(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): InsertParts {
   const assigned = assignments(changed, operands, ({ alias }) => sql`b.${alias}`)
   const targets = commaList(assigned.map(({ column }) => name(column)))
-  // A row with a value that another one has is left out, even if that is being written at the same time: nothing has to fail.
+  // A row whose unique value another row has, even one of a concurrent write, is skipped instead of an error.
   const conflict = hasUnique(changed) ? sql`on conflict do nothing ` : sql``
   return {
     insert: sql`insert into ${name(entity.table)} (${targets})`,
@@ -56,10 +56,10 @@ export function insertParts(entity: Entity, changed: readonly Property[], operan
   }
 }
 
-/** Inserts a row, unless a row that it refers to is missing. `condition`: of the statement. */
+/** Inserts a row, unless a row that it refers to is missing. `condition`: further condition of the statement. */
 function insertOne({ insert, values, returning, referenced }: InsertParts, condition: Sql): Sql {
   if (referenced.length === 0) return sql`${insert} select ${values} where ${condition} ${returning}`
-  // `offset 0`, or the planner would look up once for the condition and once for the value.
+  // `offset 0` keeps the planner from looking up twice, for the condition and for the value.
   return sql`
     ${insert}
     select ${values}
@@ -68,7 +68,7 @@ function insertOne({ insert, values, returning, referenced }: InsertParts, condi
     ${returning}`
 }
 
-/** Inserts a row for each run, unless a row that it refers to is missing; identities are given in the order of the runs. */
+/** Inserts a row for each run, unless a row that it refers to is missing. Ids are assigned in the order of the runs. */
 function insertMany(parts: InsertParts, operands: readonly Operand[], keyId: Param): Batch {
   const { insert, returning, referenced, keyColumns } = parts
   const value = columnOf(operands)
@@ -87,7 +87,7 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], keyId: Par
   return { text, matchBy: 'position', distinct: null, keyColumns }
 }
 
-/** Selects what is copied from each referenced row, under its alias. */
+/** Selects the copied value of each referenced row, under its alias. */
 export function lookUps(referenced: readonly ReferencedRow[]): Sql {
   return commaList(referenced.map((row) => sql`${lookUp(row)} as ${row.alias}`))
 }

@@ -11,12 +11,15 @@ import { allFound } from './references.ts'
 
 const textOfShape = shapeCache<string>(200)
 
-/** First half of the key of the advisory lock that serializes bulk creates of one table; the other half is the table's. */
+/**
+ * First half of the key of the advisory lock that serializes bulk creates of one table; the second half is a hash of its name.
+ */
 const SERIALIZED_LOCK = 59
 
 /**
- * Returns the rows in the order of `values`, an array of PostgreSQL for each property of `writableOf`. No rows: a reference names
- * none, a unique value is taken, or the key of `claim` is known or in use. The stored answer is an array of rows.
+ * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. Returns the rows in their order; no
+ * rows if a reference names none, a unique value is taken, or the key of `claim` is known or in use. The stored answer is an
+ * array of rows.
  */
 export function compileCreateRows(
   entity: Entity,
@@ -39,7 +42,7 @@ export function compileCreateRows(
   return { text, values: [...values, ...claimValues(claim), keyId], batch: null, claim, keyId }
 }
 
-/** The properties that clients write, in the order in which rows have their values. */
+/** Properties that clients write, in the order in which `compileCreateRows` takes their values. */
 export function writableOf({ properties }: Entity): Property[] {
   return properties.filter(({ writable }) => writable)
 }
@@ -55,14 +58,14 @@ function insertAll(
   const { insert, values, returning, referenced } = insertParts(entity, changed, operands)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
-  // Two statements whose rows have unique values in common, in other orders, would wait for each other's rows; and so again when
-  // one of them was undone and is repeated. So one table's come one after the other, those of other servers too. D65
+  // Bulk creates of one table run one after the other, also those of other servers. Otherwise two whose rows share unique values,
+  // in different orders, would deadlock, and again when one of them is repeated. D65
   const isSerialized = hasUnique(changed)
   const lock = sql`pg_advisory_xact_lock(${integer(SERIALIZED_LOCK)}, ${integer(Bun.hash.crc32(entity.table) >>> 1)})`
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
-  // A repeated request that was done before waits for no lock.
+  // A request that only repeats a finished one waits for no lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
-  // What each row refers to is there and its unique values are free, of all or of none.
+  // The conditions of each row: the rows that it refers to exist, and its unique values are free. All rows must meet them.
   const conditions = [...(referenced.length === 0 ? [] : [allFound(referenced)]), ...freeOf(entity, changed, operands, null)]
   const areAllRight =
     conditions.length === 0 ? sql`true` : sql`bool_and(${replaceParams(join(conditions, sql` and `), value)}) over ()`

@@ -1,18 +1,18 @@
-// Writes under an Idempotency-Key: one statement that looks up the key, takes its lock, writes, and stores the answer. D43
+// Writes under an Idempotency-Key: one statement that looks up the key, locks it, writes, and stores the answer. D43
 import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, type Param, param, type Sql, sql, toStatement, word } from '../model/sql.ts'
 import { printed, writtenNames } from './parts.ts'
 
-/** Condition that the effect of a write under a key must have: no other write has the key, or is about to. */
+/** Condition of a write under a key: no other write has used the key, or is using it now. */
 export const IS_FIRST = sql`(select "Is" from "First")`
 
-/** Stored answer of a write: its one row, an array of its rows, or nothing of what was deleted. */
+/** Stored answer of a write: its one row, an array of its rows, or nothing for a deletion. */
 type StoredAnswer = 'row' | 'rows' | 'nothing'
 
 /**
- * Wraps a write, so that it is done once under a key. It returns what `effect` returns, or no row if the key is known or another
- * transaction works under it. Two statements that have not seen each other meet in the primary key, which undoes the second one.
+ * Wraps a write, so that it is done once under its key. Returns what `effect` returns, or no row if the key is known or in use.
+ * If two statements do not see each other, the primary key undoes the second one.
  */
 export function underClaim(entity: Entity, [key, request]: ClaimParams, effect: Sql, answer: StoredAnswer): Sql {
   return sql`
@@ -31,24 +31,24 @@ function storedAnswer(entity: Entity, answer: StoredAnswer): Sql {
   return sql`array_agg(${answerOf(entity)} order by "C1") from "Effect" having count(*) > 0`
 }
 
-/** The entity's columns as PostgreSQL writes them, the transaction, and the fingerprint of the entity's properties. */
+/** The answer to store: the row's columns as PostgreSQL prints them, the transaction, and the fingerprint of the properties. */
 function answerOf(entity: Entity): Sql {
   const texts = entity.properties.map(({ kind }, index) => printed(sql`"C${integer(index + 1)}"`, kind))
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, word(propertiesFingerprint(entity))], sql`, `)}]`
 }
 
-/** In a `case`, so that no lock is taken for a key that is known. */
+/** Compiles the check in a `case`, so that a known key takes no lock. */
 function isFirst(key: Sql): Sql {
   const known = sql`(select true from idempotency_key where id = ${key})`
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
 
-/** Text that differs, in all likelihood, from that of an entity with other properties. */
+/** Hash that almost certainly differs if the entity has other properties. */
 export function propertiesFingerprint({ properties }: Entity): string {
   return `p${Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())}`
 }
 
-/** Key and request of a claim; a statement has their values after those of its operands. */
+/** Key and request of a claim; a statement takes their values after those of its operands. */
 export type ClaimParams = readonly [key: Param, request: Param]
 
 export function claimParams(): ClaimParams {
@@ -59,13 +59,13 @@ export function claimValues(claim: IdempotencyClaim | null): string[] {
   return claim ? [claim.key, claim.request] : []
 }
 
-/** Looks up a key: whether its row is of the same request, `t` or `f`, and its answer as JSON; no row if the key is unknown. */
+/** Looks up a key: `t` if it was used for the same request, else `f`, and the stored answer as JSON; no row if it is unknown. */
 export function compileFindStored({ key, request }: IdempotencyClaim): BatchableStatement {
   const columns = sql`request = ${param(request)}::uuid, to_json(answer)::text`
   return toStatement(sql`select ${columns} from idempotency_key where id = ${param(key)}::uuid`)
 }
 
-/** Asks whether a key is unknown, and no transaction works under it: `t` or `f`. */
+/** Asks whether a key is unknown and not in use: `t` or `f`. */
 export function compileIsFree({ key }: IdempotencyClaim): BatchableStatement {
   return toStatement(sql`select ${isFirst(sql`${param(key)}::uuid`)}`)
 }

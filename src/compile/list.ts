@@ -11,15 +11,14 @@ import { type Compiled, columns, orderBy, shapeCache, shapeOf, valuesOf } from '
 import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
-/** A cache of its own: statements by cursor are longer, and each combination of nulls in a position makes another. */
+/** Bigger than other caches of its kind would be: a cursor with nulls compiles to its own statement. */
 const soughtShape = shapeCache<Compiled>(500)
 
-// A property may be called like anything here, `count` or `n`, but by no name with a capital letter: so results that stand
-// beside columns have one.
+// Names of computed columns have a capital letter, because properties may have any other name, such as `count` or `n`.
 
 /**
- * Returns the entity's columns and then the total in each row. A page without rows is one row with null for an id, but page 1 of
- * nothing is no row at all. A page by cursor has a row more, at its far end, if there are more.
+ * Compiles a page of a list with its total in the last column of each row. A later page without rows is one row whose id is null;
+ * page 1 without rows is no row at all. A page by cursor has one more row, at its far end, if more rows follow.
  */
 export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query
@@ -37,7 +36,7 @@ export function compileList(entity: Entity, query: ListQuery): BatchableStatemen
   return { text, values, batch }
 }
 
-/** Batch of quick lists only: first pages of rows that refer to one row. */
+/** Batches only quick lists: first pages of the children of one row. */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
@@ -63,14 +62,17 @@ function totalOf(rows: Found): Sql {
   return sql`select count(*) from ${rowsOf(rows)}`
 }
 
-/** Finds the ids first, from the index alone where it can; and from the nearer end: the branch with `limit 0` does no work. */
+/**
+ * Compiles a page by number. It finds the ids first, by index-only scans if possible, from the nearer end of the order: of the
+ * two branches, one has `limit 0` and does no work.
+ */
 function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { sorts, pageSize } = query
   const table = name(entity.table)
   const rows = found(entity, query, operands)
   const forwards = order(entity, sorts)
   const skip = operands.at(-1) as Param
-  // An array, since the planner, which cannot know how few they are, would otherwise join by reading the whole table.
+  // An array of ids: the planner cannot know how few they are, and would read the whole table for a join.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
     sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
   const parts = [

@@ -1,4 +1,4 @@
-// Rows that match filters: where a statement reads them from, and by which conditions.
+// Rows that match filters: the `from` clause and the conditions of a statement.
 import type { Entity, Property } from '../model/entity.ts'
 import { foldSql } from '../model/fold.ts'
 import type { Filter, FiltersAndSorts } from '../model/query.ts'
@@ -7,16 +7,16 @@ import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import { commaList } from './batch.ts'
 import { where } from './parts.ts'
 
-/** Rows of a statement. */
+/** Source and conditions of a statement's rows. */
 export interface Matching {
-  /** Name that qualifies the columns of the rows. */
+  /** Name that qualifies the rows' columns. */
   readonly table: Sql
-  /** The `from` clause, without its keyword. */
+  /** The `from` clause without the keyword. */
   readonly from: Sql
   readonly conditions: readonly Sql[]
 }
 
-/** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
+/** Compiles a condition for each filter. Filters for "no value" take no operand; the others take `operands` in their order. */
 export function matching(entity: Entity, filters: readonly Filter[], operands: readonly Param[]): Matching {
   const folded = new Map<Property, Sql>()
   let next = 0
@@ -35,8 +35,8 @@ export function matching(entity: Entity, filters: readonly Filter[], operands: r
 }
 
 /**
- * Folding a text costs a hundred times what a comparison does. `offset 0` keeps the planner from copying the expression into
- * each condition; the text is folded for rows that match the other conditions alone, and equal texts often only once.
+ * Folds a text once a row, which costs a hundred times what a comparison does. `offset 0` keeps the planner from copying the
+ * expression into each condition; it is evaluated only for rows that match the other conditions.
  */
 function foldedOnce(column: Sql, text: Sql): Sql {
   return sql` cross join lateral (select ${foldSql(column)} as ${text} offset 0) as ${text}`
@@ -44,13 +44,13 @@ function foldedOnce(column: Sql, text: Sql): Sql {
 
 /** Rows that a statement reads several times, such as for a total and a page. */
 export interface Found extends Matching {
-  /** Parts of the `with` clause, which come first. */
+  /** Parts of the `with` clause. */
   readonly parts: readonly Sql[]
-  /** True if the rows are those of "Found", which has the columns of the order alone. */
+  /** True if the rows are read from "Found", which has only the columns of the order. */
   readonly isApart: boolean
 }
 
-/** As `matching`; rows whose texts are folded are found once, and put aside. */
+/** As `matching`, but folds texts only once: the matching rows are materialized in "Found". */
 export function found(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): Found {
   const matched = matching(entity, filters, operands)
   if (filters.every(({ operator }) => operator.folded === null)) return { ...matched, parts: [], isApart: false }

@@ -7,7 +7,7 @@ import type { Assignments, Filter, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
 import { commaList, type Operand } from './batch.ts'
 
-/** Operands for the properties; their statement gets the values later. */
+/** Operands for the properties; the statement gets their values at each execution. */
 export function operandsOf(changed: readonly Property[]): Operand[] {
   return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
 }
@@ -16,29 +16,29 @@ export function paramsOf(operands: readonly Operand[]): Param[] {
   return operands.map((operand) => operand.param)
 }
 
-/** The columns of every property, in the order in which the JSON writers take them; of `table` where two have them. */
+/** Columns of all properties, in the order in which the JSON writers read them, qualified by `table` if it is given. */
 export function columns(entity: Entity, table?: Sql): Sql {
   const prefix = table ? sql`${table}.` : sql``
   return commaList(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
 }
 
-/** Names of the columns that a write returns: no column of an entity has a capital letter. */
+/** Names of the columns that a write returns, with a capital letter, since no column of an entity has one. */
 export function writtenNames({ properties }: Entity): Sql {
   return commaList(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
 }
 
-/** A value as PostgreSQL prints it, which a cast does not do for a boolean. */
+/** Converts a value to text as PostgreSQL prints it, which a cast does not do for a boolean. */
 export function printed(value: Sql, { name }: Kind): Sql {
   return name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
 }
 
-/** ` where ...`, or nothing. */
+/** The clause ` where ...`; nothing without conditions. */
 export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`
 }
 
-// PostgreSQL's own placing of nulls is the one we want (last ascending, first descending), and the collation is the column's, so
-// each single-property order is that of the index on (column, id), or of that index read backwards.
+// Nulls are last ascending and first descending, as PostgreSQL orders them by default, and the collation is that of the column.
+// So the index on (column, id) gives the order of each single property, forwards or backwards.
 export function orderBy(keys: readonly Sort[]): Sql {
   return commaList(
     keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))),
@@ -49,7 +49,7 @@ export function hasUnique(changed: readonly Property[]): boolean {
   return changed.some(({ unique }) => unique !== null)
 }
 
-/** Conditions that no row but `own` has a unique value that is written; between simultaneous writes the constraint decides. */
+/** Conditions that no row but `own` has one of the unique values. Between concurrent writes the constraint decides. */
 export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[], own: Param | null): Sql[] {
   const others = own === null ? sql`` : sql` and taken.id <> ${own}`
   return changed.flatMap(({ column, unique }, index) => {
@@ -59,7 +59,7 @@ export function freeOf(entity: Entity, changed: readonly Property[], operands: r
   })
 }
 
-/** A statement without its values. */
+/** A compiled statement without its values. */
 export interface Compiled {
   readonly text: string
   readonly batch: Batch | null
@@ -68,8 +68,8 @@ export interface Compiled {
 const compiledShape = shapeCache<Compiled>(2_000)
 
 /**
- * Compiles a write, or returns it from the cache. Writes of unique values are never batched: the result of a batch does not say
- * which run was refused, and two of its updates, which do not see each other, could write the same value. D65
+ * Compiles a write, or returns it from the cache. Writes of unique values are never batched: a batch does not tell which run was
+ * refused, and two of its updates could write the same value, since they do not see each other. D65
  */
 export function compiledWrite(verb: string, { table }: Entity, changed: readonly Property[], make: () => Compiled): Compiled {
   let shape = `${verb} ${table}`
@@ -77,7 +77,7 @@ export function compiledWrite(verb: string, { table }: Entity, changed: readonly
   return compiledShape(shape, () => (hasUnique(changed) ? { ...make(), batch: null } : make()))
 }
 
-/** The properties that are set, in the entity's order, so that the same properties make the same statement. */
+/** Properties that are set, in the entity's order, so that the same properties always compile to the same statement. */
 export function changedProperties({ properties }: Entity, changes: Assignments): Property[] {
   return properties.filter((property) => changes.has(property))
 }
@@ -86,7 +86,7 @@ export function valuesOfChanged(changed: readonly Property[], changes: Assignmen
   return changed.map((property) => changes.get(property) as string | null)
 }
 
-/** Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. */
+/** Cache of statements by shape, of at most `sizeMax`, so that clients cannot fill the memory. */
 export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
   const compiled = new LruCache<Made>(sizeMax, () => 1)
   return (shape: string, make: () => Made): Made => {
@@ -96,7 +96,10 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
   }
 }
 
-/** Key of queries that compile to the same text: all but the values. `position`: of a cursor, which may have nulls. */
+/**
+ * Key of the cache for queries that compile to the same text, whatever their values. `position`: a cursor's, which may have
+ * nulls.
+ */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
   for (const { property, operator, value, anyOf } of filters)
@@ -105,7 +108,7 @@ export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [],
   return `${shape} ${position.map((value) => (value === null ? '-' : '?')).join('')}`
 }
 
-/** Values that the filters compare with, in the order of their operands. */
+/** Operands of the filters, in their order. */
 export function valuesOf(filters: readonly Filter[]): string[] {
   return filters.flatMap(({ value }) => value ?? [])
 }

@@ -1,19 +1,19 @@
-// References in writes: finds, locks and copies from the rows that a written row refers to.
+// References in writes: finds and locks the referenced rows, and copies their values.
 import type { Property } from '../model/entity.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import type { Operand } from './batch.ts'
 
-/** A row that a written row refers to: if it is missing, nothing is written. */
+/** A row that a written row refers to. If it is missing, nothing is written. */
 export interface ReferencedRow {
   readonly table: Sql
   readonly id: Param
-  /** Value that is copied from the row; for a reference without a copy, any value that is never null. */
+  /** Value that is copied from the row; for a reference without a copy, any value that is not null. */
   readonly copied: Sql
-  /** Alias of the row, or of what is copied from it. */
+  /** Alias of the row, or of its copied value. */
   readonly alias: Sql
 }
 
-/** The rows that the changed references name. */
+/** Rows that the changed references name. */
 export function referencedRows(changed: readonly Property[], operands: readonly Operand[]): ReferencedRow[] {
   return changed.flatMap(({ reference }, index) => {
     if (!reference) return []
@@ -27,8 +27,8 @@ export function referencedRows(changed: readonly Property[], operands: readonly 
 }
 
 /**
- * The columns that a write sets, with their values. A reference brings along the copy that its foreign key checks, which
- * `copiedFrom` finds.
+ * Columns that a write sets, with their values. A reference also sets its copied value, which `copiedFrom` returns, because the
+ * foreign key compares it.
  */
 export function assignments(
   changed: readonly Property[],
@@ -46,14 +46,14 @@ export function assignments(
 }
 
 /**
- * Selects what is copied from a row, under the lock that the foreign key takes anyway: it waits for a rename in progress, and
+ * Selects a row's copied value and takes the lock that the foreign key takes anyway: it waits for a concurrent rename, and then
  * sees the new name.
  */
 export function lookUp({ table, id, copied }: ReferencedRow): Sql {
   return sql`(select ${copied} from ${table} where id = ${id} for key share)`
 }
 
-/** Condition that the rows which `b` refers to exist; `b` has what `lookUp` found under their aliases. */
+/** Condition that the referenced rows exist. `b` has the results of `lookUp` under their aliases. */
 export function allFound(rows: readonly ReferencedRow[]): Sql {
   const isFound = ({ id, alias }: ReferencedRow) => sql`(${id}::bigint is null or b.${alias} is not null)`
   return join(rows.map(isFound), sql` and `)

@@ -16,8 +16,8 @@ import {
 } from '../model/sql.ts'
 
 /**
- * Causes of one row: each column whose reference names no row, the constraint of each unique value that another row has and of
- * each rule that is broken, and `id` if there is no row to change. `id` null: a new row. Null: nothing can be wrong with it.
+ * Selects the causes for which a write of one row was refused: columns whose reference names no row, constraints of taken unique
+ * values and of broken rules, and `id` if the row does not exist. `id` null: a new row. Returns null if no cause is possible.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
   const own = id === null ? null : param(id)
@@ -30,8 +30,9 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Causes of new rows, the first `most`: the number of the row, from 1, and the column of the reference or the constraint of the
- * unique value. `properties`: those that refer or are unique; `values`: an array of PostgreSQL for each. Null: there are none.
+ * Selects the first `most` causes for which new rows were refused: the row's number, from 1, and the column of the reference or
+ * the constraint of the unique value. `properties`: references and unique ones; `values`: a PostgreSQL array for each. Returns
+ * null if no cause is possible.
  */
 export function compileRowRefusals(
   entity: Entity,
@@ -45,7 +46,7 @@ export function compileRowRefusals(
   return toStatement(sql`select "N"::text, "Cause" from (${all}) as causes order by causes."N" limit ${integer(most)}`)
 }
 
-/** Selects the causes that a property's values have, of rows `b`: they name no row, or a row but `own` has one that is unique. */
+/** Selects the causes in a property's values, as rows `b`: a reference names no row, or a row other than `own` has the value. */
 function causesOf(entity: Entity, { column, kind, reference, unique }: Property, values: string, own: Param | null): Sql[] {
   const rows = sql`unnest(${param(values)}::${typeName(kind.columnType)}[]) with ordinality as b(value, "N")`
   const cause = (text: string, condition: Sql) => sql`${param(text)}::text as "Cause" from ${rows} where ${condition}`
@@ -63,7 +64,7 @@ function unionOf(selects: readonly Sql[]): Sql {
   return join(selects, sql` union all `)
 }
 
-/** Two values that are changed both have been held against each other already. */
+/** Selects the rule if the row would break it. Skips a rule whose values are both in the body: the parser has compared them. */
 function broken({ table }: Entity, { later, earlier, constraint }: Rule, id: Param, changes: Assignments): Sql[] {
   if (changes.has(later) === changes.has(earlier)) return []
   const side = (property: Property) =>

@@ -12,10 +12,10 @@ import { hasVersion } from './update.ts'
 const compiledShape = shapeCache<string>(200)
 
 /**
- * Compiles the deletion of one row. It returns the row as it was, and the transaction; or no row if a row of `referring` refers
- * to it, or its version is not one of the plan's. The statement first locks the row, and then looks for references among
- * committed rows: a new reference needs a lock on this row, and the statement's own snapshot may be older than it. `referring`
- * is the same for all rows of an entity.
+ * Compiles the deletion of one row. It returns the deleted row and the transaction; no row if a row of `referring` refers to it,
+ * or its version is not one of `versions`. The statement locks the row before it looks for references, and looks with a newer
+ * snapshot than its own: a new reference needs a lock on the row, and may have been committed since. `referring` must be the same
+ * for all rows of an entity, because the cache does not distinguish it.
  */
 export function compileRemove(
   entity: Entity,
@@ -45,7 +45,9 @@ interface Removal {
   readonly versions: Param | null
 }
 
-/** `condition`: of the statement. The row's `xmin` is the write before, so the deletion is `xmax`. */
+/**
+ * Deletes the row. `condition`: further condition of the statement. Returns `xmax`, the deletion; `xmin` is the write before it.
+ */
 function removeOne({ entity, referring, id, versions }: Removal, condition: Sql): Sql {
   const table = name(entity.table)
   const version = versions === null ? sql`` : sql` and ${hasVersion(sql`xmin`, sql`${versions}`)}`
@@ -57,15 +59,15 @@ function removeOne({ entity, referring, id, versions }: Removal, condition: Sql)
     returning ${columns(entity, sql`t`)}, t.xmax::text`
 }
 
-/** Selects, by a snapshot taken when the row is locked, the row's id in an array if other rows refer to it. */
+/** Selects, with a snapshot that is taken after the lock, an array of the row's id if other rows refer to it. */
 function referredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
   const query = sql`select array(select id from unnest($1) as own(id) where ${isReferredTo(entity, referring)})`
   return sql`found_now('${query}', array[own.id])`
 }
 
 /**
- * Compiles the reason why a row was not deleted: how many rows have its id in each of `referring`, of which `countMax` are
- * counted; no row if it does not exist.
+ * Compiles why a row was not deleted: for each of `referring`, how many rows refer to it, counted up to `countMax`; no row if it
+ * does not exist.
  */
 export function compileDeleteBlockers(
   entity: Entity,
@@ -77,17 +79,17 @@ export function compileDeleteBlockers(
     const rows = sql`select ${referringRows(entity, column)} limit ${integer(countMax)}`
     return sql`(select count(*) from (${rows}) as counted)`
   })
-  // Without a column that refers, the row has no value.
+  // Without referring columns this selects an empty row.
   return toStatement(sql`select ${commaList(counts)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 
-/** A row that refers to itself goes with its reference. */
+/** Condition that other rows refer to the row. Its reference to itself is deleted with it, so that does not count. */
 function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
   const exists = referring.map((column) => sql`exists (select ${referringRows(entity, column)})`)
   return join(exists, sql` or `)
 }
 
-/** A range, since PostgreSQL would read the whole table to find one of a few ids that most of its rows have. */
+/** Rows that refer to the row. The range keeps PostgreSQL from reading the whole table if most rows have one of a few ids. */
 function referringRows(entity: Entity, { table, column }: ReferringColumn): Sql {
   const isOther = table === entity.table ? sql` and referring.id <> own.id` : sql``
   return sql`from ${name(table)} as referring where referring.${name(column)} between own.id and own.id${isOther}`

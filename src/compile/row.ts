@@ -5,22 +5,24 @@ import { memoize } from '../model/memoize.ts'
 import { name, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
 import { type Compiled, columns } from './parts.ts'
 
-// The most frequent statement of all, and its text is always the same.
+// Compiled once: it is the most frequent statement, and its text is always the same.
 const compiledGet = memoize((entity: Entity): Compiled => {
   const read = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = `
   const textWith = (operand: Sql) => toStatement(sql`${read}${operand}`).text
-  // One scan of the index for all ids, in place of a join with them, costs PostgreSQL a third less.
+  // One index scan for all ids costs PostgreSQL a third less than a join.
   const ids = sql`any (${param(null)}::${typeName(entity.id.kind.columnType)}[])`
   return { text: textWith(sql`${param(null)}`), batch: { text: textWith(ids), matchBy: 'id', distinct: null } }
 })
 
-/** Compiles the read of one row by its id; returns it, and its version. */
+/** Compiles the read of one row by its id. Returns the row and its version. */
 export function compileGet(entity: Entity, id: string): BatchableStatement {
   const { text, batch } = compiledGet(entity)
   return { text, values: [id], batch }
 }
 
-/** Compiles the names and types of the table's columns, as PostgreSQL prints them; fails where there is no table. */
+/**
+ * Compiles a read of the names and types of the table's columns, as PostgreSQL prints them. Fails if the table does not exist.
+ */
 export function compileColumnTypes({ table }: Entity): Statement {
   const types = sql`select attname::text, format_type(atttypid, atttypmod) from pg_attribute`
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)

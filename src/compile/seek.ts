@@ -1,4 +1,4 @@
-// Rows beside a cursor: a union of ranges in place of an OR, which no index serves.
+// Rows before or after a cursor: a union of ranges instead of an OR, which no index serves.
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
@@ -6,16 +6,16 @@ import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import type { Matching } from './matching.ts'
 import { orderBy, where } from './parts.ts'
 
-/** A range of rows beside a position, and an order within it for which there is an index. */
+/** A range of rows before or after a position, and an order of it that an index has. */
 interface Range {
   readonly conditions: readonly Sql[]
   readonly keys: readonly Sort[]
 }
 
 /**
- * The rows beside a position, the nearest first: a page of them, and one more if there are more. `operands`: one for each value
- * that is not null. Each way to lie behind is a branch: equal in the first keys, behind in the next. By one property, a branch is
- * a range of an index with a limit; by several, it costs what a list costs that is filtered by the first of them.
+ * Selects the rows nearest to a position on one side: a page, and one row more if there are more. `operands`: one for each value
+ * that is not null. Each branch of the union is a range: equal in the first keys, and after the position in the next one. A list
+ * sorted by one property reads ranges of an index; one sorted by several costs as much as a list filtered by the first.
  */
 export function nearestRows(
   entity: Entity,
@@ -34,7 +34,7 @@ export function nearestRows(
   return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
 }
 
-/** A value of the position, null where the row has none. */
+/** A value of the position, and its key; null if the row has no value. */
 interface Place {
   readonly key: Sort
   readonly column: Sql
@@ -64,9 +64,9 @@ function rangesBehind(places: readonly Place[]): Range[] {
 }
 
 /**
- * Behind in the last property, or equal in it and behind by the id. Compared as a pair, since for `a = $1 and id > $2`
- * the planner may prefer the index of the ids, and read all of them to find few. The pair is all that has a value, unless
- * a sort names the id itself, in the other direction: then what is equal has a range of its own, in that of the id.
+ * Ranges after the position in the last property, or equal in it and after it by the id. They are compared as a pair: for `a = $1
+ * and id > $2` the planner may choose the index of ids, and read all of it to find a few rows. The pair covers all rows with a
+ * value, unless a sort names the id itself in the other direction; then the equal rows are a range with the order of the id.
  */
 function behindPair(last: Place, id: Place): Range[] {
   const isDescending = id.key.descending
@@ -77,7 +77,7 @@ function behindPair(last: Place, id: Place): Range[] {
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 
-/** Rows without a value: they are behind all values, or before them if the order descends, a range of its own either way. */
+/** Ranges after one value. Rows without a value come last ascending and first descending, and are a separate range. */
 function behind(place: Place): Sql[] {
   const { property, descending } = place.key
   if (place.value === null) return descending ? [sql`${place.column} is not null`] : []

@@ -1,4 +1,4 @@
-// Streams: the statement of one piece, and the columns that it reads.
+// Streams: the statement of one batch of rows, and the columns that it reads.
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import type { Seek, StreamQuery } from '../model/query.ts'
 import { order } from '../model/query.ts'
@@ -10,16 +10,16 @@ import { nearestRows } from './seek.ts'
 
 const textOfShape = shapeCache<string>(200)
 
-/** Columns of each row of a stream, in this order: the chosen ones, and those of its order. */
+/** Columns that a stream reads, in this order: the chosen ones, and those of its sorts. */
 export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
   if (choice === null) return entity.properties
   const read = new Set(order(entity, sorts).map(({ property }) => property))
-  // Whether an object is null is said by all its parts.
+  // All parts of an object are read, because it is null only if all of them are.
   for (const member of choice.members) for (const property of isGroup(member) ? member.whole : [member]) read.add(property)
   return entity.properties.filter((property) => read.has(property))
 }
 
-/** Compiles one piece: `size` rows behind a position, null for the first, and one more if there are more. */
+/** Compiles one batch: `size` rows after a position (null: from the start), and one row more if there are more. */
 export function compilePiece(
   entity: Entity,
   { filters, sorts }: StreamQuery,

@@ -8,7 +8,7 @@ import { shapeCache, shapeOf, valuesOf } from './parts.ts'
 
 const textOfShape = shapeCache<string>(500)
 
-/** Compiles a page of groups; null: all. A row: the number of groups, the keys, the count (null: no group) and the figures. */
+/** Compiles a page of groups (null: all). Columns: number of groups, keys, count (null: there is no group), figures. */
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query
   const { offset, size } = page ?? { offset: 0, size: GROUPS_MAX }
@@ -43,23 +43,24 @@ function keyOf({ property: { column, kind }, period }: GroupKey): Sql {
   if (period === null) return value
   const unit = word(period)
   if (kind.name === 'instant') return notBeforeFirst(sql`date_trunc(${unit}, ${value}, 'UTC')`, value, FIRST_INSTANT, period)
-  // Dates go on for longer than timestamps: 400 years have as many days, weeks and months, whichever they are.
+  // Dates have a wider range than timestamps, so later dates are moved by multiples of 400 years, which always have the same
+  // number of days and whole weeks and months.
   const moved = sql`(${value} - date '2000-01-01') / 146097 * 146097`
   const far = sql`date_trunc(${unit}, (${value} - ${moved})::timestamp)::date + ${moved}`
   const near = notBeforeFirst(sql`date_trunc(${unit}, ${value}::timestamp)::date`, value, FIRST_DATE, period)
   return sql`case when ${value} > date '294276-12-31' and isfinite(${value}) then ${far} else ${near} end`
 }
 
-/** The first of PostgreSQL's calendar, a Monday; as text, so that both kinds read it. */
+/** First date of PostgreSQL's calendar, a Monday, for dates and for date-times. */
 const [FIRST_DATE, FIRST_INSTANT] = [sql`date '4714-11-24 BC'`, sql`timestamptz '4714-11-24 00:00:00+00 BC'`]
-/** The first whole periods; days and weeks all are. */
+/** Starts of the first whole periods; days and weeks are always whole. */
 const WHOLE_FROM: Partial<Record<Period, Sql>> = {
   month: sql`'4714-12-01 BC'`,
   quarter: sql`'4713-01-01 BC'`,
   year: sql`'4713-01-01 BC'`,
 }
 
-/** The first period of the calendar is not whole: it begins with the first date. */
+/** Replaces the start of the calendar's first period by the first date, because that period is not whole. */
 function notBeforeFirst(truncated: Sql, value: Sql, first: Sql, period: Period): Sql {
   const wholeFrom = WHOLE_FROM[period]
   if (wholeFrom === undefined) return truncated

@@ -9,13 +9,13 @@ import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts
 import { changedProperties, columns, compiledWrite, freeOf, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
-/** Maximum copies that an update may change within the deadline of any statement. */
+/** Maximum copies that an update may change within the deadline of a statement. */
 export const COPIES_MAX = 1_000
 
 /**
- * Compiles an update of one row, of one property at least; returns the row, and the transaction. No row if a reference names
- * none, a unique value is taken, a rule of the entity would not hold, or the row has none of the plan's versions. `copying`:
- * columns that copy from this row; no row if more than `COPIES_MAX` rows of one of them do. Null: the update changes no copies.
+ * Compiles an update of one row and at least one property. Returns the row and the transaction; no row if a reference names none,
+ * a unique value is taken, a rule would be broken, or the row has none of the plan's versions. `copying`: columns that copy from
+ * this row, of which at most `COPIES_MAX` rows each may need a change; null: the update changes no copies.
  */
 export function compileUpdate(
   entity: Entity,
@@ -46,7 +46,7 @@ export function compileUpdate(
   return {
     text: compiled.text,
     values: [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id, ...claimValues(claim), keyId],
-    // A rename may reach rows that others of its batch return, and the number of its copies is not known beforehand.
+    // A rename is never batched: it may reach rows that other runs return, and it is not known in advance how many.
     batch: copying === null ? compiled.batch : null,
     claim,
     keyId,
@@ -56,18 +56,18 @@ export function compileUpdate(
 interface UpdateParts {
   readonly entity: Entity
   readonly changed: readonly Property[]
-  /** The changed values, the versions if there are any, and the id. */
+  /** The changed values, the versions if there are any, and the id, in the order of the parameters. */
   readonly operands: readonly Operand[]
   readonly id: Param
-  /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
+  /** PostgreSQL array of the versions that the row may have; null: any. */
   readonly versions: Param | null
   readonly copying: readonly ReferringColumn[]
 }
 
 /**
- * Updates a row. It is locked by the statement that checks it, so no other write comes between. The rows that it refers to are
- * locked before it, because a rename has locked one of these when it comes to this row. `isAllowed`: of the whole statement;
- * without it, no row but this one is locked.
+ * Updates one row, which is locked by the statement that checks it, so that no other write comes between. The rows that it refers
+ * to are locked first, because a rename also locks a referenced row before this one. `isAllowed`: condition without which no row
+ * but this one is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
   const { entity, changed, operands, id, versions, copying } = parts
@@ -96,14 +96,14 @@ function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = nul
     ${returningOf(entity)}`
 }
 
-/** In a `case`, so that nothing is locked for a write that is not allowed. */
+/** Locks in a `case`, so that a write that is not allowed locks nothing. */
 function lockedIf(isAllowed: Sql, locks: readonly Sql[]): Sql {
   return locks.length === 0 ? isAllowed : sql`case when ${isAllowed} then ${join(locks, sql` and `)} else false end`
 }
 
 /**
- * Updates a row for each run, each by another id. A row that fails a condition stays as it is. All rows that are referred to are
- * locked before the rows themselves, and both in the order of their ids, which a rename takes too.
+ * Updates a row for each run, each with another id. A row that fails a condition is not changed. All referenced rows are locked
+ * before the updated ones, and both in the order of their ids, as a rename does, so that none deadlock.
  */
 function updateMany({ entity, changed, operands, id, versions }: UpdateParts, keyId: Param): Batch {
   const value = columnOf(operands)
@@ -154,12 +154,15 @@ function returningOf(entity: Entity): Sql {
   return sql`returning ${columns(entity, sql`t`)}, t.xmin::text`
 }
 
-/** Condition of the row itself, where it is locked, so that PostgreSQL checks it again after it has waited for the lock. */
+/** Condition that a locked row has one of the versions: PostgreSQL checks it again after it has waited for the lock. */
 export function hasVersion(xmin: Sql, versions: Sql): Sql {
   return sql`${xmin}::text = any (${versions}::text[])`
 }
 
-/** Locks all rows of the table that a rename reaches, by their ids, so that two of them queue; null: rows copy from no others. */
+/**
+ * Locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of deadlocking. Null
+ * if no rows of the table copy from each other.
+ */
 function lockReachedRows(entity: Entity, changed: readonly Property[], operands: readonly Operand[], id: Param): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const sources = copiedProperties(entity, [entity]).flatMap((property) => writableSourcesOf(entity, property))
@@ -167,14 +170,14 @@ function lockReachedRows(entity: Entity, changed: readonly Property[], operands:
   const others = changed.flatMap(({ reference }, index) =>
     reference?.table === entity.table ? [(operands[index] as Operand).param] : [],
   )
-  // The row itself, those that it refers to, and those that refer to it.
+  // The row itself, the rows that it refers to, and the rows that refer to it.
   const ids = commaList([id, ...others].map((param) => sql`${param}::bigint`))
   const referring = copying.map(({ column }) => sql` or ${name(column)} = ${id}`)
   const rows = sql`select from ${name(entity.table)} where id in (${ids})${join(referring, sql``)} order by id for update`
   return sql`(select count(*) from (${rows}) as locked)`
 }
 
-/** Rules between changed values and a row's other values; the parser has compared two changed values. */
+/** Rules between changed and unchanged values of a row. The parser has already compared values that are both in the body. */
 function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
   return rules.flatMap(({ later, earlier }) => {
     const laterAt = changed.indexOf(later)

@@ -1,4 +1,4 @@
-// Keys in the database: as `roster keys` changes them, and as servers read them.
+// Keys in the database: changes by `roster keys`, and reads by servers.
 import type postgres from 'postgres'
 import { ApiError, Refused } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -12,7 +12,7 @@ import { withDeadline } from '../os/time.ts'
 
 const isValid = sql`revoked is null and (expires is null or expires > now())`
 
-/** The version holds the next expiry, so that it differs when that has passed. */
+/** Includes the next expiry, so that the version also differs after a key has expired. */
 const selectVersion = toStatement(sql`
   select version || ' ' || coalesce((
     select min(expires) from api_key where revoked is null and expires is not null and expires > now()
@@ -23,7 +23,10 @@ const selectCurrent = toStatement(
   sql`select id, name, encode(hash, 'hex') as hash, rights, limits from api_key where ${isValid} order by id`,
 )
 
-/** Skips rows that another transaction is changing: the next use will do, and two servers never wait for each other. */
+/**
+ * Records that keys were used. Skips rows that another transaction changes, so that servers never wait for each other; the next
+ * use is recorded.
+ */
 export function touchKeys(ids: readonly string[]): Statement {
   return toStatement(sql`
     with used as (
@@ -32,7 +35,7 @@ export function touchKeys(ids: readonly string[]): Statement {
     update api_key set last_used = now() from used where api_key.id = used.id`)
 }
 
-/** A key as a list shows it; times in UTC, to the second. */
+/** A key in a list; times are in UTC, to the second. */
 export interface ListedKey {
   readonly id: string
   readonly name: string
@@ -45,7 +48,7 @@ export interface ListedKey {
   readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
 }
 
-/** Result of a rotation: the old key's id, when it ends (null: it has ended), and what the new key took over. */
+/** Result of a rotation: id and end of the old key (null: it has ended), and the rights and limits of the new one. */
 export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
   readonly id: string
   readonly expires: string | null
@@ -54,7 +57,7 @@ export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
 export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 
-  /** @throws Refused when the name has a current key already */
+  /** Creates a key. @throws Refused if the name has a current key already */
   create(key: KeyRecord): Promise<void> {
     return this.change(async (sql) => {
       const made = await insertKey(sql, key)
@@ -62,7 +65,7 @@ export class KeyStore {
     })
   }
 
-  /** Ends every valid key of that name, replaced ones too. Returns their ids. @throws Refused when there is none */
+  /** Ends all valid keys of this name, including replaced ones. Returns their ids. @throws Refused if there are none */
   revoke(name: string): Promise<string[]> {
     return this.change(async (sql) => {
       const revoked = await sql`
@@ -73,10 +76,10 @@ export class KeyStore {
     })
   }
 
-  /** Replaces the current key of that name, which stays valid for `overlapMs`. @throws Refused when there is none */
+  /** Replaces the current key of this name; the old one stays valid for `overlapMs`. @throws Refused if there is none */
   rotate(name: string, fresh: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
     return this.change(async (sql) => {
-      // With an overlap of 0 the key ends now.
+      // An overlap of 0 ends the key now.
       const [old] = await sql<Rotation[]>`
         update api_key set
           expires = case when ${overlapMs}::bigint > 0 then now() + ${overlapMs}::bigint * interval '1 millisecond' end,
@@ -105,10 +108,10 @@ export class KeyStore {
     return inTime(this.transact(work))
   }
 
-  /** Makes one change of keys or hooks after the other: each sees all of the one before, so a revocation misses no new key. */
+  /** Runs one change of keys or hooks after the other. Each sees the one before, so that a revocation misses no new key. */
   transact<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
     return this.sql.begin('isolation level read committed', async (sql) => {
-      // First: servers see a change by the version, and the next one waits until this one is done.
+      // Locks the version before the change: the next change waits for this one, and servers notice it by the version.
       await sql`update api_key_version set version = version + 1`
       return work(sql)
     }) as Promise<T>
@@ -121,7 +124,7 @@ function insertKey(sql: postgres.TransactionSql, { id, name, hash, rights, limit
     on conflict (name) where revoked is null and expires is null do nothing`
 }
 
-/** SQL of a time in UTC, to the second. `column`: SQL, which is not escaped. */
+/** Writes a time as SQL, in UTC, to the second. `column`: SQL that is not escaped. */
 export function secondsOf(sql: postgres.ISql, column: string) {
   return sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
 }
@@ -129,7 +132,7 @@ export function secondsOf(sql: postgres.ISql, column: string) {
 function inTime<T>(work: Promise<T>): Promise<T> {
   const late = `no answer within ${QUERY_MS_MAX} ms`
   return withDeadline(work, QUERY_MS_MAX, () => {
-    // The command line prints errors that have a code without a stack.
+    // The command line prints errors with a code without their stack.
     throw Object.assign(new Error(late), { code: 'DEADLINE_MISSED' })
   })
 }
@@ -141,7 +144,7 @@ async function unknownName(sql: postgres.TransactionSql, name: string): Promise<
   return new Refused(`there is no valid key named "${name}".${suggest(name, names)}`)
 }
 
-/** Reads keys over the connections that requests are answered with: a process that serves also learns of revocations. */
+/** Reads keys over the connections of requests, so that a process which serves requests also learns of revocations. */
 export function keySource(database: Database): KeySource {
   return {
     version: async () => (await database.read(selectVersion))[0]?.[0] ?? '',
@@ -149,12 +152,12 @@ export function keySource(database: Database): KeySource {
       (await database.read(selectCurrent)).map(
         ([id, name, hash, rights, limits]) => ({ id, name, hash, rights, limits }) as KeyRecord,
       ),
-    // A database that refuses this statement, or is slow, may still answer others.
+    // If the database only refuses this statement, or is slow, it may still answer others.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),
   }
 }
 
-/** Reads the database's secret, which cursors are signed with. @throws Error when it cannot be read */
+/** Reads the secret that signs cursors. @throws Error if it cannot be read */
 export async function readCursorSecret(url: string): Promise<string> {
   const [row] = await withConnection(url, (own) => own<{ secret: string }[]>`select secret from cursor_secret`)
   if (!row) throw new Error('the table cursor_secret is empty')

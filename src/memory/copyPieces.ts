@@ -1,4 +1,5 @@
-// Rows by COPY, some thousand at a time: all that one read of the socket brings is handled in one turn of the event loop.
+// Reads a table by COPY, in pieces of some thousand rows. Rows are processed in small steps, because a piece arrives in one turn
+// of the event loop.
 import { setImmediate } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { TAB } from '../columns/copyText.ts'
@@ -6,31 +7,31 @@ import { KernelFull } from '../columns/kernel.ts'
 import { openCopy, resumeAfterCopy } from '../execute/driver.ts'
 import type { Statement } from '../model/sql.ts'
 
-/** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
+/** Takes a row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
 export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** The next statement of a reading, by the last id of the one before; null: of the first. */
+/** Returns the COPY of the next piece, after this id; null: of the first piece. */
 type Following = (last: string | null) => Statement
 
-/** Rows between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const TURN_ROWS = 250
-/** A turn of the event loop is as long as others had theirs: lists make a load take twice as long, not more. */
+/** Least and greatest time of a step. Each is as long as the pause before it, so that lists double the time of a load at most. */
 const [TURN_MS_MIN, TURN_MS_MAX] = [3, 20]
-/** Time without data after which PostgreSQL counts as away. */
+/** Time without data after which PostgreSQL counts as unreachable. */
 const SILENT_MS_MAX = 10_000
 
-/** The rows of tables that are longer in the mean are in no memory. */
+/** Largest piece in bytes; a table with a larger one stays out of memory. */
 const PIECE_BYTES_MAX = 64 * 2 ** 20
-/** Pieces after which their memory is collected. */
+/** Number of pieces after which the garbage collector is called. */
 const COLLECTED_PIECES = 16
 
 const NEWLINE = 10
 
-/** Takes rows by one COPY after the other, up to one without rows; PostgreSQL prepares the next piece meanwhile. */
+/** Takes all rows of a table, piece by piece until an empty one. PostgreSQL prepares the next piece in the meantime. */
 export async function takePieces(transaction: postgres.TransactionSql, following: Following, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, following(last))
-    // Awaited once the piece before is taken in, which may throw.
+    // Awaited after the previous piece, whose rows may throw first.
     reading.catch(() => undefined)
     return reading
   }
@@ -40,11 +41,11 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     const last = piece.at(-1)
     if (last === undefined) return
     reading = readNext(lastIdOf(last))
-    // The driver takes it up in this turn, and sends it in the next one.
+    // The driver queues the COPY in this turn of the event loop, and sends it in the next one.
     await setImmediate()
     await setImmediate()
     await takeSlowly(piece, take)
-    // The pieces lie outside of the heap, so the collector does not see how much is left of them.
+    // Pieces lie outside of the heap, so the collector does not notice how much memory they take.
     if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
   }
 }
@@ -66,13 +67,16 @@ async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
   }
 }
 
-/** Returns the id at the begin of the last line. */
+/** Returns the id at the start of the last line. */
 function lastIdOf(bytes: Uint8Array): string {
   const from = bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1
   return String.fromCharCode(...bytes.subarray(from, bytes.indexOf(TAB, from)))
 }
 
-/** In whole lines: PostgreSQL sends each row by itself. By events: the driver's stream, read by `for await`, may never end. */
+/**
+ * Reads a piece as chunks of whole lines, since PostgreSQL sends each row as one message. Uses events, because `for await` over
+ * the driver's stream may never end.
+ */
 async function readPiece(transaction: postgres.TransactionSql, { text }: Statement): Promise<Uint8Array[]> {
   const stream = await openCopy(transaction, text)
   const rows = Promise.withResolvers<void>()

@@ -1,20 +1,20 @@
-// The pauses between the loads of a table whose copies end soon, as beside writes that no copy keeps up with.
+// Pauses between loads of a table whose copies are soon lost, because rows change faster than a copy can follow.
 
-/** A copy that was kept for this multiple of its load's time was worth it. So loads take at most a tenth of the time. */
+/** A load was worth it if its copy was kept for this multiple of the load's time. So loads take at most a tenth of the time. */
 const WORTH = 10
-/** The first pause after a load that came to nothing, as a multiple of its time. */
+/** First pause after a wasted load, as a multiple of the load's time. */
 const FIRST = 4
-/** Pauses that double with each load of a table that is not worth its time. */
+/** Pauses that double with each wasted load. */
 export class LoadPauses {
   private wasted = 0
   private last = { loadMs: 0, endMs: 0 }
 
-  /** A load that took `loadMs` has ended with a copy. */
+  /** Records a load that took `loadMs` and produced a copy. */
   noteLoad(loadMs: number, endMs: number): void {
     this.last = { loadMs, endMs }
   }
 
-  /** Returns the pause after a copy that writes have ended; 0 if it was kept for long enough. */
+  /** Returns the pause after a copy was lost to writes; 0 if it was kept for long enough. */
   afterLoss(nowMs: number): number {
     const { loadMs, endMs } = this.last
     if (nowMs - endMs >= WORTH * loadMs) this.wasted = 0
@@ -22,7 +22,7 @@ export class LoadPauses {
     return this.wasted === 0 ? 0 : this.pause(loadMs)
   }
 
-  /** Returns the pause after a load that writes have overtaken. */
+  /** Returns the pause after a load that writes have made useless. */
   afterOvertaken(loadMs: number): number {
     this.wasted++
     return this.pause(loadMs)

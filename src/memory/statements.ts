@@ -4,10 +4,13 @@ import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
-/** Maximum lines, and maximum rows, that a copy takes in while lists wait. While it takes in more, PostgreSQL finds the lists. */
+/**
+ * Maximum changed rows, and maximum lines of `row_change`, that a copy takes in while lists wait. With more, PostgreSQL answers
+ * the lists until the copy has caught up.
+ */
 export const CHANGES_MAX = 5_000
 
-/** Compiles a COPY of the first `size` rows with greater ids; null: of the first ones. PostgreSQL documentation, COPY */
+/** Compiles a COPY of the first `size` rows after an id; null: from the start. PostgreSQL documentation, COPY */
 export function compileRowsBehind(entity: Entity, id: string | null, size: number): Statement {
   const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
   return toStatement(
@@ -15,15 +18,15 @@ export function compileRowsBehind(entity: Entity, id: string | null, size: numbe
   )
 }
 
-/** Compiles a sample: values of a property in `percent` of the table's blocks. */
+/** Compiles a sample: a property's values in `percent` of the table's blocks. */
 export function compileSample({ table }: Entity, { column }: Property, percent: number): Statement {
   return toStatement(sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`)
 }
 
 /**
- * Begins a run, where a crash, a failover or a restore has ended the one before; one of another cluster came with a dump, and is
- * known by transactions that are still to come. A transaction that was prepared before the run has lost its lines: no copy is
- * of the run while one that is older is open.
+ * Begins a new run of change lines after a crash, a failover or a restore has ended the last one. Lines with future transactions
+ * come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has lost its lines, so
+ * copies must not be loaded until it has ended.
  */
 export const BEGIN_RUN = `with foreign_lines as (delete from row_change where transaction >= pg_snapshot_xmax(pg_current_snapshot())) \
 insert into row_change_run (kept_from) \
@@ -35,12 +38,12 @@ where row_change_run.kept_from > pg_snapshot_xmax(pg_current_snapshot())`
 const SNAPSHOT = sql`pg_current_snapshot()::text`
 const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
-/** The relation that has the table's name. */
+/** The table with the entity's name, null if it does not exist. */
 const named = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
- * Text that differs after a restart, a crash, a failover or a restore, if the table's name is that of another file or leads
- * nowhere, and if this role may read other rows or columns than the role that has loaded the table.
+ * Text that differs after a restart, a crash, a failover or a restore, if the table was replaced or dropped, and if this role may
+ * not read all its rows and columns.
  */
 function stateOf(entity: Entity, relation: Sql): Sql {
   const columnNames = commaList(entity.properties.map(({ column }) => word(column)))
@@ -49,9 +52,9 @@ function stateOf(entity: Entity, relation: Sql): Sql {
 }
 
 /**
- * Text that differs if the table is defined anew: its columns, triggers, parents and children. Null if its lines of changes would
- * not tell of every write: a trigger is missing or disabled, writes to other tables reach it, its rows depend on who asks, a
- * subscription writes it, or the database is a standby.
+ * Text that differs if the table's definition does: its columns, triggers, parents and children. Null if its change lines would
+ * miss writes: a trigger is missing or disabled, it has parents or children, its rows depend on the role, a subscription writes
+ * it, or the database is a standby.
  */
 function definitionOf(relation: Sql): Sql {
   const recording = sql`select recording_of(${relation}::regclass) as signs`
@@ -60,7 +63,10 @@ function definitionOf(relation: Sql): Sql {
   return sql`(select case when signs is not null and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
 }
 
-/** Compiles a read of snapshot, relation, state, what is kept, definition, rows (-1: never analyzed) and bytes of the table. */
+/**
+ * Compiles a read of the table's state. Columns: snapshot, relation, state, oldest line, definition, rows (-1: never analyzed),
+ * bytes.
+ */
 export function compileMoment(entity: Entity): Statement {
   const found = sql`select oid, reltuples from pg_class where oid = ${named(entity)}`
   return toStatement(
@@ -68,12 +74,12 @@ export function compileMoment(entity: Entity): Statement {
   )
 }
 
-/** Compiles the question whether rows have changed that a snapshot has not seen; its answer has a newer snapshot. */
+/** Compiles the question whether rows have changed since a snapshot. The answer has a newer snapshot. */
 export function compileQuestion(entity: Entity, relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
   const params = [param(relation), param(snapshot.next), param(snapshot.running)] as const
   const [own, next, running] = params
   const table = sql`${own}::oid`
-  // By the end of the index whatever the planner believes of the table: a range would be a third of it.
+  // Reads one entry from the end of the index, whatever the planner estimates; for a range it would assume a third of the table.
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
@@ -84,9 +90,8 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
 }
 
 /**
- * Compiles a read of the changed rows as they are now, all of one snapshot. Each row of the result: the snapshot, state, what is
- * kept, whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without
- * changes it is one row without an id.
+ * Compiles a read of the changed rows in their current state, in one snapshot. Columns: snapshot, state, oldest line, whether the
+ * table must be loaded again, id, and the entity's columns, null for a deleted row. Without changes it is one row without an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot, changesMax: number): Statement {
   const most = integer(changesMax)
@@ -95,7 +100,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
   const linesOf = (which: Sql) =>
     sql`(select ids from row_change where relation = ${own}::oid and transaction ${which} order by transaction desc limit ${more})`
   const lines = sql`${linesOf(sql`>= ${next}::xid8`)} union all ${linesOf(sql`= any (${running}::xid8[])`)}`
-  // Row by row: a join would read the table whole, since the planner cannot know how few the ids are.
+  // Looks up row by row: for a join PostgreSQL would read the whole table, because it cannot know how few ids there are.
   return toStatement(
     sql`with "Lines" as materialized (${lines}), \
 "Changed" as materialized (select distinct unnest(ids) as id from "Lines" limit ${more}), \
@@ -107,16 +112,16 @@ left join lateral (select ${columns(entity)} from ${name(entity.table)} as own w
   )
 }
 
-/** Which transactions a statement saw the work of. PostgreSQL documentation, 9.28.7, pg_snapshot. */
+/** A snapshot: the transactions whose effects a statement sees. PostgreSQL documentation, 9.28.7, pg_snapshot. */
 export class Snapshot {
-  /** The first transaction that had not ended: the work of all before it was there, or was undone. */
+  /** The oldest transaction that was running; all before it had ended. */
   readonly oldest: number
-  /** One past the last transaction that had ended, as PostgreSQL prints it. */
+  /** The first transaction number that was not assigned yet, as PostgreSQL prints it. */
   readonly next: string
-  /** Transactions that ran, as an array of PostgreSQL. */
+  /** PostgreSQL array of the transactions that were running. */
   readonly running: string
 
-  /** `text`: `xmin:xmax:xip,xip...`. Transactions have 64 bits; none comes near 2^53. */
+  /** `text`: `xmin:xmax:xip,xip...`. Transaction numbers have 64 bits; none comes near 2^53. */
   constructor(readonly text: string) {
     const [oldest = '', next = '', running = ''] = text.split(':')
     this.oldest = Number(oldest)

@@ -1,4 +1,4 @@
-// The copies of tables in the memory of a worker: loads them on demand, and evicts the idle ones when memory runs out.
+// Copies of tables in the memory of a worker: loads them on demand, and evicts idle ones when memory runs out.
 import { ColumnTable } from '../columns/columnTable.ts'
 import { TextsCollide } from '../columns/dictionary.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
@@ -13,38 +13,38 @@ import { ResponseCache } from './responseCache.ts'
 import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
 import { type Begin, NotRecorded, readTable } from './tableReader.ts'
 
-/** The share of the memory for kept answers. */
+/** Share of the memory for cached responses. */
 const ANSWERS_SHARE = 1 / 8
 const CODE_BYTES = 4
-/** An estimate: how full segments are, and what the index of ids takes for a row. */
+/** Estimate of how full segments are, and of the id index's bytes for a row. */
 const FILL = 0.8
 const INDEX_BYTES = 6
-/** Rows of a load between two checks of its memory: texts may be of any length. */
+/** Rows between two checks of the memory during a load, because texts may have any length. */
 const CHECKED_ROWS = 1_000
-/** The pause after a load that failed, or a table that did not fit. */
+/** Pause after a failed load, or after a table that did not fit. */
 const RETRY_MS = 60_000
-/** A copy without lists for this time is evicted when another table needs its memory. */
+/** Time without lists after which a copy may be evicted for another table. */
 const IDLE_MS = 60_000
-/** The interval of refreshes without lists; shorter than the time for which lines of `row_change` are kept. */
+/** Interval of refreshes without lists, shorter than the time for which lines of `row_change` are kept. */
 const REFRESH_MS = 5_000
-/** A copy without lists for this time is evicted. */
+/** Time without lists after which a copy is evicted. */
 const UNUSED_MS = 600_000
-/** A table that did not fit is not loaded for this time, unless more memory is free. */
+/** Time for which a table that did not fit is not loaded again, unless more memory is free. */
 const LARGE_MS = 3_600_000
 
-/** The state of one table. */
+/** State of one table. */
 interface TableEntry {
   readonly entity: Entity
   readonly pauses: LoadPauses
   copy: TableCopy | null
-  /** Column by which the rows shall lie that are to be loaded, or are being loaded; null: no load is due. */
+  /** Column that orders the rows of the load that is due or running; null: no load is due. */
   dueOrder: number | null
-  /** Lists that PostgreSQL was asked for since there is no copy. */
+  /** Lists that PostgreSQL answered because there was no copy. */
   missed: number
   lastUsedMs: number
-  /** The earliest time of the next load. */
+  /** Earliest time of the next load. */
   notBeforeMs: number
-  /** The free bytes into which the table did not fit, and until when that counts. */
+  /** Free bytes that were not enough for the table, and until when that counts. */
   missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
@@ -52,12 +52,12 @@ interface TableEntry {
 export interface MemoryOptions extends Pick<CopyParts, 'database' | 'questions'> {
   /** Memory for copies and cached responses together. */
   readonly bytesMax: number
-  /** Address of the database from which tables are loaded. */
+  /** URL of the database from which tables are loaded. */
   readonly url: string
   readonly log: Log
 }
 
-/** Copies and cached responses. The first list of a table starts its load; until then PostgreSQL answers. */
+/** Copies and cached responses. The first list of a table starts its load; until it is done PostgreSQL answers. */
 export class TableCopies {
   readonly responses: ResponseCache
   private readonly tables = new Map<string, TableEntry>()
@@ -75,13 +75,13 @@ export class TableCopies {
     this.timer.unref()
   }
 
-  /** The number of copies, and their bytes. */
+  /** Number of copies, and their bytes. */
   get use(): { tables: number; bytes: number } {
     const copies = [...this.tables.values()].flatMap(({ copy }) => copy ?? [])
     return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
-  /** The copy of the entity's table; null: there is none that is current. */
+  /** Returns the copy of the entity's table; null if there is no usable one. */
   of(entity: Entity): TableCopy | null {
     const tracked = this.tables.get(entity.table)
     if (tracked === undefined || tracked.copy === null) return null
@@ -93,7 +93,7 @@ export class TableCopies {
     return copy
   }
 
-  /** Starts to load a table that has no copy, so that lists like this one are found soonest. */
+  /** Starts to load a table that has no copy, in the order that serves lists like this one best. */
   load(entity: Entity, query: FiltersAndSorts): void {
     const tracked = this.tables.getOrInsertComputed(entity.table, () => ({
       entity,
@@ -107,13 +107,13 @@ export class TableCopies {
       isFailureLogged: false,
     }))
     tracked.lastUsedMs = performance.now()
-    // A copy that cannot answer this one stays, with the orders of texts that others need.
+    // A copy that cannot answer this list stays for the lists that it can answer.
     if (tracked.copy !== null) return
     tracked.missed++
     this.startLoad(tracked, orderFor(entity, query))
   }
 
-  /** Begins no load any more; one that is under way ends with the process. */
+  /** Starts no further loads; a running one ends with the process. */
   end(): void {
     this.isEnded = true
     clearInterval(this.timer)
@@ -125,7 +125,9 @@ export class TableCopies {
     if (!this.isLoading) this.loadDue()
   }
 
-  /** Loads one table after the other, so that the sizes of all others are known; first those that most lists wait for. */
+  /**
+   * Loads one table after the other, so that the sizes of all copies are known. The table with the most missed lists comes first.
+   */
   private async loadDue() {
     this.isLoading = true
     for (let next = this.nextDue(); next !== null; next = this.nextDue()) {
@@ -140,7 +142,7 @@ export class TableCopies {
     this.isLoading = false
   }
 
-  /** The table to load next; null: no load is due. One that has a copy in another order is missed by no list. */
+  /** Returns the table to load next; null if none is due. Tables that have a copy in another order come last. */
   private nextDue(): TableEntry | null {
     const due = [...this.tables.values()].filter(({ dueOrder }) => dueOrder !== null)
     const [most = null] = due.sort((one, other) => other.missed - one.missed)
@@ -152,7 +154,7 @@ export class TableCopies {
     const { database, questions, url, log } = this.options
     const startMs = performance.now()
     const { properties } = entity
-    // In the order of ids the rows come anyway.
+    // Rows arrive in the order of ids anyway, so that order needs no sample.
     const sampled = orderedBy === ID ? null : (properties[orderedBy] as Property)
     let table: ColumnTable | null = null
     let room = 0
@@ -200,7 +202,7 @@ export class TableCopies {
     })
   }
 
-  /** Evicts idle tables until one of about so many rows fits; none where it could not fit. @throws KernelFull */
+  /** Evicts idle tables until a table of about this size fits. Evicts none if it cannot fit. @throws KernelFull */
   private makeRoom(tracked: TableEntry, rows: number) {
     const { entity, missingRoom } = tracked
     const nowMs = performance.now()
@@ -219,7 +221,7 @@ export class TableCopies {
     tracked.copy = null
   }
 
-  /** A load failed, or a copy cannot be kept. The next list begins another load, after `pauseOfLost` if writes are the cause. */
+  /** Handles a failed load or a lost copy. The next list starts another load, after `pauseOfLost` if writes are the cause. */
   private noteFailure(tracked: TableEntry, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options
     const { table } = tracked.entity
@@ -229,7 +231,7 @@ export class TableCopies {
       log.debug('a table is in memory no more', { table, reason: error.message })
       return
     }
-    // A copy in another order serves on.
+    // A copy in another order still serves lists.
     if (tracked.copy !== null || tracked.isFailureLogged || this.isEnded) return
     tracked.isFailureLogged = true
     if (error instanceof KernelFull)
@@ -250,11 +252,11 @@ export class TableCopies {
       const { copy, lastUsedMs } = tracked
       if (copy === null) continue
       if (nowMs - lastUsedMs > UNUSED_MS) this.evict(tracked)
-      // A database that is away is asked again by the next list.
+      // If the database is unreachable, the next list asks again.
       else copy.refresh().catch(() => undefined)
     }
-    // Changes add texts, and lists add orders of texts; a new copy has only those in use. Lists may need as much again at once:
-    // the pause keeps them from loading the tables again and again.
+    // Copies grow with the texts and orders that they collect; new copies have only those in use. Lists may need as many again at
+    // once, and the pause keeps them from loading the tables again and again.
     if (this.use.bytes <= this.bytesMax) return
     for (const tracked of this.tables.values()) {
       this.evict(tracked)

@@ -1,4 +1,4 @@
-// The copy of one table: PostgreSQL is asked which rows have changed, and the copy moves to a newer snapshot.
+// The copy of one table. It asks PostgreSQL which rows have changed, and moves to newer snapshots.
 import type { Reader } from '../columns/collation.ts'
 import type { ColumnTable } from '../columns/columnTable.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
@@ -14,48 +14,48 @@ import { CHANGES_MAX, compileChangedRows, compileQuestion, Snapshot } from './st
 import type { LoadedState } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {
-  /** Answers which rows have changed. */
+  /** Connection for questions about changed rows. */
   readonly questions: Reader
-  /** Called when the copy cannot be kept current any more. */
+  /** Called when the copy can no longer be kept current. */
   onLost(error: unknown): void
 }
 
-/** The interval between two checks of the table's definition. */
+/** Interval between checks of the table's definition. */
 const DEFINITION_MS = 500
-/** Columns of an answer in front of the entity's. */
+/** Columns of `compileChangedRows` before those of the entity. */
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
-/** Maximum changes that a copy takes in while no list uses it: since the beginning of its load, or since it was current. */
+/** Maximum changes that a copy catches up with while no list uses it: during its load, or when it is behind. */
 const CHANGES_ASIDE_MAX = 50_000
-/** Changed rows that are taken in in one turn of the event loop, before lists use the copy. */
+/** Changed rows that are processed in one turn of the event loop while no list uses the copy. */
 const TURN_ROWS = 1_000
-/** Maximum attempts to catch up with many writes. */
+/** Maximum attempts to catch up with writes. */
 const SETTLE_MAX = 10
 let versions = 0
 
-/** A copy that cannot be kept current any more. */
+/** Thrown when a copy can no longer be kept current. */
 export class CopyLost extends Error {}
 
-/** More rows have changed than a copy takes in at once. */
+/** Thrown when more rows have changed than a copy takes in at once. */
 class TooManyChanges extends CopyLost {}
 
 /** Exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
 export class TableCopy {
-  /** Number that differs after each change of a row, and from that of any other copy. */
+  /** Number that differs after each change of a row, and from the versions of all other copies. */
   version = ++versions
   private isLost = false
-  /** More rows have changed than lists wait for: PostgreSQL finds them until the copy has caught up. */
+  /** True if more rows have changed than lists can wait for. PostgreSQL answers lists until the copy has caught up. */
   private isBehind = false
-  /** The time of the last check of the definition; the first question checks what has changed since the load began. */
+  /** Time of the last check of the definition. The first question checks it, because the load may have taken minutes. */
   private definitionMs = Number.NEGATIVE_INFINITY
   private isAsking = false
-  /** The lists that wait for the next question. */
+  /** Promise of the next question, shared by all lists that wait for it. */
   private waiting: PromiseWithResolvers<void> | null = null
   private readonly ownSearch: ListSearch
   private readonly uses = new FairSemaphore(1)
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
 
-  /** `table`: has the rows as of the moment. */
+  /** `table`: the rows as of `loaded`. */
   constructor(
     private readonly entity: Entity,
     private readonly table: ColumnTable,
@@ -69,21 +69,23 @@ export class TableCopy {
     return this.table.rows
   }
 
-  /** Bytes of the kernel's memory and of the program's own. */
+  /** Bytes of the kernel's memory and of the program's objects. */
   get bytes(): number {
     return this.table.bytes + this.ownSearch.bytes
   }
 
-  /** Finds lists and groups synchronously, as of the copy's snapshot; null: the copy has ended, or is behind. */
+  /** Finds lists and groups synchronously, as of the copy's snapshot; null if the copy is lost or behind. */
   get search(): ListSearch | null {
     return this.isLost || this.isBehind ? null : this.ownSearch
   }
 
-  /** Brings the copy to a snapshot taken after this call, or drops it; one question serves all who wait. @throws ApiError */
+  /**
+   * Brings the copy to a snapshot taken after this call, or drops it. All callers that wait share one question. @throws ApiError
+   */
   refresh(): Promise<void> {
     if (this.waiting === null) {
       this.waiting = Promise.withResolvers()
-      // At the end of this turn of the event loop, when all that has arrived is read.
+      // Deferred to the end of this turn of the event loop, so that all requests that have arrived share the question.
       if (!this.isAsking) setImmediate(this.begin)
     }
     return this.waiting.promise
@@ -97,7 +99,7 @@ export class TableCopy {
     this.isAsking = false
     if (asked === undefined) resolve()
     else reject(asked)
-    // Sent once the lists are answered that have waited for this one, so that more of them share a question.
+    // Deferred until the lists that waited for this question are answered, so that more requests share the next one.
     if (this.waiting !== null) setImmediate(this.begin)
   }
 
@@ -113,7 +115,7 @@ export class TableCopy {
       if (this.isLost) return
       if (error instanceof TooManyChanges && !this.isBehind) {
         this.isBehind = true
-        // Lists do not wait for this one; the interval of refreshes asks again if it fails.
+        // Lists do not wait for this refresh. If it fails, the interval of refreshes tries again.
         this.refresh().catch(() => undefined)
         return
       }
@@ -128,7 +130,7 @@ export class TableCopy {
       if (left === 0) throw new CopyLost('rows change faster than they can be read')
   }
 
-  /** Moves the copy to a newer snapshot. Returns the number of rows that have changed, at most `changesMax`. */
+  /** Moves the copy to a newer snapshot. Returns the number of changed rows, at most `changesMax`. */
   private async catchUp(changesMax: number): Promise<number> {
     const { relation, snapshot } = this.moment
     const nowMs = performance.now()
@@ -139,7 +141,7 @@ export class TableCopy {
     this.requireSame(state, keptFrom)
     if (asksDefinition && definition !== this.moment.definition) throw new CopyLost('the table was defined anew')
     if (asksDefinition) this.definitionMs = nowMs
-    // With an equal snapshot nothing has committed anywhere.
+    // An equal snapshot means that nothing was committed.
     if (text === snapshot.text) return 0
     if (isChanged === '0') {
       this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
@@ -150,7 +152,7 @@ export class TableCopy {
     return rows.length
   }
 
-  /** Takes rows in, synchronously if there are no more than lists may wait for. */
+  /** Takes in changed rows; synchronously if they are few enough for lists to wait. */
   private async take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
     this.requireSame(state, keptFrom)
@@ -166,14 +168,16 @@ export class TableCopy {
     this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
   }
 
-  /** Requires the same run, file and rights, and the lines of all changes since the snapshot. @throws CopyLost */
+  /**
+   * Requires that run, file and rights are unchanged, and that no change line since the snapshot was deleted. @throws CopyLost
+   */
   private requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { moment } = this
     if (state !== moment.state || keptFrom == null || Number(keptFrom) > moment.snapshot.oldest)
       throw new CopyLost('the table, the database or a right is another, or changes were deleted that the copy has not seen')
   }
 
-  /** Calls `work` when no other work has the copy; until it has ended no row changes. @throws ApiError 503, after 5 seconds */
+  /** Runs `work` while no other work uses the copy and no row changes. @throws ApiError 503 after 5 seconds */
   async exclusive<Result>(keyId: string, work: () => Promise<Result> | Result): Promise<Result> {
     const turn = this.uses.take(keyId)
     const release = await this.deadlines.race(turn, tooManyLists).catch((error) => {
@@ -187,7 +191,7 @@ export class TableCopy {
     }
   }
 
-  /** Ends the copy; it finds nothing any more. Its memory is collected with it. */
+  /** Ends the copy; `search` is null from now on. The garbage collector frees its memory. */
   release(): void {
     this.isLost = true
     this.version = ++versions

@@ -1,4 +1,4 @@
-// The load of a copy: reads a whole table as of one snapshot, over a connection that no other statement waits for.
+// Loads a copy: reads a whole table in one snapshot, over its own connection, so that no other statement waits.
 import type postgres from 'postgres'
 import { inTransaction, openFirst } from '../execute/connect.ts'
 import type { Entity, Property } from '../model/entity.ts'
@@ -7,36 +7,36 @@ import { withDeadline } from '../os/time.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
 import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample, Snapshot } from './statements.ts'
 
-/** The snapshot as of which a table was read, and the state of the table. */
+/** The snapshot in which a table was read, and the state of the table. */
 export interface LoadedState {
   readonly snapshot: Snapshot
-  /** The table's number. */
+  /** Number of the table in `pg_class`. */
   readonly relation: string
   readonly state: string
   readonly definition: string
 }
 
-/** Called before the rows, with about how many there are and the sample; returns what takes each row. It may throw. */
+/** Called before the rows with their estimated number and the sample; returns the function that takes each row. It may throw. */
 export type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
 
-/** A table cannot be kept current: its lines of changes would not tell of every write. */
+/** Thrown for a table whose change lines would not tell of every write. */
 export class NotRecorded extends Error {}
 
-/** A table of many millions of rows takes minutes, during which its old row versions stay. */
+/** Maximum time of a load. Many millions of rows take minutes, during which PostgreSQL cannot remove old row versions. */
 const READ_MS_MAX = 300_000
-/** About how many values a sample has. */
+/** Approximate number of values in a sample. */
 const SAMPLE_ROWS = 20_000
-/** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
+/** Estimated bytes of the table's file for a row, if the table was never analyzed. */
 const ROW_BYTES = 100
-/** Rows that are read at once: the driver takes some milliseconds for them. */
+/** Rows of a piece, which the driver processes in some milliseconds. */
 const PIECE_ROWS = 8_000
-/** Closes a connection that the driver opens after its host was given up. */
+/** Closes a connection that the driver opened after the load was given up. */
 const IDLE_S_MAX = 10
 
 /**
- * Reads all rows in the order of their ids, over a connection of its own: the driver's COPY may hang on it after an error
- * (porsager/postgres#917). `sampled`: the property of the sample that `begin` gets.
- * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
+ * Reads all rows in the order of their ids. The connection is used for nothing else, because the driver's COPY may hang after an
+ * error (porsager/postgres#917). `sampled`: property of the sample that `begin` gets. @throws NotRecorded; errors of `begin`, of
+ * the function that it returns, and of the driver
  */
 export async function readTable(url: string, entity: Entity, sampled: Property | null, begin: Begin): Promise<LoadedState> {
   const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
@@ -64,8 +64,8 @@ async function readWithin(
 ): Promise<LoadedState> {
   const ask = async ({ text, values }: Statement) =>
     (await transaction.unsafe(text, values as string[]).values()) as unknown as (string | null)[][]
-  // Within the transaction, since a pooler refuses settings at the start. Each piece is found by the index of its ids,
-  // whatever the planner knows of the table.
+  // Set within the transaction, since a pooler refuses settings at connection start. Without sorts each piece is found by the
+  // index of ids, whatever the planner estimates.
   await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
   const [row] = await ask(compileMoment(entity))
   const [text, relation, state, keptFrom, definition, rows, bytes] = (row ?? []) as string[]

@@ -1,9 +1,12 @@
-// Counters, gauges and histograms of one process. The supervisor adds them up: sums.ts.
+// Counters, gauges and histograms of one process. The supervisor adds up those of all processes: sums.ts.
 import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
-/** One series of a metric: its number, or a histogram's counts by bucket, the last one without an end, and the sum. */
+/**
+ * One series of a metric. `values`: its number, or a histogram's counts by bucket, the last one without an upper bound, and the
+ * sum.
+ */
 export interface Series extends Sample {
   readonly values: number[]
 }
@@ -11,7 +14,7 @@ export interface Series extends Sample {
 const cells = new Map<MetricName, Map<string, Series>>()
 let writeGauges: () => void = () => undefined
 
-/** Returns the series of a metric by the values of its labels in their order. Samples have it from now on, at 0. */
+/** Returns the series with these values of its labels, in their order. If it is new, it appears in samples with the value 0. */
 export function seriesOf(name: MetricName, ...values: string[]): Series {
   const series = cells.getOrInsertComputed(name, () => new Map())
   return series.getOrInsertComputed(values.join(' '), () => {
@@ -26,7 +29,7 @@ export function readSamples(): Samples {
   return Object.fromEntries([...cells].map(([name, series]) => [name, [...series.values()]]))
 }
 
-/** From now on `write` sets the gauges each time that samples are read. */
+/** Sets the function that updates the gauges before samples are read. */
 export function setGauges(write: () => void): void {
   writeGauges = write
 }
@@ -35,7 +38,7 @@ export function count({ values }: Series, by = 1): void {
   ;(values[0] as number) += by
 }
 
-/** A counter of answers by where they came from. */
+/** Returns a counter of lists or summaries by where they came from. */
 export function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.lists.labels.from)[number]) => void {
   const own = byKind(name, metrics[name].labels.from)
   return (from) => count(own[from])
@@ -61,13 +64,13 @@ const requestSeconds = byKind('requestSeconds', metrics.requestSeconds.labels.ki
 const statementSeconds = byKind('statementSeconds', metrics.statementSeconds.labels.kind)
 export const failureCells = byKind('failures', metrics.failures.labels.kind)
 
-/** Counts a request that was answered. `route`: its pattern; null: its path leads nowhere. */
+/** Counts an answered request. `route`: its pattern; null if no route matched. */
 export function countRequest(route: string | null, method: string, status: number, kind: KindOfRequest, ms: number): void {
   count(requestCell(route ?? 'none', methods.has(method) ? method : 'other', status))
   observe(requestSeconds[kind], metrics.requestSeconds.bounds, ms / 1_000)
 }
 
-/** By route and method, then by status: a key of all three would have to be made for each request. */
+/** Series by route and method, then by status, because a combined key would have to be built for each request. */
 const requestCells = new Map<string, Map<string, Series[]>>()
 
 function requestCell(route: string, method: string, status: number): Series {

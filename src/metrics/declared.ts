@@ -4,11 +4,14 @@ export interface Metric {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** The values of each label; null: they are known when the server runs. */
+  /** Values of each label; null if they are known only at run time. */
   readonly labels: Readonly<Record<string, readonly string[] | null>>
-  /** Upper ends of a histogram's buckets, in seconds. */
+  /** Upper bounds of a histogram's buckets, in seconds. */
   readonly bounds?: readonly number[]
-  /** The workers' values, summed, or the greatest of them, or each with the label `worker`; or the supervisor's own. */
+  /**
+   * How the values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`: its own
+   * value.
+   */
   readonly from: 'sum' | 'greatest' | 'each' | 'supervisor'
 }
 
@@ -21,13 +24,13 @@ export interface Sample {
 const KINDS_OF_REQUEST = ['list', 'stream', 'row', 'write', 'changes', 'other'] as const
 const KINDS_OF_STATEMENT = ['read', 'write', 'list', 'longWrite'] as const
 
-/** Methods that have a series of their own; all others share the last one. */
+/** Methods with their own series; all others are counted as `other`. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const
 
 export type KindOfRequest = (typeof KINDS_OF_REQUEST)[number]
 export type KindOfStatement = (typeof KINDS_OF_STATEMENT)[number]
 
-/** Makes metrics of a type whose values come from the same place. */
+/** Makes metrics of one type whose values come from the same source. */
 function metricsOf<const Type extends Metric['type'], const From extends Metric['from']>(type: Type, from: From) {
   return <const Labels extends Metric['labels'] = Record<string, never>>(name: string, help: string, labels = {} as Labels) =>
     ({ name, type, help, labels, from }) as const
@@ -38,12 +41,12 @@ const [ownCounter, ownGauge] = [metricsOf('counter', 'supervisor'), metricsOf('g
 const [greatestGauge, eachHistogram] = [metricsOf('gauge', 'greatest'), metricsOf('histogram', 'each')]
 
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
-/** From half a millisecond, which a page from memory takes, to the deadline of a query, and beyond. */
+/** Bounds from half a millisecond, the time of a page from memory, to beyond the deadline of queries. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** The last one is what PostgreSQL lets most statements have. */
+/** Bounds up to the time limit that PostgreSQL has for most statements. */
 const STATEMENT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
 
-/** Every metric: a scrape, docs/monitoring/, the dashboard and the alerts name these, and no others. */
+/** All metrics. Scrapes, docs/monitoring/, the dashboard and the alerts use exactly these. */
 export const metrics = {
   // Requests, streams and limits
   requests: counter('roster_http_requests_total', 'Requests that were answered, by route, method and status.', {

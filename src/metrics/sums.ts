@@ -2,7 +2,7 @@
 import type { Samples } from './counts.ts'
 import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
-/** The processes that have had one number, one after the other. */
+/** The processes that have had one number, one after the other: the last one, and the counts of those before it. */
 interface Slot {
   process: unknown
   isRunning: boolean
@@ -10,11 +10,11 @@ interface Slot {
   before: Partial<Record<MetricName, readonly Sample[]>>
 }
 
-/** Adds up what the workers count. What a worker has counted stays when it has ended, so that no sum goes back. */
+/** Adds up the counts of workers. Counts of ended workers are kept, so that no counter decreases. */
 export class MetricSums {
   private readonly slots: Slot[] = []
 
-  /** A process begins: it gets the first number that no running process has. */
+  /** Adds a process, which gets the lowest number that no running process has. */
   enter(process: unknown): void {
     const slot = this.slots.find(({ isRunning }) => !isRunning)
     const started = { process, isRunning: true, samples: {} }
@@ -22,7 +22,7 @@ export class MetricSums {
     else Object.assign(slot, started, { before: countersOf(slot) })
   }
 
-  /** Takes what a process has counted since its start. It may arrive after the end of the process. */
+  /** Records what a process has counted since its start, which may arrive after its end. */
   note(process: unknown, samples: Samples): void {
     const slot = this.slots.find((one) => one.process === process)
     if (slot !== undefined) slot.samples = samples
@@ -33,7 +33,7 @@ export class MetricSums {
     if (slot !== undefined) slot.isRunning = false
   }
 
-  /** The number by which scrapes name a running process, from 1. */
+  /** Returns the number of a running process in scrapes, from 1. */
   numberOf(process: unknown): number {
     return this.slots.findIndex((slot) => slot.process === process && slot.isRunning) + 1
   }
@@ -55,7 +55,7 @@ function countersOf({ samples, before }: Slot): Slot['before'] {
   return Object.fromEntries(names.map((name) => [name, together([...(before[name] ?? []), ...(samples[name] ?? [])])]))
 }
 
-/** One sample for each set of labels: the sum of its values, or the greatest. */
+/** Combines samples with the same labels into one: their sum, or the greatest. */
 function together(samples: readonly Sample[], isGreatest = false): Sample[] {
   const found = new Map<string, { labels: Sample['labels']; values: number[] }>()
   for (const { labels, values } of samples) {
@@ -70,7 +70,7 @@ function together(samples: readonly Sample[], isGreatest = false): Sample[] {
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The text that Prometheus reads, of every metric that has a value. Exposition formats, text-based format */
+/** Writes the text that Prometheus reads, with every metric that has samples. Exposition formats, text-based format */
 export function writeMetrics(samplesOf: (name: MetricName) => readonly Sample[]): string {
   let text = ''
   for (const [key, metric] of Object.entries<Metric>(metrics)) {

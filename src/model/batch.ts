@@ -1,13 +1,13 @@
-// Statements between compilation and execution: those that can run as a batch, idempotency, and the plan of one row's write.
+// Statements between compilation and execution: the batch form of a statement, its idempotency claim, and the plan of a write.
 import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
-/** Several runs of a statement as one, whose values are arrays: one for each value of the statement but the API key. */
+/** Runs of one statement as a single one. Each of its values is an array, one element a run, except for the API key. */
 export interface Batch {
   readonly text: string
   /**
-   * How rows are assigned to runs. `number`: by the last column, the run's number from 1. `position`: one row a run, or none, in
-   * the order of the runs. `id`: by the first column, which is the run's first value.
+   * Assigns returned rows to runs. `number`: by the last column, the run's number from 1. `position`: in the order of the runs,
+   * at most one row each. `id`: by the first column, which is the first value of the run.
    */
   readonly matchBy: 'number' | 'position' | 'id'
   /** Columns that match a row to its run, for runs that may return none. Undefined: each run returns a row. */
@@ -16,39 +16,39 @@ export interface Batch {
   readonly distinct: number | null
 }
 
-/** A statement of which several runs, each with values of its own, may be one. */
+/** A statement with its values, several runs of which may be executed as one batch. */
 export interface BatchableStatement extends Statement {
-  /** Null, or not there: its runs are never a batch. */
+  /** The batch form; null or undefined: its runs are never batched. */
   readonly batch?: Batch | null | undefined
-  /** Makes the statement idempotent: it has no effect the second time, so it may be sent again. */
+  /** Makes the statement idempotent: repeating it has no effect, so it may be sent again after a lost connection. */
   readonly claim?: IdempotencyClaim | null | undefined
-  /** Id of the API key that writes, '' for none. It is the last value, and the same for all runs of a batch. */
+  /** Id of the API key that writes, '' for none. It is the last value, and equal in all runs of a batch. */
   readonly keyId?: string | undefined
 }
 
-/** An Idempotency-Key and the request that it was sent with: halves of SHA-256, as hexadecimal digits. D43 */
+/** An Idempotency-Key and the request that it came with, as halves of SHA-256 in hexadecimal. D43 */
 export interface IdempotencyClaim {
   /** Hash of the API key's name and the client's Idempotency-Key. */
   readonly key: string
-  /** Hash of the request: method, path, values. */
+  /** Hash of the request: method, path and values. */
   readonly request: string
 }
 
 /** Lock timeout of a batch. Then its runs are sent one by one, so that only writes of locked rows wait. */
 export const BATCH_LOCK_MS_MAX = 100
 
-/** The constraint of the table of keys that a second write under a key meets. */
+/** Primary key of the table of Idempotency-Keys, which a concurrent write with the same key violates. */
 export const CLAIM_CONSTRAINT = 'idempotency_key_pk'
 
-/** A write of one row: which row, what is set, under which conditions, and for which key. */
+/** A write of one row: its id, new values, conditions, and API key. */
 export interface WritePlan {
   /** Id of the row; '' for a new one. */
   readonly id: string
-  /** Values that are set; none for a deletion. */
+  /** New values; empty for a deletion. */
   readonly values: Assignments
-  /** Versions of which the row must have one, an array as PostgreSQL writes it; null: any version. */
+  /** PostgreSQL array of the versions of which the row must have one; null: any version. */
   readonly versions: string | null
-  /** Null: the request has no Idempotency-Key. */
+  /** Claim of the Idempotency-Key; null if the request has none. */
   readonly claim: IdempotencyClaim | null
   /** Id of the API key, '' for none. */
   readonly keyId: string

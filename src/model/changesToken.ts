@@ -1,8 +1,8 @@
-// Tokens of the change feed: positions as text that clients pass back.
+// Tokens of the change feed: positions as text that clients send back.
 
-/** A position in the change feed: behind this event, and all before it. */
+/** A position in the change feed: after this event and all earlier ones. */
 export interface ChangesPlace {
-  /** Numbers of PostgreSQL, of up to 64 bits. */
+  /** Integers of PostgreSQL, of up to 64 bits. */
   readonly position: string
   readonly number: string
 }
@@ -15,12 +15,12 @@ export interface ChangesToken extends ChangesPlace {
 const LENGTH_MAX = 100
 const PLAIN = /^([0-9a-f]{12})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})$/
 
-/** Writes a token in letters that need no escape in an address. */
+/** Writes a token, in characters that need no escapes in URLs. */
 export function writeToken({ run, position, number }: ChangesToken): string {
   return Buffer.from(`${run}.${position}.${number}`).toString('base64url')
 }
 
-/** Reads a token; null: `writeToken` has not written it, to the letter. */
+/** Reads a token; null unless `writeToken` has written exactly this text. */
 export function readToken(text: string): ChangesToken | null {
   if (text.length > LENGTH_MAX) return null
   const [, run = '', position = '', number = ''] = PLAIN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
@@ -32,7 +32,7 @@ export function readToken(text: string): ChangesToken | null {
 /** The greatest bigint of PostgreSQL. */
 const PLACE_MAX = 2n ** 63n - 1n
 
-/** Compares positions; less than 0: `one` is before `other`. */
+/** Compares positions; negative if `one` is before `other`. */
 export function comparePlaces(one: ChangesPlace, other: ChangesPlace): number {
   return Number(BigInt(one.position) - BigInt(other.position) || BigInt(one.number) - BigInt(other.number))
 }

@@ -1,7 +1,7 @@
 // References between entities: columns that refer to an entity, values copied along them, and an order that follows them.
 import { type Entity, keyColumnOf, type Property } from './entity.ts'
 
-/** The properties of `entity` that rows of any of `entities` copy. */
+/** Properties of `entity` that rows of any of `entities` copy. */
 export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
   const copies = entities
     .flatMap(({ properties }) => properties)
@@ -9,7 +9,7 @@ export function copiedProperties(entity: Entity, entities: readonly Entity[]): P
   return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
 }
 
-/** The columns by whose values clients change a property: its own, those that it is computed from, or the reference of a copy. */
+/** Columns through which clients change a property: its own, those that it is computed from, or the reference of a copy. */
 export function writableSourcesOf(entity: Entity, { column, writable, computedFrom }: Property): string[] {
   if (writable) return [column]
   const { properties } = entity
@@ -18,18 +18,18 @@ export function writableSourcesOf(entity: Entity, { column, writable, computedFr
   return properties.filter((other) => computedFrom.includes(other.column)).flatMap((other) => writableSourcesOf(entity, other))
 }
 
-/** A column of another table, or of the same, that holds ids. */
+/** A column that holds ids of an entity's rows. */
 export interface ReferringColumn {
-  /** Plural name of its entity. */
+  /** Plural name of the entity that has the column. */
   readonly plural: string
   readonly table: string
-  /** Name of its property. */
+  /** Name of the column's property. */
   readonly property: string
   readonly column: string
   readonly isCopying: boolean
 }
 
-/** Columns of any of `entities` that refer to rows of `entity`. */
+/** Columns of `entities` that refer to rows of `entity`. */
 export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
   return entities.flatMap(({ plural, table, properties }) =>
     properties.flatMap(({ name, column, reference }) =>
@@ -38,7 +38,7 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
   )
 }
 
-/** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */
+/** Self-references with a copy: indexes of the reference, of the copy, and of the property that is copied. */
 export function ownCopiesOf({ properties, table }: Entity) {
   const place = (column: string) => properties.findIndex((property) => property.column === column)
   return properties.flatMap(({ reference }, index) =>
@@ -48,7 +48,7 @@ export function ownCopiesOf({ properties, table }: Entity) {
   )
 }
 
-/** Sorts each entity behind those that it refers to; in a circle of references, in any order. */
+/** Sorts entities so that each comes after those that it refers to; in a cycle the order is arbitrary. */
 export function referredFirst(entities: readonly Entity[]): Entity[] {
   const seen = new Set<Entity>()
   const ordered: Entity[] = []

@@ -1,6 +1,6 @@
 // Origins of web pages, as CORS_ORIGINS lists them.
 
-/** A name of DNS has 253 characters; scheme and port are around it. */
+/** Maximum length of an origin: a DNS name has up to 253 characters. */
 const ORIGIN_LENGTH_MAX = 'https://'.length + 253 + ':65535'.length
 
 /** Reads `*`, or origins as browsers send them in the header Origin (RFC 6454, 6.2). @throws RangeError that names each fault */
@@ -12,7 +12,7 @@ export function parseOrigins(text: string): '*' | ReadonlySet<string> {
   return new Set(parts)
 }
 
-/** Fault of an origin; null: it has none. */
+/** Fault of an origin; null if it is valid. */
 function faultOf(part: string): string | null {
   if (part === '*') return '"*" stands alone, without other origins'
   if (part.includes('*')) return `"${part}" is a pattern: write each origin out, or * alone`

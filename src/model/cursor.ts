@@ -1,35 +1,35 @@
-// Cursors: positions in a list as signed text, which holds values of a row and is valid for no other list.
+// Cursors: positions in a list as signed text. A cursor contains values of a row, and is valid for one list only.
 import { timingSafeEqual } from 'node:crypto'
 import type { Entity } from './entity.ts'
 import type { ListQuery, Seek } from './query.ts'
 import { order } from './query.ts'
 
-/** Version of the format of cursors. */
+/** Version of the cursor format. */
 const VERSION = '1'
 const SIGNS = { behind: '>', before: '<' } as const
-/** Characters of an HMAC-SHA256 in base64url: 132 bits, which cannot be guessed either. */
+/** Characters of the signature, HMAC-SHA256 in base64url: 132 bits, too many to guess. */
 const MAC_LENGTH = 22
-/** In a head of 4 KiB, a link with a cursor of this length stays within the longest target that the server takes. */
+/** Maximum length of a cursor: a link with it still fits into the longest target that the server accepts. */
 const LENGTH_MAX = 2_048
-/** Eight properties and the id: the SQL for a position grows with the square of it. */
+/** Maximum keys of a position, eight properties and the id: the SQL for a position grows quadratically with them. */
 const KEYS_MAX = 9
 
-/** The list that a cursor belongs to. */
+/** Parts of a query that a cursor is bound to. */
 type List = Pick<ListQuery, 'filters' | 'sorts'>
 
 /** Writes cursors, and reads those that were signed with the same secret. */
 export class Cursors {
-  /** A page has two cursors of one list. */
+  /** Scope of the last list, because a page writes two cursors of the same list. */
   private last: { list: List; scope: string } | null = null
 
   constructor(private secret: string) {}
 
-  /** Replaces the secret; older cursors are no longer accepted. */
+  /** Replaces the secret; cursors signed with the old one become invalid. */
   replaceSecret(secret: string): void {
     this.secret = secret
   }
 
-  /** In the letters of base64url; null: over 2 KiB, or the list is sorted by more than eight properties. */
+  /** Writes a cursor in base64url. Null if it would be over 2 KiB, or the list is sorted by more than eight properties. */
   write(entity: Entity, list: List, { side, position }: Seek): string | null {
     if (position.length > KEYS_MAX) return null
     const payload = VERSION + SIGNS[side] + JSON.stringify(position)
@@ -37,7 +37,7 @@ export class Cursors {
     return MAC_LENGTH + encoded.length > LENGTH_MAX ? null : this.sign(entity, list, encoded) + encoded
   }
 
-  /** Null: it was not written for this list, or not to the letter. */
+  /** Reads a cursor; null unless `write` has returned exactly this text for the same list. */
   read(entity: Entity, list: List, text: string): Seek | null {
     if (text.length > LENGTH_MAX) return null
     const encoded = text.slice(MAC_LENGTH)
@@ -50,7 +50,7 @@ export class Cursors {
     return { side, position: JSON.parse(payload.slice(2)) }
   }
 
-  /** Signs the text, not the position: several texts of base64 can stand for the same. */
+  /** Signs the encoded text, not the position, because several texts of base64 decode to the same bytes. */
   private sign(entity: Entity, list: List, encoded: string): string {
     if (this.last?.list !== list) this.last = { list, scope: scopeOf(entity, list) }
     const hmac = new Bun.CryptoHasher('sha256', this.secret).update(this.last.scope).update(encoded)
@@ -58,7 +58,7 @@ export class Cursors {
   }
 }
 
-/** Text of all lists of these rows in this order. Its only line break is its end, so that no part of it can pass for payload. */
+/** Text that identifies a list. Its only line break is at its end, so that no part of a cursor can pass for a part of it. */
 function scopeOf(entity: Entity, { filters, sorts }: List): string {
   const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.sign, value]))
   const keys = order(entity, sorts).map(({ property, descending }) => [property.column, descending])

@@ -1,12 +1,12 @@
-// DATABASE_URL: splits it into address and query parameters, and refuses parameters with which the server would answer wrongly.
+// DATABASE_URL: splits it into address and query parameters, and refuses parameters that would make responses wrong.
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-standby']
 const oneOf = (values: readonly string[]) => ({ allows: (value: string) => values.includes(value), allowed: values.join(', ') })
 
 /**
- * Parameters, their values, and the options of the driver for them. Any other is refused: the driver would pass it on as a
- * setting of the database, such as another time zone, time limit or name of the connections. Of settings in `options`, ours win.
+ * Allowed query parameters, their values, and the driver's options for them. Others are refused: the driver would pass them on as
+ * settings of the session, such as its time zone or time limit. Settings of the server take precedence over those in `options`.
  */
 const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
   sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
@@ -15,24 +15,24 @@ const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: stri
   sslnegotiation: { ...oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
   connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), allowed: 'seconds from 1 to 99', option: 'connect_timeout' },
   target_session_attrs: { ...oneOf(SESSIONS), option: 'target_session_attrs' },
-  // With a setting of ours among them, other servers would take this one's writes for their own.
+  // Other servers identify writes by these settings, so they must not be set here.
   options: { allows: (value) => !/roster\./i.test(value), allowed: 'settings of PostgreSQL, none of Roster' },
   search_path: { allows: () => true, allowed: 'schemas' },
 }
 
-/** Takes the text of DATABASE_URL apart. @throws RangeError that names what is wrong, and repeats no value */
+/** Parses DATABASE_URL. @throws RangeError that names the fault, without any value of the URL */
 export function readDatabaseUrl(text: string) {
-  /** Without query parameters: the driver would let them win over settings of ours. */
+  /** The URL without its query, whose parameters the driver would prefer to the server's settings. */
   const address = text.replace(/[?#].*$/s, '')
   const hosts = hostsOf(address)
-  /** For the driver. */
+  /** Options of the driver. */
   const options: Record<string, string | number | false> = {}
-  /** For the database, at the start of each connection. */
+  /** Settings of each connection. */
   const connection: Record<string, string> = {}
   const faults: string[] = []
-  /** The certificates that vouch for the database, beside none of the system's. */
+  /** File of the certificate authorities to trust instead of the system's. */
   let authoritiesFile: string | undefined
-  /** True for `sslrootcert=system`: the certificate authorities of the system are trusted. */
+  /** True for `sslrootcert=system`: the system's certificate authorities are trusted. */
   let isSystem = false
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
@@ -46,7 +46,7 @@ export function readDatabaseUrl(text: string) {
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  // `sslmode=require` would encrypt without a check of the certificate; with a file, connections are checked in any mode.
+  // `sslmode=require` does not check the certificate; with a file of authorities, every mode checks it.
   if (isSystem && options.ssl !== false) options.ssl = 'verify-full'
   return { address, hosts, options, connection, authoritiesFile }
 }
@@ -55,7 +55,7 @@ function optionOf(value: string): string | number | false {
   return value === 'disable' || value === 'false' ? false : /^\d+$/.test(value) ? Number(value) : value
 }
 
-/** The hosts of an address, without the brackets of IPv6. @throws RangeError where the first one makes no address */
+/** Returns the hosts of an address, IPv6 without brackets. @throws RangeError if the first one is invalid */
 function hostsOf(address: string): { host: string; port: number }[] {
   const [, list = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
   const hosts = list.split(',')
@@ -66,7 +66,7 @@ function hostsOf(address: string): { host: string; port: number }[] {
   })
 }
 
-/** A password with a question mark in it would look like the name of a parameter. */
+/** Name of a parameter for messages, which hides a part of a password that contains a question mark. */
 function nameOf(name: string): string {
   return /^[a-z_.]{1,40}$/i.test(name) ? name : 'one'
 }

@@ -2,7 +2,7 @@
 import { COMMON, type Kind, Mismatch, parseJsonText } from './kinds.ts'
 import { DATE_PATTERN, instantHint, plainInstantOf, SLIP_LENGTH_MAX } from './plainInstant.ts'
 
-/** A date-time to the second, in UTC. */
+/** Kind of a date-time to the second, in UTC. */
 export const instantKind: Kind = {
   ...COMMON,
   name: 'instant',
@@ -12,13 +12,13 @@ export const instantKind: Kind = {
   parseJson: parseJsonText,
   parseFilter: parseInstant,
   printFilter: (operand) => `${operand.slice(0, 10)} ${operand.slice(11, 19)}+00`,
-  // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
+  // The session's zone is UTC and its date style ISO, so PostgreSQL prints 2024-01-31 09:00:00+00.
   readText: (text) => (text.length === PRINTED_LENGTH ? `${text.slice(0, 10)}T${text.slice(11, 19)}Z` : readFarInstant(text)),
 }
 
 const PRINTED_LENGTH = '2024-01-31 09:00:00+00'.length
 
-/** An instant that no client can write, of a year before 1 or after 9999, or infinity, which stays as it is. */
+/** Returns an instant that clients cannot write as it is: one before year 1 or after 9999, or infinity. */
 function readFarInstant(text: string): string {
   return text.replace(' ', 'T').replace('+00', 'Z')
 }
@@ -27,7 +27,10 @@ const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)$
 const DAY_MS = 86_400_000
 const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 
-/** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`, without fractions; a leap second is the next one. @throws Mismatch also for 2023-02-30 */
+/**
+ * Converts RFC 3339 to `YYYY-MM-DDThh:mm:ssZ`, without fractions; a leap second becomes the next second. @throws Mismatch, also
+ * for 2023-02-30
+ */
 function parseInstant(text: string): string {
   const plain = plainInstantOf(text)
   if (plain !== null) return plain
@@ -37,7 +40,7 @@ function parseInstant(text: string): string {
   const isLeap = second === '60'
   const local = `${minute}:${isLeap ? 59 : second}`
   const localMs = Date.parse(`${local}Z`)
-  // Date.parse lets some impossible days run over into the next month, so the text must come back as it went in.
+  // Date.parse carries some impossible days over into the next month, so the result is compared with the input.
   if (Number.isNaN(localMs) || secondsText(localMs) !== `${local}Z`) throw new Mismatch('must be a date and time that exist')
   const ms = Date.parse(`${local}${zone}`) + (isLeap ? 1_000 : 0)
   if (Number.isNaN(ms)) throw new Mismatch('must have an offset from -23:59 to +23:59')
@@ -53,7 +56,7 @@ function secondsText(ms: number): string {
 
 const DATE_ALLOWED = 'a date like 2024-01-31'
 
-/** A day of the calendar, without a time or a zone. RFC 3339, full-date */
+/** Kind of a calendar day, without a time or a zone. RFC 3339, full-date */
 export const dateKind: Kind = {
   ...COMMON,
   name: 'date',
@@ -67,10 +70,10 @@ export const dateKind: Kind = {
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const EXISTING = new RegExp(`^${DATE_PATTERN}$`)
-/** A date-time, which says more than a date. */
+/** Matches a date-time where a date is required. */
 const LONGER = /^(\d{4}-\d\d-\d\d)[T ][\d:.]+ ?(?:Z|[+-]\d\d:?\d\d)?$/i
 
-/** @throws Mismatch also for 2023-02-30 */
+/** Parses a date. @throws Mismatch, also for 2023-02-30 */
 function parseDate(text: string): string {
   if (EXISTING.test(text)) return text
   if (DATE.test(text)) throw new Mismatch('must be a date that exists, in the years 0001 to 9999')

@@ -1,13 +1,13 @@
 // Decimals as text: normalizes, compares and prints them exactly, without floating point.
 
-/** Longer numbers are refused, wherever they come from. */
+/** Maximum digits of a number; longer ones are refused everywhere. */
 export const DIGITS_MAX = 200
-/** Digits of a decimal before the point. */
+/** Maximum digits before a decimal's point. */
 export const DECIMAL_DIGITS = 10
 
-/** A number's source without exponent, leading and trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
+/** Writes a number without exponent and without leading or trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
 export function plainDecimal(source: string): string | null {
-  // Also what keeps the search for trailing zeros from taking the square of a body's length.
+  // This bound also keeps the search for trailing zeros, which takes quadratic time, from reading a whole body.
   if (source.length > 2 * DIGITS_MAX) return null
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
   const negative = mantissa.startsWith('-')
@@ -23,7 +23,7 @@ export function plainDecimal(source: string): string | null {
   return `${sign}${padded.slice(0, shift)}.${padded.slice(shift)}`
 }
 
-/** Compares decimals without exponents; NaN is above all. */
+/** Compares decimals without exponents. NaN is greater than all others. */
 export function compareDecimals(one: string, other: string): number {
   if (one === 'NaN' || other === 'NaN') return Number(one === 'NaN') - Number(other === 'NaN')
   const scale = Math.max(...[one, other].map((text) => text.split('.')[1]?.length ?? 0))
@@ -31,7 +31,7 @@ export function compareDecimals(one: string, other: string): number {
   return first < second ? -1 : Number(first > second)
 }
 
-/** A decimal without an exponent and needless zeros, as a column of this scale prints it; all of a finer one is kept. */
+/** Prints a decimal with the scale of its column; a finer one keeps all of its digits. */
 export function printDecimal(plain: string, scale: number): string {
   const [whole = '', fraction = ''] = plain.split('.')
   const printed = fraction.padEnd(scale, '0')

@@ -1,4 +1,4 @@
-// Checks of an entity's declaration by itself: names, index sizes, copies, computed properties. registry.ts compares entities.
+// Checks an entity's declaration on its own: names, index sizes, copies, computed properties. registry.ts compares entities.
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, READ_ONLY_LENGTH_MAX } from './kinds.ts'
 import { AGGREGATES, RESERVED_PARAMETERS, snakeCase } from './names.ts'
@@ -6,20 +6,20 @@ import { AGGREGATES, RESERVED_PARAMETERS, snakeCase } from './names.ts'
 const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
-/** PostgreSQL cuts names behind 63 bytes; what `generate migration` makes for a moment has four more than what it writes. */
+/** Longest name. PostgreSQL truncates names at 63 bytes, and the trial objects of `generate migration` have 4 more. */
 const NAME_LENGTH_MAX = 59
-/** The longest end of a constraint's or index's name. */
+/** The longest suffix that is appended to the name of a constraint or an index. */
 const LONGEST_END = '_current'
-/** Maximum length of values that are no free text, of which a list's texts are the longest; for the length of computed texts. */
+/** Maximum length assumed for values that are not free texts, to compute the length of computed texts. */
 const VALUE_LENGTH_MAX = 100
 
-/** A property of a declaration, which is that of an object where it has two names. */
+/** A field of a declaration with its names: two if it is a part of an object. */
 export interface Named {
   readonly path: readonly string[]
   readonly field: Field
 }
 
-/** Checks a declaration; returns its properties. @throws Error that names what cannot be served, or has no place in a table */
+/** Checks a declaration, and returns its properties. @throws Error that names what cannot be served or stored in a table */
 export function checkDeclaration(name: string, plural: string, fields: Fields): Named[] {
   const fail = (message: string): never => {
     throw new Error(`${name} ${message}`)
@@ -35,7 +35,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
       : [{ path: [key], field }],
   )
   for (const [key, field] of Object.entries(fields)) {
-    // A filter by a part of an object has another name.
+    // An object may be called `sum`: parameters of its parts have a dot in their names.
     const reserved = [...RESERVED_PARAMETERS, ...('group' in field ? [] : ['groupBy', ...AGGREGATES])]
     if (reserved.some((parameter) => parameter.toLowerCase() === key.toLowerCase()))
       fail(`cannot have a property called ${key}: lists or summaries have a parameter of that name`)
@@ -43,7 +43,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
-  // Rows that are read have the id in their first column.
+  // Rows are expected to have the id in their first column.
   if ('id' in fields && Object.keys(fields)[0] !== 'id') fail('needs id: identity() as its first field')
   for (const [key, field] of Object.entries(fields))
     if ('group' in field && Object.keys(field.group).length === 0) fail(`cannot have ${key} without any part`)
@@ -77,7 +77,7 @@ function checkColumns(name: string, named: readonly Named[], fail: Fail) {
   }
 }
 
-/** @throws Error where PostgreSQL would cut a name, and know the thing by another */
+/** Checks the length of a name. @throws Error if PostgreSQL would truncate it, and so know the object by another name */
 export function checkLength(text: string, fail: Fail): void {
   if (text.length > NAME_LENGTH_MAX)
     fail(`has names that are too long: ${text} would have ${text.length} letters, of ${NAME_LENGTH_MAX} that there may be`)
@@ -127,7 +127,7 @@ function checkComputed(property: string, field: Field, named: readonly Named[], 
   }
 }
 
-/** Maximum length of a value in characters. `ofCopy`: the length that is assumed of a copy. */
+/** Maximum length of a value in characters. `ofCopy`: the length to assume for a copy, whose source is another entity. */
 export function lengthOf({ kind, copied, computedFrom, computedBy }: Field, named: readonly Named[], ofCopy: number): number {
   if (copied) return ofCopy
   if (!computedFrom || computedBy !== undefined) return kind.lengthMax ?? VALUE_LENGTH_MAX
@@ -135,7 +135,7 @@ export function lengthOf({ kind, copied, computedFrom, computedBy }: Field, name
   return lengths.reduce((sum, one) => sum + one, lengths.length - 1)
 }
 
-/** Finds a property as columns name it. */
+/** Finds a field by the name of its column. */
 function find(named: readonly Named[], key: string): Named | undefined {
   return named.find(({ path }) => path.map(snakeCase).join('_') === snakeCase(key))
 }

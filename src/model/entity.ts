@@ -1,17 +1,17 @@
-// Entities, as all other rooms see them: properties, groups, references and rules, built from a declaration.
+// Entities as all other rooms see them: properties, groups, references and rules, built from a declaration.
 import { checkDeclaration, checkLength, lengthOf, type Named } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, type Kind, textKind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
 
-// A declaration imports from here all that it needs.
+// Re-exported, so that a declaration imports from this file only.
 export { boolean, computed, copied, date, decimal, group, identity, instant, integer, oneOf, reference, text } from './fields.ts'
 
-/** One primitive value of an entity, as everything behind the declaration sees it. */
+/** A primitive value of an entity. */
 export interface Property {
-  /** Path of the property in the JSON: `['name']`, `['period', 'days']`. */
+  /** Path of the property in JSON: `['name']`, `['period', 'days']`. */
   readonly path: readonly string[]
-  /** As parameters and messages write it: `Name`, `Period.Days`. */
+  /** Name in parameters and messages: `Name`, `Period.Days`. */
   readonly name: string
   readonly column: string
   readonly kind: Kind
@@ -21,25 +21,25 @@ export interface Property {
   readonly indexed: boolean
   /** True if every row has a value. */
   readonly required: boolean
-  /** Constraint by which no two rows have the same value; null: they may. */
+  /** Name of the unique constraint; null if rows may share a value. */
   readonly unique: string | null
-  /** Columns from which the database makes its value; none: clients write it, or it is a copy. */
+  /** Columns from which the database computes the value; empty if it is written by clients, or copied. */
   readonly computedFrom: readonly string[]
-  /** The SQL that makes it of those, where the declaration has some. */
+  /** SQL expression of a computed property; null if the values are joined by spaces. */
   readonly computedBy: string | null
-  /** Set on a property that holds the id of another entity's row. */
+  /** Set if the property holds the id of another row. */
   readonly reference: Reference | null
 }
 
 export interface Reference {
-  /** The entity referred to. */
+  /** Name of the entity that is referred to. */
   readonly entity: string
   readonly table: string
-  /** Null where nothing is copied. */
+  /** Columns of the copied value; null if nothing is copied. */
   readonly copy: Copy | null
 }
 
-/** Columns: of the copied property and of what it is a copy of, and those that the foreign key compares. */
+/** Columns of a copy: of the property itself and of its source, and the pair that the foreign key compares. */
 interface Copy {
   readonly column: string
   readonly source: string
@@ -51,13 +51,13 @@ interface Copy {
 export interface Group {
   readonly name: string
   readonly key: string
-  /** All its parts, or those that are chosen. */
+  /** Its parts, or those that a request chooses. */
   readonly properties: readonly Property[]
-  /** All its parts: the object is null where none of these has a value. */
+  /** All its parts, also if only some are chosen: the object is null if none of them has a value. */
   readonly whole: readonly Property[]
 }
 
-/** `later` must not lie before `earlier`; the table has a constraint of that name, for what only it can see. */
+/** A rule that `later` is not before `earlier`. The constraint of this name checks it in the table. */
 export interface Rule {
   readonly constraint: string
   readonly later: Property
@@ -66,16 +66,16 @@ export interface Rule {
 
 export interface Entity {
   readonly name: string
-  /** The path segment, as documentation writes it: `Companies`. */
+  /** Path segment: `Companies`. */
   readonly plural: string
   readonly table: string
-  /** In the order in which responses print them; the first is the id. */
+  /** Properties and objects in the order of responses; the first is the id. */
   readonly members: readonly (Property | Group)[]
-  /** Every property, those of groups included. */
+  /** All properties, including those of objects. */
   readonly properties: readonly Property[]
   readonly id: Property
   readonly rules: readonly Rule[]
-  /** The properties of which every row has a value. */
+  /** Properties of which every row has a value. */
   readonly required: readonly Property[]
 }
 
@@ -83,19 +83,19 @@ export function isGroup(member: Property | Group): member is Group {
   return 'properties' in member
 }
 
-/** The name of a member in JSON; of a part of an object its own. */
+/** Name of a member in JSON; for a part of an object the name inside it. */
 export function keyOf(member: Property | Group): string {
   return isGroup(member) ? member.key : (member.path.at(-1) as string)
 }
 
 interface Options {
-  /** The path segment; default: the name's plural. */
+  /** Path segment; default: the plural of the name. */
   plural?: string
-  /** Pairs of date-times that must not be the wrong way round: `[later, earlier]`. */
+  /** Pairs of date-times that must not be in the wrong order: `[later, earlier]`. */
   notBefore?: [string, string][]
 }
 
-/** Declares an entity: its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
+/** Declares an entity; its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
 export function defineEntity(name: string, fields: Fields, options: Options = {}): Entity {
   const plural = options.plural ?? pluralOf(name)
   const named = checkDeclaration(name, plural, fields)
@@ -121,7 +121,7 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
   })
 }
 
-/** @throws Error where the two cannot be compared */
+/** Makes a rule. @throws Error if the two properties cannot be compared */
 function toRule(table: string, later: Property, earlier: Property): Rule {
   if (later.kind.name !== earlier.kind.name || !['instant', 'date'].includes(later.kind.name))
     throw new Error(`${later.name} and ${earlier.name} of ${table} must both be dates, or both date-times`)
@@ -132,7 +132,7 @@ function toRule(table: string, later: Property, earlier: Property): Rule {
   return { constraint, later, earlier }
 }
 
-/** @throws Error when a part is required: an object may be null, and PATCH may leave any part of it out */
+/** Makes an object. @throws Error if a part is required: an object may be null, and PATCH may leave out any part */
 function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>, named: readonly Named[]): Group {
   const required = Object.entries(fields).find(([, field]) => field.required)
   if (required) throw new Error(`${key}.${required[0]} of ${table} cannot be required: it is a part of an object`)
@@ -163,7 +163,7 @@ export function keyColumnOf(column: string): string {
   return `${column}_key`
 }
 
-/** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
+/** Makes a reference. A sibling that names it is its copy, which the foreign key compares in its own column. */
 function toReference(key: string, entity: string, siblings: Fields): Reference {
   const [name, field] =
     Object.entries(siblings).find(
@@ -176,14 +176,14 @@ function toReference(key: string, entity: string, siblings: Fields): Reference {
   return { entity, table: snakeCase(entity), copy }
 }
 
-/** The properties of each row that a request chooses, in the entity's order. */
+/** Properties of each row that a request has chosen, in the entity's order. */
 export interface Projection {
   readonly members: readonly (Property | Group)[]
   /** The chosen properties, with the parts of objects one by one. */
   readonly properties: readonly Property[]
 }
 
-/** A choice of these properties, however they are ordered. */
+/** Makes a projection of the chosen properties. */
 export function project(entity: Entity, chosen: ReadonlySet<Property>): Projection {
   const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return chosen.has(member) ? [member] : []

@@ -1,26 +1,28 @@
-// Entity tags: parses If-Match and If-None-Match, and compares tags strongly or weakly. RFC 9110, 8.8.3
+// Entity tags: parses If-Match and If-None-Match, and compares tags strongly and weakly. RFC 9110, 8.8.3
 
 interface EntityTag {
   readonly isWeak: boolean
-  /** Text in its quotes. */
+  /** The tag without its quotes. */
   readonly opaque: string
 }
 
-/** Value of `If-Match` and `If-None-Match`: some tags, or any. */
+/** Value of `If-Match` or `If-None-Match`: tags, or any tag. */
 export type EntityTags = readonly EntityTag[] | '*'
 
-/** Preconditions of a request; null: there are none. RFC 9110, 13.1 */
+/** Preconditions of a request; null if it has none. RFC 9110, 13.1 */
 export interface Conditions {
-  /** It must be one of these: compared strongly, so that a weak tag is none. */
+  /** Tags of which the current one must be one, compared strongly, so that weak tags never match. */
   readonly ifMatch: EntityTags | null
-  /** It must be none of these: compared weakly. */
+  /** Tags of which the current one must be none, compared weakly. */
   readonly ifNoneMatch: EntityTags | null
 }
 
-// No two parts of it take the same characters one after the other, so its time grows with the text's length alone.
+// Consecutive parts of the pattern match different characters, so it takes linear time.
 const TAG_AND_COMMA = /(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(?:,[ \t]*|$)/y
 
-/** The tags of a header; null: it is none of these headers, or names no tag. A comma may be missing its tag, or stand in one. */
+/**
+ * Parses the tags of a header; null if its syntax is wrong, or it has no tag. Commas may follow each other, or be part of a tag.
+ */
 export function readTags(text: string): EntityTags | null {
   if (text === '*') return '*'
   const tags: EntityTag[] = []
@@ -34,12 +36,12 @@ export function readTags(text: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** Returns whether the tags name this strong one. RFC 9110, 8.8.3.2 */
+/** Returns whether one of the tags is this one, and strong. RFC 9110, 8.8.3.2 */
 export function hasStrongly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => !tag.isWeak && tag.opaque === opaque)
 }
 
-/** Returns whether the tags name this one, weak or not. */
+/** Returns whether one of the tags is this one, weak or strong. */
 export function hasWeakly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => tag.opaque === opaque)
 }

@@ -1,6 +1,6 @@
 // Excerpts of a client's texts, for messages.
 
-/** Cuts a text to `lengthMax` UTF-16 units, between characters. Half of a surrogate pair becomes U+FFFD, for strict readers. */
+/** Truncates a text to `lengthMax` UTF-16 units, between characters. Lone surrogates become U+FFFD, for strict JSON readers. */
 export function excerpt(text: string, lengthMax = 100): string {
   if (text.length <= lengthMax) return text.toWellFormed()
   const cutsPair = (text.codePointAt(lengthMax - 1) as number) > 0xffff

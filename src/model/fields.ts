@@ -34,13 +34,13 @@ export interface FieldGroup {
 
 export type Fields = Readonly<Record<string, Field | FieldGroup>>
 
-/** Options of properties. Ids and references always have an index; `Writable` are those of a property that clients write. */
+/** Options of properties. Ids and references always have an index. `Writable`: options of properties that clients write. */
 interface Options {
-  /** `false`: each row is written into an index less; to filter and sort by it reads all rows, within the deadline. */
+  /** `false`: the column has no index, which makes writes cheaper; filters and sorts by it read all rows, within the deadline. */
   indexed?: boolean
-  /** `true`: no row is without a value. */
+  /** `true`: every row has a value. */
   required?: boolean
-  /** `true`: no two rows have the same value; any number may have none. */
+  /** `true`: no two rows have the same value; any number of rows may have none. */
   unique?: boolean
 }
 type Indexing = Pick<Options, 'indexed'>
@@ -48,7 +48,7 @@ type Writable = Pick<Options, 'indexed' | 'required'>
 
 const SCALE_MAX = 20
 
-/** The field with its options. The kind of a required one is without null; an empty text is no value either. */
+/** Makes a field. The kind of a required one has no null, and an empty text counts as no value. */
 function writable(kind: Kind, options: Writable): Field {
   if (!options.required) return { kind, readOnly: false, ...options }
   const schema = kind.emptyIsNoValue ? { ...kind.schema, minLength: 1 } : kind.schema
@@ -62,13 +62,13 @@ export const identity = (): Field => ({ kind: idKind(false), readOnly: true })
 export const text = ({ lengthMax = 200, ...options }: { lengthMax?: number; examples?: string[] } & Options = {}): Field =>
   writable(textKind(lengthMax), options)
 
-/** One of these texts, in this spelling: `oneOf(['Requested', 'Approved'])`. */
+/** One of these texts, case-sensitive: `oneOf(['Requested', 'Approved'])`. */
 export const oneOf = (values: readonly string[], options: Writable = {}): Field => writable(oneOfKind(values), options)
 
 /** True or false, never null. */
 export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
 
-/** An integer from `min` to `max`, which are those that JSON's numbers keep in all languages. @throws Error for no such range */
+/** An integer from `min` to `max`, by default the range that every JSON parser keeps. @throws Error for an invalid range */
 export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
@@ -85,7 +85,7 @@ export const date = (options: Options = {}): Field => writable(dateKind, options
 /** A date-time to the second, in UTC. */
 export const instant = (options: Writable = {}): Field => writable(instantKind, options)
 
-/** An exact number of 0 or more with 10 digits before the point and `scale` after it. @throws Error for no such scale */
+/** An exact number of 0 or more, with 10 digits before the point and `scale` after it. @throws Error for an invalid scale */
 export const decimal = (scale: number, options: Writable = {}): Field => {
   if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)
     throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
@@ -98,7 +98,7 @@ export const reference = (entity: string, options: Omit<Options, 'indexed'> = {}
   reference: entity,
 })
 
-/** Read-only: the property `source` of the row that the property `reference` names, kept right by the database. */
+/** Read-only copy of the property `source` of the row that the property `reference` names, kept current by the database. */
 export const copied = (reference: string, source: string, options: Indexing = {}): Field => ({
   kind: textKind(INDEXED_LENGTH_MAX),
   readOnly: true,
@@ -107,8 +107,8 @@ export const copied = (reference: string, source: string, options: Indexing = {}
 })
 
 /**
- * Read-only text that the database makes from other properties of the row, which `from` names: what they have, with a space
- * between; or what the SQL expression `by` makes of their columns, which must be immutable.
+ * Read-only text that the database computes from the properties `from`: their values joined by spaces, or the result of `by`, an
+ * immutable SQL expression of their columns.
  */
 export const computed = (from: readonly string[], { by, ...options }: { by?: string } & Indexing = {}): Field => ({
   kind: textKind(READ_ONLY_LENGTH_MAX),
@@ -118,5 +118,5 @@ export const computed = (from: readonly string[], { by, ...options }: { by?: str
   ...options,
 })
 
-/** An object: its parts are properties of their own, with a dot in the name. */
+/** An object, whose parts are properties with a dot in their names. */
 export const group = (parts: FieldGroup['group']): FieldGroup => ({ group: parts })

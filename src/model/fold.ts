@@ -1,22 +1,22 @@
-// Folding of texts for [begins] and [contains]: case, accents and variants of letters do not count. D72
+// Folds texts for [begins] and [contains]: differences of case, accents and variants of letters are ignored. D72
 import { letters, type Sql, sql } from './sql.ts'
 
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
 /**
- * Characters that PostgreSQL may fold otherwise than this process: of those since Unicode 10, and of those that are not assigned
- * yet, the lower case may be another one there, and of marks the order. U+11A7 is composed by PostgreSQL alone.
+ * Matches characters that PostgreSQL may fold differently: its Unicode version may not have those since Unicode 10. U+11A7 is
+ * composed by PostgreSQL only.
  */
 const UNSURE =
   /[\u1abf-\u1aff\u1dfa\u07fd\u0897-\u089f\u08ca-\u08d3\u09fe\u0c3c\u0eba\ua82c\u11a7\u1715\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}\p{Cn}]/u
 
 /**
- * Letters that Unicode does not decompose, and the letters that people type for them: all of Latin-1 and Latin Extended-A, as
- * CLDR's Latin-ASCII replaces them (ŉ without its apostrophe), and ς. Letters beyond, such as ə and ɓ, stay: Unicode sorts them
- * as letters of their own, and there is no one spelling.
+ * Letters that Unicode does not decompose, and how people type them: all of Latin-1 and Latin Extended-A, as CLDR's Latin-ASCII
+ * replaces them (ŉ without its apostrophe), and ς. Others, such as ə and ɓ, stay: Unicode sorts them as separate letters, and no
+ * spelling for them is common.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
-/** Letters that are typed as several; digraphs and ligatures, which Unicode sorts as several; and the point of Catalan's l·l. */
+/** Letters that are typed as several: digraphs and ligatures, which Unicode sorts as several, and the point of Catalan l·l. */
 const SEVERAL = [
   ...(['ß ss', 'æ ae', 'œ oe', 'þ th', 'ĳ ij', 'ǆ dz', 'ǉ lj', 'ǌ nj', 'ǳ dz'] as const),
   ...(['ﬀ ff', 'ﬁ fi', 'ﬂ fl', 'ﬃ ffi', 'ﬄ ffl', 'ﬅ st', 'ﬆ st', 'l· l'] as const),
@@ -26,7 +26,7 @@ const ofSingle = new Map(Array.from(SINGLE.from, (letter, place) => [letter, SIN
 const ANY_SINGLE = new RegExp(`[${SINGLE.from}]`, 'g')
 const ANY_SEVERAL = new RegExp(SEVERAL.map(([from]) => from).join('|'))
 
-/** The text as `foldSql` has it if `isSurelyFolded`: in lower case, without accents and variants of letters. */
+/** Folds a text as `foldSql` does, if `isSurelyFolded`: to lower case, without accents and variants of letters. */
 export function foldText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   const bare = text.normalize('NFD').replace(ACCENTS, '').toLowerCase()
@@ -36,14 +36,14 @@ export function foldText(text: string): string {
   return SEVERAL.reduce((folded, [from, to]) => folded.replaceAll(from, to), single).normalize('NFC')
 }
 
-/** Returns whether every PostgreSQL folds the text as `foldText` does; of other texts PostgreSQL must be asked. */
+/** Returns whether every PostgreSQL folds the text as `foldText` does; others must be folded by PostgreSQL. */
 export function isSurelyFolded(text: string): boolean {
   return ASCII.test(text) || !UNSURE.test(text)
 }
 
 /**
- * The folded text of an expression, composed again, since 이 is no part of 임, nor カ of ガ. Most texts are ASCII, which has one
- * byte a character, and cost a fraction of the others.
+ * Folds an expression in SQL, and composes the result, because 임 does not contain 이, nor ガ カ. Most texts are ASCII, recognized by
+ * their bytes, and cost a fraction of the others.
  */
 export function foldSql(text: Sql): Sql {
   const bare = sql`lower(regexp_replace(normalize(${text}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`

@@ -1,32 +1,32 @@
-// API keys as data: their records in the database, the source of these, and the caller of a statement.
+// API keys as data: their records, where records are read from, and the caller of a statement.
 
-/** A key as the database keeps it and workers get it; no part of it is enough to authenticate. */
+/** A key as the database and workers have it. Nothing in it is enough to authenticate. */
 export interface KeyRecord {
-  /** The part of the key's text that finds it: 10 letters and digits. */
+  /** Public part of the key's text, by which it is found: 10 letters and digits. */
   readonly id: string
   readonly name: string
   /** SHA-256 of the key's text, in hexadecimal. */
   readonly hash: string
-  /** As `formatRights` writes them. */
+  /** Rights as text of `formatRights`. */
   readonly rights: string
-  /** As `formatRules` writes them; null: the server's settings decide. */
+  /** Rate limits as text of `formatRules`; null: those of the settings. */
   readonly limits: string | null
 }
 
-/** The keys in the database. */
+/** Source of the keys in the database. */
 export interface KeySource {
-  /** A text that differs as soon as the set of valid keys does, whether by a change or by time. */
+  /** Returns a text that differs whenever the set of valid keys does, also after an expiry. */
   version(): Promise<string>
-  /** The keys that are valid now. */
+  /** Returns the keys that are valid now. */
   current(): Promise<KeyRecord[]>
-  /** Returns whether an error of these means that the database answers nothing at all. */
+  /** Returns whether the error of a read means that the database gives no answer at all. */
   isAway(error: unknown): boolean
 }
 
-/** The client for which a statement is run: clients that ask for much wait for clients that ask for little. */
+/** The client that a statement runs for. Fair queues prefer clients that use little. */
 export interface Caller {
-  /** The id of its key. */
+  /** Id of the client's key. */
   readonly key: string
-  /** Aborted when its client has left. */
+  /** Its signal is aborted when the client disconnects. */
   readonly request: { readonly signal: AbortSignal }
 }

@@ -2,55 +2,58 @@
 import { DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
-/** Characters of what an expression makes, two names of 200 and a space; and of what fits into an index, 2,704 bytes. */
+/**
+ * `READ_ONLY_LENGTH_MAX`: length of a computed text, two names of 200 characters and a space. `INDEXED_LENGTH_MAX`: longest text
+ * that fits into an index entry of 2,704 bytes.
+ */
 export const [READ_ONLY_LENGTH_MAX, INDEXED_LENGTH_MAX] = [401, 650]
 
-/** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */
+/** Thrown for a value that does not fit a kind. `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}
 
-/** A JSON number as it was written: `1e2` and `4.00000000` survive, which a binary float would not promise. */
+/** A JSON number as it was written: a binary float would lose `1e2` and `4.00000000`. */
 export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
 export type KindName = 'text' | 'oneOf' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal'
 
-/** Kinds whose values have an order of their own; the order of texts is that of PostgreSQL's collation. */
+/** Kinds that this process can order without PostgreSQL's collation. */
 export type PlainName = Exclude<KindName, 'text' | 'oneOf'>
 
-/** Returns whether values are texts, whichever there may be. */
+/** True for free texts and for texts of a list. */
 export function isText(name: KindName): name is 'text' | 'oneOf' {
   return name === 'text' || name === 'oneOf'
 }
 
 export interface Kind {
   readonly name: KindName
-  /** All values that there may be; without it they are without number. */
+  /** All allowed values; undefined if they are not listed. */
   readonly values?: readonly string[]
-  /** The least and the greatest number that there may be. */
+  /** The least and the greatest allowed number. */
   readonly range?: Range
-  /** The most code points that a text may have. */
+  /** Maximum length in code points. */
   readonly lengthMax?: number
-  /** Continues "must be": what is allowed, for messages and documentation. */
+  /** Allowed values in words, which continue "must be", for messages and documentation. */
   readonly allowed: string
-  /** The column's type as PostgreSQL's `format_type` prints it. */
+  /** Type of the column as PostgreSQL's `format_type` prints it. */
   readonly columnType: string
-  /** JSON Schema of a value in a response, but for null. */
+  /** JSON Schema of a value in a response, without null. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** False: never null, and `default` stands in. Spec 4.1, rule 2. */
+  /** False if the value is never null; `default` replaces a missing one. Spec 4.1, rule 2. */
   readonly nullable: boolean
   readonly default: string | null
-  /** True if `<`, `<=`, `>` and `>=` can be applied. */
+  /** True if the kind allows `<`, `<=`, `>` and `>=`. */
   readonly ordered: boolean
-  /** True if '' counts as no value in a filter. */
+  /** True if '' means "no value" in a filter. */
   readonly emptyIsNoValue: boolean
-  /** JSON value (not null) → text for PostgreSQL. @throws Mismatch */
+  /** Converts a JSON value, except null, to text for PostgreSQL. @throws Mismatch */
   parseJson(value: unknown): string
-  /** A filter's operand (not empty) → text for PostgreSQL. @throws Mismatch */
+  /** Converts a filter's operand, except '', to text for PostgreSQL. @throws Mismatch */
   parseFilter(text: string): string
-  /** Prints what `parseFilter` returned as a column would print it: values are equal if these texts are. */
+  /** Converts a result of `parseFilter` to what the column would print, so that equal values have equal texts. */
   printFilter(operand: string): string
-  /** PostgreSQL's text → the JSON value of a response; null: the text is the JSON. */
+  /** Converts PostgreSQL's text to the JSON value of a response; null if the text is JSON already. */
   readonly readText: ((text: string) => string | number | boolean) | null
 }
 
@@ -63,7 +66,7 @@ export const COMMON = {
   printFilter: (operand: string) => operand,
 } as const
 
-/** Text of at most `lengthMax` code points, ordered as people order names. */
+/** Text of at most `lengthMax` code points, ordered by the collation for names. */
 export function textKind(lengthMax: number): Kind {
   const allowed = `a text of at most ${lengthMax} characters`
   return {
@@ -85,7 +88,7 @@ export function textKind(lengthMax: number): Kind {
       if (text.includes('\0')) throw new Mismatch('must not contain the character NUL')
       return text
     },
-    // PostgreSQL's ICU may be of another version than Bun's, and orders some texts otherwise.
+    // PostgreSQL's ICU may be of another version than Bun's, and then orders some texts differently.
     readText: (text) => text,
   }
 }
@@ -94,13 +97,16 @@ function misfit({ allowed, nullable }: Pick<Kind, 'allowed' | 'nullable'>): Mism
   return new Mismatch(`must be ${allowed}${nullable ? ', or null' : ''}`)
 }
 
-/** Parses a JSON text as a filter's operand is parsed. @throws Mismatch */
+/** Parses a JSON text as if it were a filter's operand. @throws Mismatch */
 export function parseJsonText(this: Kind, value: unknown): string {
   if (typeof value !== 'string') throw misfit(this)
   return this.parseFilter(value)
 }
 
-/** Counts code points, as PostgreSQL's char_length does; a text's UTF-16 length is never less. */
+/**
+ * Returns whether a text has more than `lengthMax` code points, as PostgreSQL's char_length counts them; UTF-16 units are never
+ * fewer.
+ */
 function longerThan(text: string, lengthMax: number): boolean {
   return text.length > lengthMax && (text.length > 2 * lengthMax || [...text].length > lengthMax)
 }
@@ -129,12 +135,12 @@ export const booleanKind: Kind = {
 
 const BIGINT_MAX = 2n ** 63n - 1n
 const INTEGER_FILTER = /^-?\d+$/
-/** Most of them: as PostgreSQL prints it, and within bigint. */
+/** Fast path: most integers are written as PostgreSQL prints them, and within bigint. */
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
 const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter: parseIntegerFilter, readText: null } as const
 
-/** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
+/** Kind of ids and references: numbers from 1 to 2^53-1. */
 export function idKind(nullable: boolean): Kind {
   return {
     ...INTEGER,
@@ -144,19 +150,19 @@ export function idKind(nullable: boolean): Kind {
     parseJson(value) {
       const plain = parseInteger(value, this)
       const number = Number(plain)
-      // No row can have another number, so all of those stand for one that is never there.
+      // No row has an id outside of this range, so 0 stands for all of them.
       return number >= 1 && number <= Number.MAX_SAFE_INTEGER ? plain : '0'
     },
   }
 }
 
-/** The integers from `min` to `max`, both of which a JSON number keeps. */
+/** A range of integers; a JSON number keeps both ends exactly. */
 export interface Range {
   readonly min: number
   readonly max: number
 }
 
-/** An integer of a range. */
+/** Kind of an integer in a range. */
 export function integerKind({ min, max }: Range): Kind {
   const allowed = `an integer from ${min} to ${max}`
   return {
@@ -166,14 +172,14 @@ export function integerKind({ min, max }: Range): Kind {
     schema: { type: 'integer', minimum: min, maximum: max },
     parseJson(value) {
       const plain = parseInteger(value, this)
-      // Rounded or not, a number beyond 2^53 is beyond the range.
+      // Rounding is harmless here: a number beyond 2^53 stays outside of the range.
       if (Number(plain) < min || Number(plain) > max) throw new Mismatch(`must be ${allowed}`)
       return plain
     },
   }
 }
 
-/** @throws Mismatch */
+/** Parses an integer. @throws Mismatch */
 function parseInteger(value: unknown, kind: Pick<Kind, 'allowed' | 'nullable'>): string {
   const plain = value instanceof JsonNumber ? plainDecimal(value.source) : null
   if (!plain || plain.includes('.')) throw misfit(kind)
@@ -183,7 +189,7 @@ function parseInteger(value: unknown, kind: Pick<Kind, 'allowed' | 'nullable'>):
 function parseIntegerFilter(text: string): string {
   if (PLAIN_INTEGER.test(text)) return text
   if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
-  // No number that is stored comes near the ends of bigint, so one beyond compares the same there.
+  // A number beyond bigint is replaced by its end: no stored number is near it, so comparisons are the same.
   const number = BigInt(text)
   if (number > BIGINT_MAX) return String(BIGINT_MAX)
   return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
@@ -191,7 +197,7 @@ function parseIntegerFilter(text: string): string {
 
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** A number of 0 or more with 10 digits before and `scale` after the point, exact and printed with all `scale`. */
+/** Kind of an exact number of 0 or more, with 10 digits before and `scale` after the point, printed with all `scale`. */
 export function decimalKind(scale: number): Kind {
   const allowed = `a number of 0 or more with up to ${DECIMAL_DIGITS} digits before and ${scale} after the point`
   return {
@@ -219,11 +225,11 @@ export function decimalKind(scale: number): Kind {
   }
 }
 
-/** Letters, digits, and a few marks between: in a filter none is taken for an operator, in an address most need no code. */
+/** Matches texts that a list may have: in filters none looks like an operator, and most need no escapes in URLs. */
 const CHOICE = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.,&/()+-]{0,98}[\p{L}\p{N})])?$/u
 const VALUES_MAX = 100
 
-/** Texts of a list, ordered as people order names; their case counts. @throws Error where a text cannot be one */
+/** Kind of a text that is one of `values`; ordered by collation, case-sensitive. @throws Error for a text that is not allowed */
 export function oneOfKind(values: readonly string[]): Kind {
   const wrong = values.find((value, index) => !CHOICE.test(value) || values.indexOf(value) !== index)
   if (wrong !== undefined) throw new Error(`oneOf cannot have, or has twice, the text ${JSON.stringify(wrong)}`)
@@ -243,7 +249,7 @@ export function oneOfKind(values: readonly string[]): Kind {
     schema: { type: 'string', enum: values },
     parseJson: parseJsonText,
     parseFilter: parse,
-    // As of any text, PostgreSQL alone knows it.
+    // PostgreSQL alone knows the order, as of any text.
     readText: (text) => text,
   }
 }

@@ -1,24 +1,27 @@
-// Rules of rate limits: parses and prints them; the limiter's decision about a request. admit/ counts the requests.
+// Rules of rate limits: parses and prints them, and defines the limiter's decision. admit/ counts the requests.
 
 /** At most `limit` requests in any interval of `periodMs`. */
 export interface Rule {
   readonly limit: number
   readonly periodMs: number
-  /** The period as it was written: `12h`. */
+  /** The period as the setting has it: `12h`. */
   readonly period: string
 }
 
 const DAY_MS = 86_400_000
-/** A time's unit as a letter. */
+/** Milliseconds of each unit of time, by its letter. */
 export const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 const RULE = /^([1-9]\d{0,6})\/([1-9]\d{0,5})([smhd])$/
-/** A client takes 4 bytes of memory for each request of its largest limit. */
+/** Maximum requests of a limit: each takes 4 bytes of memory a client. */
 const LIMIT_MAX = 1_000_000
-/** Times are kept in 31 bits of milliseconds, which wrap around after 24 days. */
+/** Maximum period: times have 31 bits of milliseconds, which wrap around after 24 days. */
 const PERIOD_MS_MAX = 6 * DAY_MS
 const RULES_MAX = 8
 
-/** Reads `750/1m,2500/15m`; units are `s`, `m`, `h`, `d`, and all rules hold at once. @throws RangeError that names the fault */
+/**
+ * Parses `750/1m,2500/15m`; units are `s`, `m`, `h` and `d`, and all rules apply together. @throws RangeError that names the
+ * fault
+ */
 export function parseRules(text: string): readonly Rule[] {
   const rules = text.split(',').map((part) => parseRule(part.trim()))
   if (rules.length > RULES_MAX) throw new RangeError(`there may be up to ${RULES_MAX} limits, not ${rules.length}`)
@@ -36,12 +39,12 @@ function parseRule(part: string): Rule {
   return { limit, periodMs, period: count + unit }
 }
 
-/** Time that an admission counts, in ms: one more than the period, since times of requests are cut to whole milliseconds. */
+/** Time that an admission is counted, in ms: 1 more than the period, because times are cut to whole milliseconds. */
 export function countedMs({ periodMs }: Rule): number {
   return periodMs + 1
 }
 
-/** The text that `parseRules` reads. */
+/** Writes rules as `parseRules` reads them. */
 export function formatRules(rules: readonly Rule[]): string {
   return rules.map(({ limit, period }) => `${limit}/${period}`).join(',')
 }
@@ -54,15 +57,18 @@ export function policyText(rules: readonly Rule[]): string {
 /** Decision of the limiter about one request. */
 export interface Decision {
   admitted: boolean
-  /** The index of the rule that the other fields describe: the one with the longest period, or the one that refuses. */
+  /**
+   * Index of the rule that the other fields describe: for an admitted request the one with the longest period, else the one that
+   * refused.
+   */
   rule: number
   /** Requests that the rule still allows after this one. */
   remaining: number
-  /** Until the oldest request that the rule counts leaves its window; for a refusal, until a retry is admitted. */
+  /** Time until the oldest counted request expires; for a refusal, until a retry is admitted. */
   waitMs: number
 }
 
-/** The index of the rule with the longest period. */
+/** Returns the index of the rule with the longest period. */
 export function longestOf(rules: readonly Rule[]): number {
   const longestMs = Math.max(...rules.map(({ periodMs }) => periodMs))
   return rules.findIndex(({ periodMs }) => periodMs === longestMs)

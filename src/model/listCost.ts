@@ -1,17 +1,17 @@
-// Demands of lists: what a query tells of the work for PostgreSQL before it is read.
+// Cost of lists for PostgreSQL, as far as the query tells it before it runs.
 import type { Entity, Property } from './entity.ts'
 import type { Filter, FiltersAndSorts } from './query.ts'
 import { order } from './query.ts'
 
-/** Properties of a list that tell its cost before it is read. */
+/** Properties of a list that tell its cost before it runs. */
 export interface ListCost {
-  /** Name of the row that all rows of the list refer to, so that they are few; null: they refer to none in common. */
+  /** Identifies the row that all rows of the list refer to, so that they are few; null if there is no such row. */
   readonly parentRow: string | null
-  /** True if PostgreSQL reads or sorts all rows, unless they are few. */
+  /** True if PostgreSQL may have to read or sort all rows. */
   readonly isCostly: boolean
 }
 
-/** The demand of a list: costly are texts that are folded, properties without an index, and sorts by several of them. */
+/** Estimates a list's cost: folded texts, properties without an index, and sorts by several properties are costly. */
 export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts): ListCost {
   const keys = order(entity, sorts)
   // Each index has one property and the id.
@@ -20,7 +20,7 @@ export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts):
   return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
 }
 
-/** Name of the row that rows which match these filters all refer to; null: they refer to none in common. */
+/** Identifies the row that all rows matching these filters refer to; null if there is no such row. */
 export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value } of filters)
     if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`

@@ -1,6 +1,6 @@
-// A cache that evicts the least recently used values, within a bound on their weights: bytes, or 1 each.
+// A cache that evicts the least recently used values when their weights exceed a bound.
 
-/** Two generations: a hit in the younger one moves nothing; a Map in order of use would cost twenty times as much. */
+/** Two generations: a hit in the younger one moves nothing. A Map in order of use would cost twenty times as much. */
 export class LruCache<V> {
   private younger = new Map<string, V>()
   private older = new Map<string, V>()
@@ -19,7 +19,7 @@ export class LruCache<V> {
     return old
   }
 
-  /** Keeps a value, unless it is too large. One that the older generation has under the key is not found any more. */
+  /** Stores a value, unless it is too large. Replaces any older value of the key. */
   set(key: string, value: V): void {
     const weight = this.weigh(value, key)
     if (2 * weight > this.weightMax) return

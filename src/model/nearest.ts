@@ -1,18 +1,18 @@
 // Suggestions for misspelled names, by edit distance.
 import { closest, distance } from 'fastest-levenshtein'
 
-/** ` Did you mean Name?` for a known name that is near, as `nearestOf` says, else ``. Case does not count. */
+/** Suggests a known name that is near, ` Did you mean Name?`; '' if none is. Ignores case. */
 export function suggest(name: string, known: readonly string[]): string {
   const nearest = nearestOf(name, known)
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
 /**
- * The known name that is nearest, at most a third of its letters away; null: there is none. Case does not count, and the last
- * part of a name with dots is as good as the whole: `Days` is `Period.Days`. `editsMax`: letters that may differ at most.
+ * Returns the nearest known name, at most a third of its letters away; null if there is none. Ignores case. The last part of a
+ * name with dots is enough: `Days` for `Period.Days`. `editsMax`: maximum letters that may differ.
  */
 export function nearestOf(name: string, known: readonly string[], editsMax = Infinity): string | null {
-  // Beyond that length nothing is near, and the distance costs the product of both lengths.
+  // Nothing is near to a longer name, and the distance costs the product of both lengths.
   if (name.length > 64 || known.length === 0) return null
   const parts = known.filter((one) => one.includes('.'))
   const whole = [...known, ...parts]
@@ -22,7 +22,10 @@ export function nearestOf(name: string, known: readonly string[], editsMax = Inf
   return isNear(lower, best, editsMax) ? (whole[lowers.indexOf(best)] as string) : null
 }
 
-/** Two letters that are swapped are two edits, which makes `Nmae` as far from `Name` as `Date` from `page`. */
+/**
+ * Allows a third of the letters, rounded up if only their order differs: swapped letters are two edits, so `Nmae` is as far
+ * from `Name` as `Date` is from `page`.
+ */
 function isNear(name: string, known: string, editsMax: number): boolean {
   const third = known.length / 3
   const limit = sorted(name) === sorted(known) ? Math.ceil(third) : Math.round(third)

@@ -3,16 +3,16 @@ import { BlockList, isIP } from 'node:net'
 
 /** Hosts and networks that webhooks may reach although they are not public. */
 export interface AllowedTargets {
-  /** In lower case. */
+  /** Host names in lower case. */
   readonly hosts: ReadonlySet<string>
   readonly networks: BlockList
 }
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
-/** Text of digits, dots and slashes, which was meant as an address. */
+/** Matches texts that are meant as an address or a network. */
 const NUMERIC = /^[\d./:]*$/
 
-/** Reads `receiver.internal,10.0.0.0/8`: hosts, addresses, networks; null: none. @throws RangeError that names the fault */
+/** Parses `receiver.internal,10.0.0.0/8`: hosts, addresses and networks; null: none. @throws RangeError that names the fault */
 export function parseTargets(text: string | null): AllowedTargets {
   const hosts = new Set<string>()
   const networks: string[] = []
@@ -24,27 +24,27 @@ export function parseTargets(text: string | null): AllowedTargets {
   return { hosts, networks: networks.length === 0 ? new BlockList() : parseNetworks(networks.join()) }
 }
 
-/** Returns whether an operator has named the host, or a network that its address lies in. */
+/** Returns whether an operator has allowed the host, or a network that contains its address. */
 export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: string, address: string): boolean {
   return hosts.has(host.toLowerCase()) || networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Returns whether an address is not public; of IPv6, all but global unicast is private, and what contains IPv4. */
+/** Returns whether an address is not public. IPv6 is public only if it is global unicast, and contains no IPv4 address. */
 export function isPrivate(address: string): boolean {
   if (isIP(address) === 4) return PRIVATE_V4.check(address, 'ipv4')
   return !GLOBAL_V6.check(address, 'ipv6') || INSIDE_V6.check(address, 'ipv6')
 }
 
-// Lists of one family each: a list of both takes ::ffff:0:0/96 for all of IPv4.
-// This machine, private networks, links (where clouds answer with credentials), and other uses than a server's.
+// A separate list for each family, because a list of both would take ::ffff:0:0/96 for all of IPv4. It has this machine, private
+// networks, links (where clouds answer with credentials), and addresses that no server has.
 const PRIVATE_V4 = parseNetworks(`
   0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24,
   192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4, 240.0.0.0/4`)
 const GLOBAL_V6 = parseNetworks('2000::/3')
-/** Teredo and other special uses, documentation, 6to4. NAT64 and addresses that map IPv4 are not global unicast. */
+/** Teredo and other special uses, documentation, 6to4. NAT64 and IPv4-mapped addresses are not global unicast anyway. */
 const INSIDE_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
 
-/** Reads `10.0.0.0/8,192.0.2.1,::1`: networks, or single addresses. @throws RangeError that names the part at fault */
+/** Parses `10.0.0.0/8,192.0.2.1,::1`: networks, or single addresses. @throws RangeError that names the faulty part */
 export function parseNetworks(text: string): BlockList {
   const networks = new BlockList()
   for (const part of text.split(',').map((piece) => piece.trim())) {

@@ -1,39 +1,39 @@
-// The operators of filters. Parser, compiler, client and documents read this table alone. Spec 4.2, Filtering 5; D71
+// Operators of filters. Parser, compiler, client and documents read this table only. Spec 4.2, Filtering 5; D71
 import { foldSql } from './fold.ts'
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** Values that match by order: less than the operand, equal to it, greater; and rows without a value. */
+/** Which rows an operator matches: those below, equal to, or above the operand, and those without a value. */
 export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
 export interface Operator {
-  /** As requests have it: in front of the value, as in `>=`, or in brackets behind the property's name, as in `[contains]`. */
+  /** Text in requests: before the value, such as `>=`, or in brackets after the property's name, such as `[contains]`. */
   readonly sign: string
   readonly meaning: string
   serves(kind: Kind): boolean
-  /** `column`: where `folded` is not null, its folded text. */
+  /** Compiles the condition. `column`: the column, or its folded text if `folded` is not null. */
   compile(column: Sql, value: Param): Sql
-  /** Meaning by order alone; if the operand is empty, rows without a value are equal to it. Null: order does not decide. */
+  /** Rows that the operator matches, if order decides; an empty operand equals "no value". Null: order does not decide. */
   readonly sides: Sides | null
-  /** The place of the operand in a folded text, if texts are compared so. */
+  /** Part of the folded text in which the operand is searched; null: texts are not folded. */
   readonly folded: 'anywhere' | 'beginning' | null
   /** True if several parameters are one filter, whose values are alternatives. */
   readonly isAny: boolean
-  /** For an operand that is empty, "no value"; null: not allowed. */
+  /** Compiles the condition for an empty operand, which means "no value"; null: an empty operand is not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
 }
 
 const everyKind = () => true
 const orderedKinds = (kind: Kind) => kind.ordered
 const freeTexts = ({ name }: Kind) => name === 'text'
-/** The operand is folded once, not for each row. */
+/** Folds the operand once, not for each row. */
 const folded = (operand: Param) => sql`(select ${foldSql(sql`${operand}`)})`
 const isNone = (column: Sql, emptyToo: boolean) =>
   emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`
 
 const DEFAULTS = { serves: orderedKinds, sides: null, folded: null, isAny: false, compileEmpty: null }
 
-/** An operator of an order, which takes no row without a value. */
+/** Makes a comparison by order, which never matches rows without a value. */
 function comparison(sign: string, operator: Sql, meaning: string, sides: Omit<Sides, 'none'>): Operator {
   const compile: Operator['compile'] = (column, value) => sql`${column} ${operator} ${value}`
   return { ...DEFAULTS, sign, meaning, compile, sides: { ...sides, none: false } }
@@ -89,13 +89,13 @@ export const operators: readonly Operator[] = [
   },
 ]
 
-/** Operators that stand in front of the value. */
+/** Operators that stand before the value. */
 export const prefixes: readonly Operator[] = operators.filter(({ sign }) => !sign.startsWith('['))
 
-/** Operators that stand behind the property's name. */
+/** Operators that stand after the property's name. */
 export const brackets: readonly Operator[] = operators.filter(({ sign }) => sign.startsWith('['))
 
-/** `[]` in words, as the OpenAPI document has it: generators of clients would make one name of `Id` and `Id[]`. */
+/** Name of `[]` in the OpenAPI document: generators of clients would use one name for `Id` and `Id[]`. */
 export const ANY_IN_WORDS = '[any]'
 
 export const equality = operators.find(({ sign }) => sign === '=') as Operator

@@ -1,10 +1,10 @@
-// Content negotiation: the weights in Accept and Accept-Encoding. RFC 9110, 12.4.2 and 12.5
+// Content negotiation: weights in Accept and Accept-Encoding. RFC 9110, 12.4.2 and 12.5
 
 const WEIGHT = /^q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)$/i
 
 /**
- * Parses the weights, 0 to 1, of a header. The function that is returned takes names in lower case, the most specific first, and
- * returns the weight of the first one that the header has; 0: none. An entry without a valid weight weighs 1.
+ * Parses the weights of a header, 0 to 1. Returns a function that takes names in lower case, the most specific first, and returns
+ * the weight of the first that the header has; 0 if it has none. An invalid weight counts as 1.
  */
 export function weightsOf(header: string): (...names: string[]) => number {
   const preferences = header.split(',').map((entry) => {
@@ -18,14 +18,14 @@ export function weightsOf(header: string): (...names: string[]) => number {
   }
 }
 
-/** Returns whether a client would rather read HTML than JSON, as browsers do; one that takes both alike is a program. */
+/** Returns whether a client prefers HTML to JSON, as browsers do; a client that accepts both equally is a program. */
 export function prefersHtml(accept: string | null): boolean {
   if (accept === null) return false
   const weightOf = weightsOf(accept)
   return weightOf('text/html', 'text/*', '*/*') > weightOf('application/json', 'application/*', '*/*')
 }
 
-/** Returns whether a client takes a gzipped body. */
+/** Returns whether a client accepts gzip. */
 export function takesGzip(acceptEncoding: string | null): boolean {
   return acceptEncoding !== null && weightsOf(acceptEncoding)('gzip', 'x-gzip', '*') > 0
 }

@@ -5,9 +5,9 @@ import type { Operator } from './operators.ts'
 export interface Filter {
   readonly property: Property
   readonly operator: Operator
-  /** Text for PostgreSQL; null stands for an empty operand, "no value". Of `[]` it is an array. */
+  /** Operand as text for PostgreSQL, an array for `[]`; null: an empty operand, "no value". */
   readonly value: string | null
-  /** The values of `[]`, each once; null stands for "no value". */
+  /** Values of `[]` without duplicates; null: "no value". */
   readonly anyOf?: readonly (string | null)[]
 }
 
@@ -16,41 +16,41 @@ export interface Sort {
   readonly descending: boolean
 }
 
-/** The row at which a page begins or ends; it may have been deleted. */
+/** Position of a page by cursor: a row at which the page begins or ends, and which may have been deleted. */
 export interface Seek {
-  /** The page begins behind the row, or ends before it. */
+  /** Side of the row on which the page lies: it begins after the row, or ends before it. */
   readonly side: 'behind' | 'before'
-  /** The row's values of the order's keys, the id last, as PostgreSQL wrote them. */
+  /** Values of the row by which the list is sorted, the id last, as PostgreSQL printed them. */
   readonly position: readonly (string | null)[]
 }
 
 export interface FiltersAndSorts {
   readonly filters: readonly Filter[]
-  /** Each property at most once; the id breaks what ties are left, in the direction of the last. */
+  /** Sorts, each property at most once. Ties are ordered by the id, in the direction of the last sort. */
   readonly sorts: readonly Sort[]
 }
 
-/** A list request, checked and typed. */
+/** A request for a list, checked and typed. */
 export interface ListQuery extends FiltersAndSorts {
-  /** 5 to 50; of a summary 5 to 1,000 groups. */
+  /** Rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
   readonly pageSize: number
-  /** 1 upwards. With `seek` it is only the number that the page goes by. */
+  /** Number of the page, from 1. With `seek` it is used for the response's links only. */
   readonly page: number
-  /** Position of the page by a cursor; null: by its number. */
+  /** Position of a page by cursor; null: by number. */
   readonly seek: Seek | null
-  /** The query string as the client wrote it, without `page` and `cursor`: what the links of a page keep. */
+  /** The query string as the client wrote it, without `page` and `cursor`, for links to other pages. */
   readonly queryWithoutPaging: string
   /** Properties of each row in the response; null: all. */
   readonly choice: Projection | null
 }
 
-/** How a CSV is written. */
+/** Options of a CSV. */
 export interface CsvForm {
-  /** True if a CSV begins with a byte order mark. */
+  /** True if the CSV begins with a byte order mark. */
   readonly hasMark: boolean
-  /** True if a CSV has date-times as spreadsheets read them, and no text that one would run as a formula. */
+  /** True if date-times are as spreadsheets read them, and texts cannot run as formulas. */
   readonly isForExcel: boolean
-  /** True if decimals of a CSV have a comma, and its cells are separated by semicolons. */
+  /** True if decimals have a comma; then semicolons separate the cells. */
   readonly hasDecimalComma: boolean
 }
 
@@ -59,10 +59,13 @@ export interface StreamQuery extends CsvForm, FiltersAndSorts {
   readonly choice: Projection | null
 }
 
-/** The writable properties that a body sets, with their new value as text for PostgreSQL. */
+/** Writable properties that a body sets, with their new values as text for PostgreSQL. */
 export type Assignments = ReadonlyMap<Property, string | null>
 
-/** The sorts and the id, which breaks ties in the last one's direction: so one index on (property, id) serves both directions. */
+/**
+ * Returns the sorts and the id. The id follows the direction of the last sort, so an index on (property, id) serves both
+ * directions.
+ */
 export function order({ id }: Entity, sorts: readonly Sort[]): readonly Sort[] {
   const last = sorts.findIndex(({ property }) => property === id)
   return last >= 0 ? sorts.slice(0, last + 1) : [...sorts, { property: id, descending: sorts.at(-1)?.descending ?? false }]

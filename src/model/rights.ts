@@ -3,30 +3,32 @@ import { suggest } from './nearest.ts'
 
 export type Action = 'read' | 'write'
 
-/** Rights of a key: for each action the plural names of entities, or `*` for every entity. */
+/** Rights of a key: for each action the plural names of entities, or `*` for all. */
 export type Rights = Readonly<Record<Action, ReadonlySet<string>>>
 
 const ACTIONS: readonly Action[] = ['read', 'write']
 const EVERY = '*'
 
-/** Returns whether an entity, by its plural name, may be read or written. Who may write need not be allowed to read. */
+/**
+ * Returns whether an entity, by its plural name, may be read or written. The right to write does not include the right to read.
+ */
 export function allows(rights: Rights, plural: string, action: Action): boolean {
   const names = rights[action]
   return names.has(EVERY) || names.has(plural)
 }
 
-/** Reads `Companies:read,Absences:write,*:read`, in any case. @throws RangeError that names the part at fault */
+/** Parses `Companies:read,Absences:write,*:read`, in any case. @throws RangeError that names the faulty part */
 export function parseRights(text: string, plurals: readonly string[]): Rights {
   return collect(text.split(',').map((part) => parseRight(part.trim(), plurals)))
 }
 
-/** Reads what `formatRights` wrote. What it does not know it leaves out: an entity may be gone since. */
+/** Parses the result of `formatRights`, without rights for entities that no longer exist. */
 export function readRights(text: string): Rights {
   const parts = text.split(',').map((part) => part.split(':') as [string, Action])
   return collect(parts.filter(([name, action]) => name && ACTIONS.includes(action)))
 }
 
-/** `Companies:read,Companies:write`, each right once. */
+/** Writes rights as `Companies:read,Companies:write`, each once. */
 export function formatRights(rights: Rights): string {
   const names = [...rights.read.union(rights.write)]
   return names.flatMap((name) => ACTIONS.filter((action) => rights[action].has(name)).map((action) => `${name}:${action}`)).join()

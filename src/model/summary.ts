@@ -1,21 +1,21 @@
-// Typed queries of summaries: keys, measures, figures and sorts of groups.
+// Typed queries of summaries: group keys, measures, figures, and sorts of groups.
 import type { Property } from './entity.ts'
 import type { AGGREGATES } from './names.ts'
 import type { CsvForm, ListQuery } from './query.ts'
 
-/** Periods of dates and date-times by which rows are grouped, in UTC; weeks begin on Monday. ISO 8601 */
+/** Periods by which dates and date-times are grouped, in UTC; weeks begin on Monday. ISO 8601 */
 export const PERIODS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Period = (typeof PERIODS)[number]
 
 export type Aggregate = (typeof AGGREGATES)[number]
 
-/** Groups that a summary forms at most. D76 */
+/** Maximum groups of a summary. D76 */
 export const GROUPS_MAX = 250_000
 
-/** A property by which rows are grouped, or the period in which it lies. */
+/** A property by which rows are grouped, or the period of its date. */
 export interface GroupKey {
   readonly property: Property
-  /** Null: rows of a group have the same value. */
+  /** Null: rows with the same value form a group. */
   readonly period: Period | null
 }
 
@@ -25,28 +25,28 @@ export interface Measure {
   readonly property: Property
 }
 
-/** A value that is computed of a property in each group; an average follows from the sum and the number of values. */
+/** A value that is computed for each group. An average is not one: it follows from the sum and the number of values. */
 export interface Figure {
   readonly name: 'sum' | 'values' | 'minimum' | 'maximum'
   readonly property: Property
 }
 
-/** A key of the order of groups: a column of their rows. */
+/** A sort of groups by one of their columns. */
 export interface GroupSort {
   readonly column: number
   readonly isDescending: boolean
 }
 
-/** A summary request, checked and typed. Rows of groups have as columns the keys, the count, and the figures. */
+/** A request for a summary, checked and typed. Columns of a group: the keys, the count, and the figures. */
 export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'pageSize' | 'page' | 'queryWithoutPaging'> {
   readonly keys: readonly GroupKey[]
   readonly measures: readonly Measure[]
   readonly figures: readonly Figure[]
-  /** A total order: the keys that no sort names come last, ascending. */
+  /** Sorts of the groups; keys without a sort come last, ascending, so that the order is total. */
   readonly sorts: readonly GroupSort[]
 }
 
-/** The figures that these measures need, each once. */
+/** Returns the figures that the measures need, without duplicates. */
 export function figuresOf(measures: readonly Measure[]): Figure[] {
   const figures: Figure[] = []
   for (const { aggregate, property } of measures)
@@ -55,12 +55,12 @@ export function figuresOf(measures: readonly Measure[]): Figure[] {
   return figures
 }
 
-/** The index of a figure; -1: it is none of these. */
+/** Returns the index of a figure; -1 if it is missing. */
 export function figureIndex(figures: readonly Figure[], name: Figure['name'], property: Property): number {
   return figures.findIndex((figure) => figure.name === name && figure.property === property)
 }
 
-/** Name of a key in requests: `month(Start)`, `Type`. */
+/** Name of a group key in requests: `month(Start)`, `Type`. */
 export function groupName({ property, period }: GroupKey): string {
   return period === null ? property.name : `${period}(${property.name})`
 }

@@ -9,10 +9,10 @@ export interface Certificate {
 }
 
 const BYTES_MAX = 256 * 1024
-/** The authorities that browsers know have 300 KB. */
+/** Maximum size of a file of certificate authorities; those of browsers have 300 KB. */
 const AUTHORITIES_BYTES_MAX = 4 * 1024 * 1024
 
-/** Reads both files. @throws Error that says which cannot be read */
+/** Reads both files. @throws Error that names the file which cannot be read */
 export function readCertificate(certFile: string, keyFile: string): Certificate {
   return { cert: readPem(`TLS_CERT ${certFile}`, certFile), key: readPem(`TLS_KEY ${keyFile}`, keyFile) }
 }
@@ -30,7 +30,7 @@ function readPem(what: string, file: string, bytesMax = BYTES_MAX): string {
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** Returns the first certificate. @throws Error if the two are invalid, or do not belong together */
+/** Returns the first certificate. @throws Error if one of the two is invalid, or the key belongs to another certificate */
 export function checkCertificate({ cert, key }: Certificate): X509Certificate {
   const parsed = new X509Certificate(blocksOf('TLS_CERT', cert)[0] as string)
   const privateKey = parse('TLS_KEY has no private key in PEM without a password', () => createPrivateKey(key))
@@ -38,13 +38,13 @@ export function checkCertificate({ cert, key }: Certificate): X509Certificate {
   return parsed
 }
 
-/** The certificates in PEM of the file that `sslrootcert` names, which is not repeated. @throws Error that says what is wrong */
+/** Reads the PEM certificates of `sslrootcert`. @throws Error that tells the fault, without the name of the file */
 export function readAuthorities(file: string): string {
   const what = 'the file of sslrootcert'
   return blocksOf(what, readPem(what, file, AUTHORITIES_BYTES_MAX)).join('\n')
 }
 
-/** The certificates in a text. @throws Error where there is none, or one cannot be read */
+/** Returns the certificates in a text. @throws Error if there are none, or one is invalid */
 function blocksOf(what: string, text: string): string[] {
   const blocks = text.match(BLOCK) ?? []
   if (blocks.length === 0) throw new Error(`${what} has no certificate in PEM`)

@@ -3,10 +3,13 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
 const LOOK_MS = 250
-/** Free descriptors at which clients are accepted again, so that one that leaves does not let one in at once. */
+/**
+ * Free descriptors that are needed to accept clients again, so that the listener does not stop and start with each client that
+ * leaves.
+ */
 const CLIENTS_MIN = 8
 
-/** Maximum of descriptors that this process may have open; infinite where the system does not say. */
+/** Maximum number of open descriptors of this process; infinite if the system does not tell. */
 export function descriptorsMax(): number {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
   const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -14,15 +17,15 @@ export function descriptorsMax(): number {
 }
 
 /**
- * Reserves `count` descriptors, so that clients are served when others have taken the rest. Then the reserve is freed, `onFull`
- * is called, and no client is accepted until there is room: the runtime would retry a listener that cannot accept with all of a
- * processor. Returns what ends it.
+ * Reserves `count` descriptors, so that clients can be served when others have taken the rest. Then it frees the reserve, calls
+ * `onFull`, and pauses the listener until descriptors are free again, because the runtime would retry failed accepts in a busy
+ * loop. Returns a function that ends the reserve.
  */
 export function keepDescriptors(count: number, listener: ListenSocket, onFull: () => void): () => void {
   if (process.platform !== 'linux') return () => undefined
   const held: number[] = []
   let isFull = false
-  /** Opens and closes descriptors until `wanted` are held. False: there are too few. */
+  /** Opens or closes descriptors until `wanted` are held. False if not enough are free. */
   function hold(wanted: number): boolean {
     try {
       while (held.length < wanted) held.push(openSync('/dev/null', 'r'))

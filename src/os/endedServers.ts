@@ -1,24 +1,24 @@
-// Shared memory of servers of this user that have ended: found by its locks, and freed.
+// Shared memory that ended servers of this user have left: finds it by its locks, and frees it.
 import { existsSync, lstatSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock } from './libc.ts'
 import { freeZeroes, isMapped, isRegion } from './region.ts'
 
 const USER = process.getuid?.() ?? 0
-/** Begin of the names of this user's folders. */
+/** Prefix of the names of this user's folders. */
 export const PREFIX = `roster-${USER}-`
-/** File with the data folder of the server that a folder belongs to. */
+/** Name of the file that contains the data folder of the folder's server. */
 export const OWNER = 'owner'
-/** File that a server locks until it ends. */
+/** Name of the file that a server locks until it ends. */
 export const LOCK = 'lock'
-/** Names of tables of rate limits, also of ones that a start was killed while it made. */
+/** Matches names of rate-limit tables, also of tables that a start has left incomplete when it was killed. */
 const TABLE = /^(?:keys|anonymous|own-[0-9a-z]{1,13})(?:\.part)?$/
-/** Names of which the header, which is written last, need not be looked at. */
+/** Matches names of tables whose header need not be checked, which is written last. */
 const UNMISTAKABLE = /^(?:keys|anonymous)$|\.part$/
 
 /**
- * Frees pages that hold nothing in the tables of servers that have ended, so that their counts still count after a restart; and
- * all memory of those whose data folder is gone.
+ * Frees empty pages in the tables of ended servers, whose counts are kept for a restart, and all memory of those whose data
+ * folder is gone.
  */
 export function freeEnded(base: string): void {
   forEachEnded(base, (path, dataDir) => {
@@ -27,7 +27,7 @@ export function freeEnded(base: string): void {
   })
 }
 
-/** Deletes the memory of servers that have ended, whose counts begin anew. Returns how many there were, and their bytes. */
+/** Deletes the memory of ended servers, whose counts start at 0 again. Returns the number of servers, and their bytes. */
 export function deleteEnded(base: string): { servers: number; bytes: number } {
   const deleted = { servers: 0, bytes: 0 }
   forEachEnded(base, (path) => {
@@ -38,7 +38,7 @@ export function deleteEnded(base: string): { servers: number; bytes: number } {
   return deleted
 }
 
-/** Counts the servers that have ended, and the bytes of memory that they keep, without those of one folder. */
+/** Counts ended servers and their bytes of memory, except those of one folder. */
 export function countEnded(base: string, except = ''): { servers: number; bytes: number } {
   const found = { servers: 0, bytes: 0 }
   forEachEnded(base, (path) => {
@@ -49,30 +49,30 @@ export function countEnded(base: string, except = ''): { servers: number; bytes:
   return found
 }
 
-/** Deletes a folder with the files of a server, and no other files. The caller has its lock. */
+/** Deletes a server's files, and the folder if no other files are in it. The caller must hold its lock. */
 export function removeFolder(path: string): void {
   const files = [...tablesOf(path), join(path, OWNER), join(path, LOCK)]
   for (const file of files) rmSync(file, { force: true })
   try {
     rmdirSync(path)
   } catch {
-    // a file of another program is in it
+    // Another program has put a file into the folder.
   }
 }
 
-/** Returns whether a path is a folder of this user alone, and no link to one. */
+/** Returns whether a path is a folder that only this user can access, and no link to one. */
 export function isOwnFolder(path: string): boolean {
   const entry = lstatSync(path)
   return entry.isDirectory() && entry.uid === USER && (entry.mode & 0o077) === 0
 }
 
-/** Calls `work` with each folder that is certainly of a server that has ended, and holds its lock meanwhile. */
+/** Calls `work` with each folder that certainly belongs to an ended server, while it holds the folder's lock. */
 function forEachEnded(base: string, work: (path: string, dataDir: string) => void) {
   if (!existsSync(base)) return
   for (const name of readdirSync(base).filter((entry) => entry.startsWith(PREFIX))) {
     const path = join(base, name)
     try {
-      // A lock that is not there would be made, and say nothing.
+      // `tryLock` would create a missing lock file, and so prove nothing.
       if (!isOwnFolder(path) || ![OWNER, LOCK].every((file) => isOwnFile(join(path, file)))) continue
       const lock = tryLock(join(path, LOCK))
       if (lock === null) continue
@@ -82,7 +82,7 @@ function forEachEnded(base: string, work: (path: string, dataDir: string) => voi
         lock.release()
       }
     } catch {
-      // it does not say whose it is, or another program is just deleting it
+      // The folder has no data folder's name, or another program is deleting it.
     }
   }
 }

@@ -1,19 +1,19 @@
-// Folders for shared memory, and locks of ports, so that servers on one machine do not meet.
+// Folders for shared memory and locks of ports, so that servers on one machine do not collide.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { freeEnded, isOwnFolder, LOCK, OWNER, PREFIX, removeFolder } from './endedServers.ts'
 import { tryLock } from './libc.ts'
 
-/** Kind of the folder for shared memory: in `/dev/shm` if there is one, or on the disk of the data folder. */
+/** Location of shared memory: in `/dev/shm` if it exists, or on the disk of the data folder. */
 type MemoryKind = 'memory' | 'disk'
 
 const SHM_FOLDER = '/dev/shm'
 const NUMBERS_MAX = 64
-/** Maximum time that a start waits for others that look for memory of servers that have ended. */
+/** Maximum time that a start waits for other starts, which free the memory of ended servers. */
 const STARTS_MS_MAX = 2_000
 
-/** The folder for the shared memory of the server with this data folder and port, unless another server has taken it. */
+/** Returns the folder for the shared memory of the server with this data folder and port, unless another server has taken it. */
 export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind = 'memory'): string {
   const owner = resolve(dataDir)
   const base = kind === 'memory' && existsSync(SHM_FOLDER) ? SHM_FOLDER : join(owner, 'shared')
@@ -21,9 +21,9 @@ export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind =
 }
 
 /**
- * Takes a folder for the shared memory of the server with this data folder and port, until the process ends: the one of its
- * last run if it is free, so that requests counted then still count. Frees the memory of servers that have ended.
- * @throws Error of the file system, or where others have taken all names, as other users may in `/dev/shm`
+ * Takes a folder for the shared memory of the server with this data folder and port, until the process ends. It is the folder of
+ * the last run if that is free, so that earlier requests still count. Frees the memory of ended servers. @throws Error of the
+ * file system, or if other users have taken all names in `/dev/shm`
  */
 export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory') {
   const owner = resolve(dataDir)
@@ -33,10 +33,10 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
     // With DATABASE_URL nothing else creates DATA_DIR, and `freeEnded` deletes shared memory whose DATA_DIR is gone.
     mkdirSync(owner, { recursive: true })
   } catch {
-    // its disk may be read-only
+    // The disk may be read-only.
   }
   return inTurn((isAlone) => {
-    // Several servers can run with the same data folder and port 0; each takes a folder of its own.
+    // Several servers can run with the same data folder and port 0, so each takes its own folder.
     for (const path of namesFrom(first)) {
       const lock = makeOwn(path) ? tryLock(join(path, LOCK)) : null
       if (lock === null) continue
@@ -53,8 +53,8 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 }
 
 /**
- * Calls `work` while no other start of this user looks at folders: one that frees the memory of a server that has ended has its
- * lock, and that server would take another folder. `isAlone` false: the lock of starts cannot be had.
+ * Runs `work` while no other start of this user does: a start that frees the memory of ended servers holds their locks, and would
+ * make a restarting server take another folder. `isAlone` is false if the lock of starts cannot be taken.
  */
 export function inTurn<T>(work: (isAlone: boolean) => T): T {
   const lock = lockStarts()
@@ -76,21 +76,20 @@ function lockStarts() {
   }
 }
 
-/** Names that can be foreseen, so that a later run finds its folder again. */
+/** Returns candidates in a fixed order, so that a later run finds its folder again. */
 function namesFrom(first: string): string[] {
   return [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
 }
 
-/** Takes the lock of a port; null: a server of this user on this machine has it. */
+/** Locks a port; null if another server of this user on this machine has locked it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
   const folder = lockFolder()
-  // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one
-  // moment may share it.
+  // Without a lock folder the port itself shows whether it is taken; two starts at the same moment may then share it.
   if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
 }
 
-/** The folder for locks of this user; undefined: it cannot be made. */
+/** Returns the folder for locks of this user; undefined if it cannot be created. */
 function lockFolder(): string | undefined {
   const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
   try {
@@ -100,7 +99,7 @@ function lockFolder(): string | undefined {
   }
 }
 
-/** Makes the folder; false when there is anything else than a folder of this user's alone: it may be in our way on purpose. */
+/** Creates the folder. False if the name is taken by anything but a folder of this user, perhaps on purpose. */
 function makeOwn(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 })

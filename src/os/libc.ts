@@ -1,10 +1,10 @@
-// Functions of the C library that the runtime does not have, such as locks of files.
+// Functions of the C library that the runtime lacks, such as file locks.
 import { dlopen, type FFIFunction } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 
 const NAME = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6'
 
-/** Functions of the C library, opened at their first use: programs that use none also run where there is no glibc. */
+/** Opens functions of the C library at first use, so that programs which use none also run without glibc. */
 export function libc<Functions extends Record<string, FFIFunction>>(functions: Functions) {
   let opened: ReturnType<typeof dlopen<Functions>>['symbols'] | undefined
   return () => (opened ??= dlopen(NAME, functions).symbols)
@@ -21,12 +21,12 @@ const space = libc({
 const [KEEP_SIZE, PUNCH_HOLE] = [1, 2]
 const ENOSPC = 28
 
-/** Gives back the space of bytes of a file, which are zeroes from then on. False: the file system cannot. Linux only. */
+/** Frees the space of a range of a file, which reads as zeroes from then on. False if the file system cannot. Linux only. */
 export function freeSpace(descriptor: number, at: number, bytes: number): boolean {
   return space().fallocate(descriptor, KEEP_SIZE | PUNCH_HOLE, at, bytes) === 0
 }
 
-/** Takes the space of all bytes of a file, which stay as they are. @throws Error ENOSPC when there is no room. Linux only. */
+/** Allocates space for all bytes of a file without changing them. @throws Error ENOSPC if there is no room. Linux only. */
 export function takeSpace(descriptor: number, bytes: number): void {
   if (space().posix_fallocate(descriptor, 0, bytes) === ENOSPC) throw Object.assign(new Error('no room'), { code: 'ENOSPC' })
 }
@@ -34,18 +34,18 @@ export function takeSpace(descriptor: number, bytes: number): void {
 const control = libc({ fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' } })
 const [SET_SIGNAL, SET_LEASE, WRITE_LEASE, NO_LEASE, SIGURG] = [10, 1_024, 1, 2, 23]
 
-/** Returns whether no other descriptor of any process, and no memory, refers to a file that is open for writing. Linux only. */
+/** Returns whether a file opened for writing is open or mapped nowhere else, in any process. Linux only. */
 export function isOnlyOpen(descriptor: number): boolean {
   const { fcntl } = control()
-  // A lease of this kind is given to the only descriptor alone. Who opens the file at this moment causes a signal, here one that
-  // ends no process.
+  // The kernel grants this kind of lease only to the sole descriptor. If another process opens the file in this moment, a signal
+  // is sent, which is set to one that has no effect.
   fcntl(descriptor, SET_SIGNAL, SIGURG)
   const isOnly = fcntl(descriptor, SET_LEASE, WRITE_LEASE) === 0
   if (isOnly) fcntl(descriptor, SET_LEASE, NO_LEASE)
   return isOnly
 }
 
-/** Locks the file at `path`, made if missing; null: another process has. The kernel drops the lock when its holder dies. */
+/** Locks the file at `path`, which is created if missing; null if another process has locked it. A lock ends with its process. */
 export function tryLock(path: string): { release(): void } | null {
   const descriptor = openSync(path, 'a', 0o600)
   if (file().flock(descriptor, LOCK_EX | LOCK_NB) !== 0) {
@@ -61,7 +61,7 @@ export function tryLock(path: string): { release(): void } | null {
   }
 }
 
-/** Runs `work` when no other process does so with the same file; the kernel drops the lock when its holder dies. */
+/** Runs `work` while no other process does so with the same file. A lock ends with its process. */
 export function exclusively<T>(descriptor: number, work: () => T): T {
   if (file().flock(descriptor, LOCK_EX) !== 0) throw new Error('the lock of shared memory cannot be taken')
   try {

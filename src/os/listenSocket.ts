@@ -1,14 +1,14 @@
-// The listening socket of this process, by system calls that the runtime does not offer. Linux only; elsewhere it does nothing.
+// The listening socket of this process, controlled by system calls that the runtime lacks. Linux only; elsewhere it does nothing.
 import { ptr } from 'bun:ffi'
 import { closeSync, readdirSync } from 'node:fs'
 import { libc } from './libc.ts'
 
 const [SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_ACCEPTCONN, SO_BINDTOIFINDEX] = [1, 26, 27, 30, 62]
-/** The number of a network interface that no machine has. */
+/** Index of a network interface that no machine has. */
 const NO_INTERFACE = words(0x7fffffff)
-/** A packet filter of one instruction (code, jumps, operand): keep no byte. */
+/** A packet filter of one instruction (code, jumps, operand) that drops every packet. */
 const DROP = words(0x06, 0)
-/** More connections than the kernel queues at one listener. */
+/** Maximum connections that are dropped at once, more than the kernel queues for a listener. */
 const QUEUED_MAX = 10_000
 
 const sockets = libc({
@@ -18,26 +18,27 @@ const sockets = libc({
   setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
 })
 
-/** Lets workers be replaced without a failed request, and clients be served when others have taken all descriptors. */
+/**
+ * Controls which connections the kernel gives to this process: none while it is being replaced, or while descriptors are used up.
+ */
 export class ListenSocket {
   private readonly descriptors: readonly number[]
 
-  /** Finds the listener now, since no folder can be read while all descriptors are in use, `/proc` neither. */
+  /** Finds the listener at once, because `/proc` cannot be read later when all descriptors are in use. */
   constructor(port: number) {
     const all = process.platform === 'linux' ? readdirSync('/proc/self/fd').map(Number) : []
     this.descriptors = all.filter((descriptor) => isListener(descriptor) && portOf(descriptor) === port)
   }
 
   /**
-   * Refuses new connections. Those whose handshake has begun go on: a listener that is closed resets them. While other
-   * processes share the port, the kernel drops a handshake that it assigns to this listener, and the client tries again within
-   * a second or two.
+   * Refuses new connections, but lets started handshakes finish; closing the listener would reset them. While other processes
+   * share the port, the kernel drops handshakes that it assigns to this listener, and clients retry within a second or two.
    */
   stopAccepting(): void {
     this.set(SO_BINDTOIFINDEX, NO_INTERFACE)
   }
 
-  /** Drops all packets of connections that are not accepted yet; their clients send again, until `acceptAgain`. */
+  /** Drops all packets of connections that are not accepted yet. Clients repeat them, so they connect after `acceptAgain`. */
   pause(): void {
     const program = new BigUint64Array(new ArrayBuffer(16))
     program.set([1n, BigInt(ptr(DROP))])
@@ -48,7 +49,7 @@ export class ListenSocket {
     this.set(SO_DETACH_FILTER, words(0))
   }
 
-  /** Closes connections that wait to be accepted; takes one free descriptor. */
+  /** Closes connections that wait to be accepted; needs one free descriptor. */
   dropWaiting(): void {
     for (const descriptor of this.descriptors)
       for (let dropped = 0; dropped < QUEUED_MAX; dropped++) {
@@ -72,10 +73,10 @@ function isListener(descriptor: number): boolean {
 function portOf(descriptor: number): number {
   const [address, length] = [new DataView(new ArrayBuffer(128)), words(128)]
   sockets().getsockname(descriptor, ptr(address), ptr(length))
-  return address.getUint16(2) // behind the family, in network order, for IPv4 as for IPv6
+  return address.getUint16(2) // after the family, in network order, for IPv4 and IPv6
 }
 
-/** Words over an ArrayBuffer of their own: the JIT moves a small typed array, and a pointer to it would dangle. */
+/** Allocates words in a separate ArrayBuffer: the JIT moves small typed arrays, and a pointer to one would dangle. */
 function words(...values: number[]): Int32Array {
   const array = new Int32Array(new ArrayBuffer(4 * values.length))
   array.set(values)

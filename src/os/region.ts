@@ -4,25 +4,28 @@ import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import { exclusively, freeSpace, isOnlyOpen, takeSpace } from './libc.ts'
 
-/** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
+/** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` describe the rest. */
 export type Region = ReturnType<typeof openRegion>
 
 export const HEADER_WORDS = 16
-/** Words 6 and 7 of the header: random numbers, so that no client can know which entries collide. */
+/** Index of two random words in the header, so that clients cannot know which entries collide. */
 export const SEED_WORD = 6
-/** Words 8 to 15 of the header: free for the region's users; set to 0 at each start. */
+/** Index of eight words in the header that are free for the region's users, and set to 0 at each start. */
 export const OWN_WORD = 8
 
 const MAGIC = 0x526f7374 // "Rost"
 const VERSION = 1
 const ZEROES = new Uint8Array(1 << 20)
 
-/** The file behind a region, kept open by the process that makes it: even if it is deleted, all share it under `path`. */
+/**
+ * The file behind a region, kept open by the process that creates it. Even if the file is deleted, all processes share it under
+ * `path`.
+ */
 export class RegionFile {
   private descriptor: number | null = null
   private readonly part: string
 
-  /** `format`: what the words mean; a file of another format, boot or size is replaced. */
+  /** `format`: meaning of the words. A file of another format, boot or size is replaced. */
   constructor(
     private readonly file: string,
     private readonly format: string,
@@ -31,7 +34,7 @@ export class RegionFile {
     this.part = `${file}.part`
   }
 
-  /** Makes the file, or replaces it where it is damaged. False: it was there already. @throws Error when there is no room */
+  /** Creates the file, or replaces a damaged one. False if it was usable already. @throws Error if there is no room */
   ensure(): boolean {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
@@ -41,7 +44,7 @@ export class RegionFile {
     return there === null
   }
 
-  /** For `openRegion` in other processes, while this one lives. */
+  /** Path for `openRegion` in other processes, valid while this process lives. */
   get path(): string {
     return process.platform === 'linux' ? `/proc/${process.pid}/fd/${this.descriptor}` : this.file
   }
@@ -67,7 +70,9 @@ export class RegionFile {
     return null
   }
 
-  /** Takes the space again that `freeZeroes` gave back: on a full memory disk, the first use of a page without it kills us. */
+  /**
+   * Allocates the space that `freeZeroes` has freed: on a full memory disk the first access to a missing page kills the process.
+   */
   private fill(descriptor: number) {
     const missing = missingBytes(this.file, descriptor)
     if (missing === 0) return
@@ -87,14 +92,17 @@ export class RegionFile {
     return headerOf(this.format, this.words).every((word, index) => header[index] === word)
   }
 
-  /** Under another name first: a file under its own name is whole, and processes that map the old one keep it. */
+  /**
+   * Creates the file under another name and renames it, so that a file with its own name is complete. Processes that map the old
+   * file keep it.
+   */
   private create(): number {
-    // The old file cannot be used, and both together may not fit.
+    // The old file cannot be used, and there may be no room for both.
     rmSync(this.file, { force: true })
     requireRoom(this.file, this.words * 4)
     const descriptor = openSync(this.part, 'w+', 0o600)
     try {
-      // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
+      // Every byte is written: if the memory disk is full, the first access to a missing page would kill the process.
       const bytes = this.words * 4
       for (let at = 0; at < bytes; at += ZEROES.length) writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
       const seeds = crypto.getRandomValues(new Int32Array(2))
@@ -123,7 +131,7 @@ function headerOf(format: string, words: number): number[] {
 const PAGE_BYTES = 4096
 const ZERO_PAGE = new Uint8Array(PAGE_BYTES)
 
-/** Gives back the space of a region's pages that are zeroes; only while no process maps it. Other files stay as they are. */
+/** Frees the pages of a region that contain only zeroes. Has no effect if a process maps it, or the file is no region. */
 export function freeZeroes(file: string): void {
   if (!isInMemory(file) || !isRegion(file)) return
   const descriptor = openSync(file, 'r+')
@@ -134,7 +142,7 @@ export function freeZeroes(file: string): void {
     let begin = 0
     for (let at = 0; at < size; at += chunk.length) {
       const bytes = readSync(descriptor, chunk, 0, chunk.length, at)
-      // The last page, which may be a part of one, stays.
+      // The last page is kept, because it may be incomplete.
       for (let page = 0; page < bytes; page += PAGE_BYTES) {
         if (chunk.subarray(page, Math.min(bytes, page + PAGE_BYTES)).equals(ZERO_PAGE)) continue
         if (at + page > begin) freeSpace(descriptor, begin, at + page - begin)
@@ -159,7 +167,7 @@ export function isRegion(file: string): boolean {
   }
 }
 
-/** Returns whether a process maps the file: a worker may outlive its supervisor, which has the lock, for a moment. */
+/** Returns whether a process maps the file. A worker may briefly outlive its supervisor, which holds the lock. */
 export function isMapped(file: string): boolean {
   if (!isInMemory(file)) return false
   const descriptor = openSync(file, 'r+')
@@ -170,7 +178,7 @@ export function isMapped(file: string): boolean {
   }
 }
 
-/** The bytes of a file in memory that take no space. */
+/** Bytes of a file in a memory file system that have no space allocated. */
 function missingBytes(file: string, descriptor: number): number {
   const { size, blocks } = fstatSync(descriptor)
   return isInMemory(file) ? Math.max(0, size - 512 * blocks) : 0
@@ -180,34 +188,34 @@ function isInMemory(file: string): boolean {
   return process.platform === 'linux' && statfsSync(dirname(file)).type === TMPFS_MAGIC
 }
 
-/** Maps the region at `path`, which a `RegionFile` of another process, or of this one, has made. */
+/** Maps the region at `path`, which a `RegionFile` of this or another process has created. */
 export function openRegion(path: string) {
   const descriptor = openSync(path, 'r+')
   const bytes = Bun.mmap(path, { shared: true })
   const words: Int32Array = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
   return {
     words,
-    /** Runs `work` while no other process does; a process that dies in it leaves no lock. */
+    /** Runs `work` while no other process does. A lock ends with its process. */
     exclusive: <T>(work: () => T): T => exclusively(descriptor, work),
-    /** Ends its use; the memory itself is freed when `words` is no longer referred to. */
+    /** Closes the file. The memory is freed when `words` is no longer referred to. */
     close: () => closeSync(descriptor),
   }
 }
 
 const WORDS_MAX = 2 ** 31 - 1
-/** The type by which `statfs` names a file system in memory, whose size may be more than the machine has. */
+/** Type of a memory file system in `statfs`, whose size may exceed the machine's memory. */
 const TMPFS_MAGIC = 0x01021994
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
-/** Checked before a region is written, so that one that cannot fit does not fill the machine's memory first. */
+/** Requires memory for a region before it is written, because one that does not fit would fill the machine's memory first. */
 function requireRoom(file: string, bytes: number) {
   const { bavail, bsize, type } = statfsSync(dirname(file))
   const room = type === TMPFS_MAGIC ? Math.min(bavail * bsize, MEMORY_SHARE * freemem()) : bavail * bsize
   if (bytes > WORDS_MAX * 4 || bytes > room) throw noRoom(file, bytes, { code: 'ENOSPC' })
 }
 
-/** The error for a region that does not fit; another error stays what it is. */
+/** Converts an error for lack of space to one that names the file and its size; returns other errors as they are. */
 function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   if (error instanceof Error && !FULL.includes(error.code ?? '')) return error
   const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
@@ -216,7 +224,7 @@ function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   })
 }
 
-/** Part of the header because times in a region are of the monotonic clock, which begins anew with each boot. */
+/** Id of this boot, a part of the header, because times in a region are of the monotonic clock, which starts with the boot. */
 function bootId(): string {
   if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   return Bun.spawnSync(['sysctl', '-n', 'kern.bootsessionuuid']).stdout.toString().trim()

@@ -1,4 +1,4 @@
-// Time: a clock that all processes share, deadlines of promises, and pauses for other work within a long one.
+// Time: a clock that all processes share, deadlines of promises, and pauses in long work.
 import { ptr } from 'bun:ffi'
 import { setImmediate } from 'node:timers/promises'
 import { libc } from './libc.ts'
@@ -7,7 +7,7 @@ const clock = libc({ clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } })
 
 const CLOCK_MONOTONIC = process.platform === 'darwin' ? 6 : 1
 
-// Over an ArrayBuffer of its own: the JIT moves a small typed array, and the pointer to it would dangle.
+// In a separate ArrayBuffer: the JIT moves small typed arrays, and the pointer would dangle.
 const timespec = new Uint32Array(new ArrayBuffer(16))
 const address = ptr(timespec)
 
@@ -17,7 +17,7 @@ export function monotonicMs(): number {
   return (timespec[0] as number) * 1_000 + Math.trunc((timespec[2] as number) / 1_000_000)
 }
 
-/** Settles as `promise` does, after `afterMs` as `onMiss` does. For a few promises: each has a timer of its own. */
+/** Settles as `promise` does, or after `afterMs` as `onMiss` does. Each call has a timer, so it suits few promises. */
 export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: () => T): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
   const timer = setTimeout(() => Promise.try(onMiss).then(resolve, reject), afterMs)
@@ -25,7 +25,10 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
   return settled
 }
 
-/** Lets other work have its turn within a long one, which calls this between its steps, and awaits the promise, if any. */
+/**
+ * Limits the time of one step of long work, so that other work is not delayed. The work calls the returned function between its
+ * steps, and awaits its promise, if any.
+ */
 export function yieldEvery(turnMs = 3): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs
   return () => {

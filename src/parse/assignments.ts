@@ -13,13 +13,16 @@ import { suggestProperty } from './nearestProperty.ts'
 type Member = Property | Group
 type Members = readonly Member[]
 
-/** Parses every writable property; missing ones get the default of their type. Spec 4.1, rules 1 and 2. @throws ApiError */
+/**
+ * Parses a complete row: every writable property, the missing ones with the default of their kind. Spec 4.1, rules 1 and 2.
+ * @throws ApiError
+ */
 export function parseComplete(entity: Entity, body: JsonObject): Assignments {
   const defaults = entity.properties.filter((property) => property.writable)
   return parseAssignments(entity, body, new Map(defaults.map((property) => [property, property.kind.default])))
 }
 
-/** Parses the properties given; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
+/** Parses the properties that the body has; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
 export function parsePartial(entity: Entity, body: JsonObject): Assignments {
   return parseAssignments(entity, body, new Map())
 }
@@ -28,7 +31,7 @@ export function parsePartial(entity: Entity, body: JsonObject): Assignments {
 function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
   const faults: Fault[] = []
   parseObject(entity.name, '', entity.members, body, { assignments, faults })
-  // The rest of the body was not read, so required properties may be in it.
+  // Required properties are not checked: they may be in the rest of the body, which was not parsed.
   if (faults.length >= FAULTS_MAX) throw faultsError(faults)
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
@@ -42,7 +45,7 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
   return assignments
 }
 
-/** Returns whether a value is none; '' is none, as it is in filters. */
+/** Returns whether this is no value. For some kinds '' is no value, as it is in filters. */
 function isLacking({ kind }: Property, value: string | null | undefined): boolean {
   return value === null || (value === '' && kind.emptyIsNoValue)
 }
@@ -71,7 +74,7 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
   }
 }
 
-/** The name that was probably meant; ` Did you mean {"Period":{"Days":...}}?` for a part beside the objects. */
+/** Suggests the name that was probably meant; for a part outside of its object ` Did you mean {"Period":{"Days":...}}?`. */
 function hintFor(key: string, members: Members): string {
   const near = suggest(key, members.map(lastName))
   if (near !== '') return near
@@ -104,12 +107,12 @@ function parseProperty(property: Property, value: unknown, { assignments, faults
 }
 
 const memberFinder = memoize((members: Members) => {
-  // As documentation writes it, and as answers do.
+  // Names of requests (`Name`) and of responses (`name`).
   const spellings = (member: Member) => [lastName(member), keyOf(member)]
   return findByName(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
 })
 
-/** `Days` of `Period.Days`: inside its object a part has no dot. */
+/** `Days` of `Period.Days`: the name that a part has inside its object. */
 function lastName(member: Member): string {
   return member.name.slice(member.name.lastIndexOf('.') + 1)
 }

@@ -7,35 +7,35 @@ import { withDeadline } from '../os/time.ts'
 /** Maximum length of a body with one row. */
 export const BODY_BYTES_MAX = 1024 * 1024
 const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
-/** Maximum time for a body: a slow sender holds a connection and memory. */
+/** Maximum time until a body is complete: a slow sender occupies a connection and memory. */
 const BODY_MS_MAX = 10_000
-// The rest of the body is still on its way; only a closed connection stops its sender.
+// The sender may still be sending the body, and only a closed connection stops it.
 const LEAVE = { Connection: 'close' }
 
-/** Unknown parameters are ignored (RFC 6838, 4.3); every charset must be UTF-8, which many programs call utf8. */
+/** Pattern of media type parameters: unknown ones are ignored (RFC 6838, 4.3); a charset must be UTF-8, also spelled utf8. */
 const PARAMETERS = /(?!.*;[ \t]*charset=(?!"?utf-?8"?[ \t]*(?:;|$)))[ \t]*(?:;.*)?$/.source
 const MEDIA_TYPE = new RegExp(`^application/(?:json|[\\w!#$&^.+-]+\\+json)${PARAMETERS}`, 'i')
 const LINES_TYPE = new RegExp(`^application/x-ndjson${PARAMETERS}`, 'i')
-/** Begin of an array, which is no object. */
+/** Start of an array. */
 const ARRAY = /^[ \t\r\n]*\[/
-/** Bytes that may precede a value of JSON: white space, and those of a byte order mark. */
+/** Bytes that may precede a value of JSON: white space and a byte order mark. */
 const LEADING = [0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Maximum values of an object, more than any entity has properties; each takes a third of a microsecond to parse. */
+/** Maximum values in an object, more than any entity has properties; each takes a third of a microsecond to parse. */
 const VALUES_MAX = 1_000
-/** Shorter texts are parsed in a millisecond or two, whatever is in them. */
+/** Length below which any text parses within a millisecond or two. */
 const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
-/** A text of 1 MiB of escapes takes 20 ms to parse. */
+/** Maximum escapes in a text: a text of 1 MiB with escapes only takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** An object of JSON, with numbers as JsonNumber. */
+/** A JSON object, with numbers as JsonNumber. */
 export type JsonObject = Record<string, unknown>
 
-/** A body of several rows, which is not parsed yet: an array of JSON, or JSON in lines. */
+/** A body with several rows, which are not parsed yet: a JSON array, or NDJSON. */
 export class UnparsedRows {
   constructor(
     readonly text: string,
@@ -44,15 +44,17 @@ export class UnparsedRows {
 }
 
 /**
- * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none passes through a float.
- * @throws ApiError UnsupportedMediaType, PayloadTooLarge, RequestTimeout, InvalidJson. Spec 1, rule 2
+ * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none is rounded to a float. @throws ApiError
+ * UnsupportedMediaType, PayloadTooLarge, RequestTimeout, InvalidJson. Spec 1, rule 2
  */
 export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject> {
   requireType(request, MEDIA_TYPE, 'application/json')
   return parseObject(decodeUtf8(await readBytes(request, BODY_BYTES_MAX, msMax)))
 }
 
-/** Reads a body that may have several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
+/**
+ * Reads a body that is one object, or an array or lines of objects; the latter two are not parsed yet. @throws as `readBody`. D59
+ */
 export async function readBodies(request: Request): Promise<JsonObject | UnparsedRows> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
@@ -61,7 +63,7 @@ export async function readBodies(request: Request): Promise<JsonObject | Unparse
   return parseObject(text)
 }
 
-/** Reads a body of JSON. One that is no array is refused once its first byte, and its length or too many bytes, are known. */
+/** Reads a JSON body. An array may be longer than one row, so the first byte decides which length is refused. */
 function readJson(request: Request): Promise<Uint8Array> {
   const declared = declaredLength(request)
   if (declared !== null && declared <= BODY_BYTES_MAX) return readBytes(request)
@@ -74,24 +76,24 @@ function readJson(request: Request): Promise<Uint8Array> {
   })
 }
 
-/** Reads a body, by default of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
+/** Reads a body, by default up to the length of one row. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
 export function readBytes(request: Request, bytesMax = BODY_BYTES_MAX, msMax = BODY_MS_MAX): Promise<Uint8Array> {
   const declared = declaredLength(request)
   if (declared === null) return readPieces(request, bytesMax, msMax)
   if (declared > bytesMax) throw tooLarge(bytesMax)
-  // HTTP ends it at its length; a stream would cost several times as much.
+  // A body of known length is read at once, since a stream would cost several times as much.
   return withDeadline(request.bytes(), msMax, tooLate).catch(fail)
 }
 
-/** The length that a body's sender declares; null: none. Two equal headers come as one, `12, 12`. RFC 9110, 8.6 */
+/** Returns the declared Content-Length, null if there is none. Two equal headers arrive as one, `12, 12`. RFC 9110, 8.6 */
 function declaredLength({ headers }: Request): number | null {
   const [, length] = /^(\d+)(?:, *\1)*$/.exec(headers.get('content-length') ?? '') ?? []
   return length === undefined ? null : Number(length)
 }
 
 /**
- * Reads a body piece by piece. `onPiece` gets each piece and the number of bytes so far, and may throw.
- * @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson
+ * Reads a body piece by piece. `onPiece` gets each piece and the number of bytes so far, and may throw. @throws ApiError
+ * PayloadTooLarge, RequestTimeout, InvalidJson
  */
 export async function readPieces(
   request: Request,
@@ -113,7 +115,7 @@ export async function readPieces(
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
   }
   return withDeadline(read(), msMax, tooLate).catch((error) => {
-    // A connection that has broken may refuse even this.
+    // Canceling fails, too, if the connection is broken.
     reader.cancel().catch(() => undefined)
     return fail(error)
   })
@@ -159,14 +161,15 @@ function parseObject(text: string): JsonObject {
   return value
 }
 
-/** Error for a body that as a whole cannot be read. */
+/** Error for a body that cannot be read as JSON. */
 export function invalidJson(message: string, target = 'Body'): ApiError {
   return new ApiError('InvalidJson', message, { target })
 }
 
 /**
- * The position of the comma or closing bracket that ends the value at `from`; -1: the text ends before. Each character is looked
- * at once. @throws ApiError InvalidJson for so many values or escapes, or so deep ones, that to parse them would hold up others
+ * Returns the position of the comma or closing bracket that ends the value at `from`; -1 if the text ends before. Reads each
+ * character once. @throws ApiError InvalidJson if the value has too many values, escapes or levels to be parsed without delaying
+ * other requests
  */
 export function elementEnd(text: string, from: number, target: string): number {
   let [values, depth, escapes] = [0, 0, 0]
@@ -194,12 +197,15 @@ export function elementEnd(text: string, from: number, target: string): number {
   return -1
 }
 
-/** Requires that parsing the text does not hold up others. `target`: `Body` or a row of it. @throws ApiError InvalidJson */
+/**
+ * Requires that the text can be parsed without delaying other requests. `target`: `Body` or a row of it. @throws ApiError
+ * InvalidJson
+ */
 export function checkComplexity(text: string, target: string): void {
   if (text.length > SMALL_LENGTH) elementEnd(text, 0, target)
 }
 
-/** A JSON text's value, as `parseJson` returns it. `target`: `Body` or a row of it. @throws ApiError InvalidJson */
+/** Parses JSON as `parseJson` does. `target`: `Body` or a row of it. @throws ApiError InvalidJson */
 export function parseOrThrow(text: string, target: string): unknown {
   try {
     return parseJson(text)
@@ -212,7 +218,7 @@ function nameOf(target: string): string {
   return target === 'Body' ? 'The body' : target
 }
 
-/** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */
+/** Parses JSON, with each number as it was written. @throws SyntaxError, RangeError */
 export function parseJson(text: string): unknown {
   return JSON.parse(text, withNumbersAsWritten)
 }
@@ -221,12 +227,12 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
   return typeof value === 'number' && context ? new JsonNumber(context.source) : value
 }
 
-/** Reason why a text is not JSON: continues "it is not JSON". `error`: of JSON.parse. */
+/** Reason why a text is not JSON, which continues "it is not JSON". `error`: thrown by JSON.parse. */
 export function faultOf(error: unknown): string {
   return excerpt((error as Error).message.replace('JSON Parse error: ', ''))
 }
 
-/** Returns whether a value of JSON is an object. */
+/** Returns whether a JSON value is an object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 }

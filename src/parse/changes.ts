@@ -7,27 +7,29 @@ import { suggest } from '../model/nearest.ts'
 import { plain } from './names.ts'
 import { type Bounds, parseInteger, readNamed } from './parameters.ts'
 
-/** Changes of a page. */
+/** Least, greatest and default `PageSize` of `/Changes`. */
 export const CHANGES_PAGES: Bounds = { min: 1, max: 500, normal: 100 }
-/** Seconds that a request waits for a change. */
+/** Least, greatest and default seconds that a request waits for an event. */
 export const WAITS: Bounds = { min: 0, max: 30, normal: 0 }
 
 export interface ChangesQuery {
-  /** Null: from the first line that is kept; `now`: behind the last one. */
+  /** Position after which events are read. Null: the start of the feed; `now`: its current end. */
   readonly after: ChangesToken | 'now' | null
-  /** Null: of all. */
+  /** Entities whose events are read; null: all. */
   readonly entities: readonly Entity[] | null
   readonly pageSize: number
   readonly waitMs: number
-  /** True if each change comes with its row as it is now. D73 */
+  /** True if each event has its row in its current state. D73 */
   readonly hasRows: boolean
 }
 
-/** Errors of repeated parameters: of the history of a row, and of the change feed. */
+/** Errors of repeated parameters, for the history of a row and for the change feed. */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 
-/** Parses a query of the change feed; `entities` null: of one row's history. `isStream`: of a stream. @throws ApiError */
+/**
+ * Parses a query of the change feed, or of one row's history if `entities` is null. `isStream`: for a stream. @throws ApiError
+ */
 export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
   const codes = entities === null ? CODES_OF_ROW : CODES
   const fault = (name: string) => `Changes have no parameter "${excerpt(name)}".${hintFor(name, Object.keys(codes))}`
@@ -47,7 +49,7 @@ export function parseChanges(query: string, entities: readonly Entity[] | null, 
   }
 }
 
-/** Names that other feeds have for parameters. */
+/** Names that other change feeds use for these parameters. */
 const MEANT = new Map(
   Object.entries({
     after: 'since from cursor token offset startingAfter sinceId lastEventId',

@@ -1,4 +1,5 @@
-// Filters of a query string: operators before the value or in brackets, values of `[]`, and hints for misspelled ones.
+// Filters of a query string: operators before the value or in brackets, lists of values with `[]`, and hints for misspelled
+// filters.
 import { ApiError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -14,18 +15,20 @@ import { hintForOperator, hintForValue } from './otherApiFilters.ts'
 import { hintForForeign } from './otherApiHints.ts'
 import type { Parameter } from './queryString.ts'
 
-/** More would make one request as costly as hundreds. */
+/** Maximum filters of a list; more would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
 
-/** More would make a list of values as costly as many filters. D71 */
+/** Maximum values of `[]`; more would make one list of values as costly as many filters. D71 */
 export const VALUES_MAX = 100
 
 const firstCharacters = new Set(prefixes.map(({ sign }) => sign[0]))
 const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
-/** `LastName[contains]`: a property, and an operator in brackets. */
+/** Matches `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
-/** Parses a filter. `others`: the parameters that are none. Spec 4.2 @throws ApiError whose target is the parameter */
+/**
+ * Parses a filter. `others`: parameters that are not filters, for hints. Spec 4.2 @throws ApiError whose target is the parameter
+ */
 export function parseFilter(entity: Entity, parameter: Parameter, others: readonly string[] = RESERVED_PARAMETERS): Filter {
   const { name, value: text } = parameter
   const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
@@ -39,7 +42,7 @@ export function parseFilter(entity: Entity, parameter: Parameter, others: readon
   return checkFilter(member, operator ?? equality, operand)
 }
 
-/** Adds a filter; the values of several `[]` of one property are one filter. D71 @throws ApiError TooManyFilters */
+/** Adds a filter; several `[]` of one property become one filter with all their values. D71 @throws ApiError TooManyFilters */
 export function addFilter(filters: Filter[], filter: Filter): void {
   const { property, operator, anyOf } = filter
   const at = anyOf ? filters.findIndex((other) => other.anyOf && other.property === property) : -1
@@ -52,7 +55,7 @@ export function addFilter(filters: Filter[], filter: Filter): void {
   throw new ApiError('TooManyFilters', message)
 }
 
-/** Sorted, because the same values in another order are the same list; null, which sorts as the text `null` does, before it. */
+/** Sorts the values, because the same values in another order are the same list. Null sorts before the text `null`. */
 function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
   const anyOf = [...new Set(values.includes(null) ? [null, ...values] : values)].sort()
   return { property, operator, value: arrayText(anyOf), anyOf }
@@ -71,7 +74,7 @@ function parseBracketed(entity: Entity, property: Property, bracket: string, { n
   return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
 }
 
-// `Start>=2024` is split at its =, so what is left of the operator stands in the name.
+// `Start>=2024` is split at its `=`, so the start of the operator ends up in the name.
 const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
 function unknownParameter(entity: Entity, parameter: Parameter, others: readonly string[]): ApiError {

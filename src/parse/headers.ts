@@ -1,10 +1,10 @@
-// Request headers: preconditions, Idempotency-Key, and the form of a list that Accept asks for.
+// Request headers: preconditions, Idempotency-Key, and the format of a list that Accept asks for.
 import { ApiError } from '../errors.ts'
 import { type Conditions, type EntityTags, readTags } from '../model/entityTag.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { weightsOf } from '../model/preferences.ts'
 
-/** Parses the preconditions in a request's headers; null: there are none. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
+/** Parses the preconditions of a request; null if it has none. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
 export function parseConditions(headers: Headers): Conditions | null {
   const [match, noneMatch] = [headers.get('if-match'), headers.get('if-none-match')]
   if (match === null && noneMatch === null) return null
@@ -19,19 +19,21 @@ function parseTags(target: 'If-Match' | 'If-None-Match', text: string | null): E
   throw new ApiError('InvalidHeader', `${allowed}, not ${excerpt(text) || 'empty'}.${hint(text)}`, { target })
 }
 
-/** Hint for a tag that lost its quotes. */
+/** Hint for a tag that has lost its quotes. */
 function hint(text: string): string {
   const [, weak = '', bare] = /^(W\/)?['"]?([\w.-]{1,60})['"]?$/.exec(text) ?? []
   return bare === undefined ? '' : ` Did you mean ${weak}"${bare}"?`
 }
 
 const LENGTH_MAX = 255
-/** A string of structured fields, whose quotes and backslashes stand behind a backslash. RFC 9651, 3.3.3 */
+/** Matches a string of structured fields, in which a backslash escapes quotes and backslashes. RFC 9651, 3.3.3 */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
-/** Key without quotes, such as a UUID, as most clients send it; no text that could also be a list, a parameter or a string. */
+/** Matches a key without quotes, such as a UUID, which most clients send; excludes lists, parameters and strings. */
 const BARE = /^[!#-+\--:<-[\]-~]+$/
 
-/** The value of Idempotency-Key (draft-ietf-httpapi-idempotency-key-header, 2.1); null: none. @throws ApiError InvalidHeader */
+/**
+ * Parses Idempotency-Key; null if it is missing. draft-ietf-httpapi-idempotency-key-header, 2.1 @throws ApiError InvalidHeader
+ */
 export function parseIdempotencyKey({ headers }: Request): string | null {
   const text = headers.get('idempotency-key')
   if (text === null) return null
@@ -42,18 +44,18 @@ export function parseIdempotencyKey({ headers }: Request): string | null {
   throw new ApiError('InvalidHeader', message, { target: 'Idempotency-Key' })
 }
 
-/** Form of a list: pages of JSON, or all rows as a stream. */
+/** Format of a list: pages of JSON, or all rows as a stream. */
 export type Form = 'json' | StreamForm
 export type StreamForm = 'csv' | 'ndjson'
 
-/** Chooses the form; clients that name none of them, such as browsers, get pages. RFC 9110, 12.5.1. D55 */
+/** Chooses the format; a client that names none, such as a browser, gets pages. RFC 9110, 12.5.1. D55 */
 export function formOf(accept: string | null): Form {
-  // Most requests end here, without a look at weights.
+  // Fast path: most requests name neither CSV nor NDJSON.
   if (accept === null || !/csv|ndjson/i.test(accept)) return 'json'
   const weightOf = weightsOf(accept)
   const [csv, ndjson, json] = [weightOf('text/csv'), weightOf('application/x-ndjson'), weightOf('application/json')]
   const [form, weight] = ndjson > csv ? (['ndjson', ndjson] as const) : (['csv', csv] as const)
-  // What is named by itself goes before what a wildcard takes along.
+  // A type that is named goes before one that only a wildcard covers.
   const other = json > 0 ? json : weightOf('application/*', '*/*')
   return weight > 0 && (json > 0 ? weight > json : weight >= other) ? form : 'json'
 }

@@ -23,11 +23,11 @@ import { directionHint, readDirected } from './sortHints.ts'
 
 interface Parameters extends CommonParameters {
   readonly sorts: Sort[]
-  /** Values of all parameters of this name, with commas between; null: there is none. */
+  /** Values of all `fields` parameters, joined by commas; null if there are none. */
   fields: string | null
 }
 
-/** Parses the query string of a list, without `?`; without `cursors` no cursor is valid. Spec 4.2 @throws ApiError */
+/** Parses the query string of a list, without `?`. If `cursors` is null, every cursor is invalid. Spec 4.2 @throws ApiError */
 export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
   const read = readParameters(entity, query)
   rejectUnusedParameters(read, 'json')
@@ -39,7 +39,7 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
   }
 }
 
-/** Parses the query of a stream of all rows that match, without pages. D55 @throws ApiError for the first fault */
+/** Parses the query string of a stream of all matching rows, without pages. D55 @throws ApiError for the first fault */
 export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
   const read = readParameters(entity, query)
   rejectUnusedParameters(read, form)
@@ -56,19 +56,19 @@ function readParameters(entity: Entity, query: string): Parameters {
     if (readCommonParameter(read, purpose, parameter, LIST_PAGES)) continue
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
-    // A parameter that is none fails as a filter, with the reason.
+    // An unknown parameter fails as a filter, with the reason.
     else addFilter(read.filters, parseFilter(entity, parameter))
   }
   return read
 }
 
-/** Finds the purpose of a parameter, filters included: names in another case are looked up only once. */
+/** Finds the purpose of a parameter, filters included, with one look-up for any case. */
 const purposeFinder = memoize(({ properties }: Entity) => {
   const filters = properties.map(({ name }) => [name, 'filter'] as const)
   return findByName([...filters, ...RESERVED_PARAMETERS.map((name) => [name, name] as const)])
 })
 
-/** The place that a cursor names in this list. @throws ApiError InvalidCursor */
+/** Parses a cursor of this list. @throws ApiError InvalidCursor */
 function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {
   const seek = cursors?.read(entity, list, text)
   if (seek) return seek
@@ -76,7 +76,7 @@ function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>,
   throw new ApiError('InvalidCursor', message, { target: 'cursor' })
 }
 
-/** Adds the definitions of one `sort` parameter, decoded, to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
+/** Adds the definitions of one decoded `sort` parameter to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
 export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
   for (const { name, descending } of sortDefinitions(text)) {
     const property = findProperty(entity, name, sorts)

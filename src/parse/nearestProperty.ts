@@ -1,4 +1,4 @@
-// The property that was probably meant by a name that none has: by its letters, by its words, or by what it stands for.
+// Suggests the property that an unknown name probably means: by its letters, by its words, or by its meaning.
 import type { Entity, Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { nearestOf } from '../model/nearest.ts'
@@ -10,16 +10,16 @@ interface Named {
   readonly name: string
 }
 
-/** More letters that differ are another word rather than a misspelled one, if words of the name are known. */
+/** Maximum letters that differ in a misspelled name whose words are known; with more it is another word. */
 const MISSPELLED_MAX = 2
-/** Beyond this length nothing is near. */
+/** Maximum length of names that are compared. */
 const COMPARED_LENGTH_MAX = 64
-/** Shorter names begin or end others by chance. */
+/** Minimum length of words that are compared; shorter ones begin or end other names by chance. */
 const WORD_LENGTH_MIN = 3
 /** Maximum names that a message lists. */
 const LISTED_MAX = 30
 
-/** ` Did you mean Start?` by the properties or objects `among`, and the names of `others` by their letters; else ``. */
+/** Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. */
 export function suggestProperty(name: string, among: readonly Named[], others: readonly string[] = []): string {
   if (name.length > COMPARED_LENGTH_MAX) return ''
   const names = [...among.map((one) => one.name), ...others]
@@ -27,13 +27,13 @@ export function suggestProperty(name: string, among: readonly Named[], others: r
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
-/** As `suggestProperty`; if nothing is near, ` There are Id, Name and Enabled.` */
+/** Suggests as `suggestProperty` does; if nothing is near, lists all: ` There are Id, Name and Enabled.` */
 export function suggestOrList(name: string, among: readonly Named[]): string {
   if (among.length === 0) return ''
   return suggestProperty(name, among) || ` There ${among.length === 1 ? 'is' : 'are'} ${listed(namesOf(among), 'and')}.`
 }
 
-/** `: Start or End`, behind what is taken. */
+/** Lists what is allowed, to end a message: `: Start or End`. */
 export function amongWhich({ plural }: Entity, among: readonly Named[]): string {
   return among.length === 0 ? `, and ${plural} have none` : `: ${listed(namesOf(among), 'or')}`
 }
@@ -43,18 +43,21 @@ function namesOf(among: readonly Named[]): string[] {
   return among.length > LISTED_MAX ? [...names, `${among.length - LISTED_MAX} more`] : names
 }
 
-/** Message about a name that `parameter` does not take; `among`: what it takes. */
+/** Message about a name that `parameter` does not accept. `allowed`: what it accepts. */
 export function faultOfName({ plural }: Entity, name: string, parameter: string, among: readonly Named[]): string {
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
   return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, among)}`
 }
 
-/** The property in which a search would look: the one that is most like a name, else the first text; null: there is none. */
+/**
+ * Returns the property that a full-text search most likely means: the one most like a name, else the first text; null if there is
+ * none.
+ */
 export function searchedProperty({ properties }: Entity): Property | null {
   return nameLike(properties) ?? properties.find(isSearched) ?? null
 }
 
-/** `createdAt`, `startDateFrom`: a word, or none, and words of a time. */
+/** Matches names of times, such as `createdAt` and `startDateFrom`: a prefix, and words of a time. */
 const TIME_END = /(?:date|timestamp|time|day|when|at|on|from|to|since|until)+$/
 const NAME = /^(?:full|display)?name$/
 
@@ -71,7 +74,9 @@ function byMeaning(name: string, among: readonly Named[]): string | null {
   return named ?? byWords(name, all)
 }
 
-/** The longest of `known` that begins or ends the name (`Employee` of `EmployeeName`), or the first that it begins or ends. */
+/**
+ * Finds the longest known name that begins or ends this name (`Employee` of `EmployeeName`), or the first that it begins or ends.
+ */
 function byWords(name: string, known: readonly string[]): string | null {
   if (name.length < WORD_LENGTH_MIN) return null
   const within = known
@@ -80,13 +85,15 @@ function byWords(name: string, known: readonly string[]): string | null {
   return within[0] ?? known.find((one) => beginsOrEnds(one, name)) ?? null
 }
 
-/** Returns whether the name is the last words of `WorkEmail`, or the first ones. */
+/** Returns whether the name is the first or the last words of a known one, such as `WorkEmail`. */
 function beginsOrEnds(known: string, name: string): boolean {
   const words = known.split(/(?=[A-Z])|\./).map((word) => word.toLowerCase())
   return words.some((_, at) => words.slice(at).join('') === name || words.slice(0, at).join('') === name)
 }
 
-/** The property that most probably has a row's name; null: none is called so, or is a copy of one that is. */
+/**
+ * Returns the property that most probably has a row's name. Null if none is called so, or only copies of other rows' names are.
+ */
 function nameLike(properties: readonly Property[]): Property | null {
   const copies = properties.flatMap(({ reference }) => (reference?.copy?.source.endsWith('name') ? reference.copy.column : []))
   const ranks: readonly ((property: Property) => boolean)[] = [

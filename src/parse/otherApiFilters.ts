@@ -1,11 +1,11 @@
-// Filters in the notations of other APIs, such as `filter[status][_eq]=A`, `status__eq=A` or `Id=eq.5`, as they are written here.
+// Hints for filters in the notations of other APIs, such as `filter[status][_eq]=A`, `status__eq=A` or `Id=eq.5`.
 import type { Entity, Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { operators } from '../model/operators.ts'
 import { plain } from './names.ts'
 
-/** Operators of other APIs, and the sign that stands for them here; `null` and its like have no value. */
+/** Operators of other APIs with our signs for them; `null` and similar ones take no value. */
 const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
   [/^(i?like|i?regex|i?contains?i?|search|match|fts|has|substring)$/, '[contains]', '<text>'],
   [/^i?(begins?|starts?)(with)?i?$/, '[begins]', '<text>'],
@@ -20,14 +20,16 @@ const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
   [/^(nnull|notnull|exists|nempty)$/, '!=', ''],
 ]
 
-/** Parameters in which other APIs put filters. */
+/** Matches parameters that other APIs put filters in. */
 const WRAPPERS = /^(?:filters?|where|search|q|query)$/
-/** Maximum length of names and of values that are read. */
+/** Maximum length of names and of values that are interpreted. */
 const READ_LENGTH_MAX = 100
 /** Maximum values of a list that a hint repeats. */
 const VALUES_SHOWN_MAX = 5
 
-/** ` Write Name[contains]=ada.` for an operator and its value; null: it is nothing known, or no operator of the property. */
+/**
+ * Hint for an operator and its value, ` Write Name[contains]=ada.`; null if the operator is unknown, or not one of the property.
+ */
 export function hintForOperator(property: Property, operator: string, value: string): string | null {
   const word = plain(operator)
   const [, sign = '', placeholder = ''] = OPERATORS.find(([pattern]) => pattern.test(word)) ?? []
@@ -35,14 +37,14 @@ export function hintForOperator(property: Property, operator: string, value: str
   return ` Write ${written(property, word, sign, placeholder, value)}.`
 }
 
-/** ` Write Status=A.` for a filter whose name has more than that of a property; null: it is none. */
+/** Hint for a filter whose name has more parts than a property, ` Write Status=A.`; null if it is no such filter. */
 export function hintForFilter(entity: Entity, name: string, value: string): string | null {
   if (name.length > READ_LENGTH_MAX) return null
   const words = name.split(/[^a-z0-9]+/i).filter(Boolean)
   const isWrapped = words.length > 1 && WRAPPERS.test((words[0] as string).toLowerCase())
   const path = isWrapped ? words.slice(1).filter((word) => !/^(?:and|\d+)$/i.test(word)) : words
   const wrapper = isWrapped ? (words[0] as string) : ''
-  // `name__istarts_with`: an operator may have several words, and so may a property.
+  // Both an operator and a property may have several words: `name__istarts_with`.
   for (let length = path.length; length > 0; length--) {
     const property = propertyOf(entity, path.slice(0, length))
     const operator = path.slice(length).join('') || (/^[fw]/i.test(wrapper) ? 'eq' : 'contains')
@@ -51,12 +53,12 @@ export function hintForFilter(entity: Entity, name: string, value: string): stri
   return null
 }
 
-/** OData's `Status eq 'A'` and `contains(Name,'x')`, `status:A`, `status==A`. */
+/** Matches OData's `Status eq 'A'` and `contains(Name,'x')`, and `status:A`, `status==A`. */
 const COMPARISON = /^(?<name>[\w./]+)\s*(?:\s(?<word>eq|ne|[gl][te]|in)\s|(?<sign>[<>]=?|!=|==?|:))\s*(?<value>.+)$/i
 const CALL = /^(?<word>contains|startswith)\((?<name>[\w./]+),(?<value>.+)\)$/i
 const WORDS: Readonly<Record<string, string>> = { '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge', '!=': 'ne' }
 
-/** ` Write Status=A.` for a comparison as the value of one parameter; null: it is none. */
+/** Hint for a comparison in the value of one parameter, ` Write Status=A.`; null if it is no comparison. */
 export function hintForExpression(entity: Entity, text: string): string | null {
   if (text.length > READ_LENGTH_MAX) return null
   const { name = '', word, sign = '', value = '' } = (CALL.exec(text) ?? COMPARISON.exec(text))?.groups ?? {}
@@ -67,10 +69,13 @@ export function hintForExpression(entity: Entity, text: string): string | null {
   return hintForOperator(property, operator, value.trim().replace(/^(['"])(.*)\1$/, '$2'))
 }
 
-/** PostgREST's `eq.5` and `in.(1,2)`, and `gte:5`. */
+/** Matches PostgREST's `eq.5` and `in.(1,2)`, and `gte:5`. */
 const PREFIXED = /^(?<word>[a-z]+)[.:](?<value>.*)$/i
 
-/** ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; `` if no value of the property is in it. */
+/**
+ * Hint for a value with an operator or a list: ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; '' if it has
+ * no value of the property.
+ */
 export function hintForValue(property: Property, text: string): string {
   const { word = 'in', value = text } = PREFIXED.exec(text)?.groups ?? {}
   const isNone = /^is$/i.test(word) && /^null$/i.test(value)
@@ -88,7 +93,7 @@ function isValue({ kind }: Property, text: string): boolean {
   }
 }
 
-/** The property of `['period', 'days']`, `['days']` or `['first', 'name']`. */
+/** Finds the property of a path, such as `['period', 'days']`, `['days']` or `['first', 'name']`. */
 function propertyOf({ properties }: Entity, path: readonly string[]): Property | null {
   const name = path.join('').toLowerCase()
   const found = properties.find((property) => plain(property.name) === name)
@@ -109,17 +114,17 @@ function written(property: Property, word: string, sign: string, placeholder: st
     return `${name}${isBeginning ? '[begins]' : sign}=${operandText(value.replace(/^[%*]+|[%*]+$/g, ''), placeholder)}`
   }
   const operand = operandText(value, placeholder)
-  // An operator at the beginning of a value needs the = of its own.
+  // A value that begins with an operator needs an extra `=` before it.
   return sign === '=' && !/^[=!<>]/.test(value) ? `${name}=${operand}` : `${name}=${sign}${operand}`
 }
 
-/** `(1,2)`, `['a','b']` and `a,b` are lists. */
+/** Splits a list: `(1,2)`, `['a','b']` or `a,b`. */
 function valuesOf(text: string): string[] {
   const parts = text.replace(/^[([](.*)[)\]]$/, '$1').split(',')
   return parts.map((part) => part.trim().replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
 }
 
-/** A value as it can stand in a query string. */
+/** Writes a value for a query string, percent-encoded. */
 export function operandText(value: string, placeholder: string): string {
   if (value === '' || value.length > READ_LENGTH_MAX) return placeholder
   return excerpt(value).replace(/[\s%&#+\p{Cc}]/gu, (sign) => encodeURIComponent(sign))

@@ -1,4 +1,4 @@
-// Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. otherApiFilters.ts reads filters.
+// Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. otherApiFilters.ts has those for filters.
 import { type Entity, isGroup } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { findMember, plain, sortDefinitions } from './names.ts'
@@ -7,7 +7,7 @@ import { hintForExpression, hintForFilter, operandText } from './otherApiFilters
 import type { Parameter } from './queryString.ts'
 import { readDirected } from './sortHints.ts'
 
-/** A hint; `inner`: what the name has in brackets, or behind a dot. */
+/** Makes a hint. `inner`: the part of the parameter's name in brackets, or after a dot. */
 type Hint = (entity: Entity, value: string, inner: string) => string
 
 const search: Hint = (entity, value) => {
@@ -19,7 +19,7 @@ const search: Hint = (entity, value) => {
 const filter: Hint = (entity, value) => hintForExpression(entity, value)?.trim() ?? example(entity)
 const example = (entity: Entity) => `A filter is named after its property, as in ${exampleOf(entity)}=<value>.`
 
-/** Names of parameters of other APIs, which have another name here, or do not exist. */
+/** Hints by parameters of other APIs that have another name here, or do not exist. */
 const HINTS: Readonly<Record<string, Hint>> = {
   'limit perPage pageSize pageLimit size take top rows maxResults paginationPageSize paginationLimit': () =>
     'The size of a page is PageSize.',
@@ -45,7 +45,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
     'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }
 
-/** Hints of summaries, whose groups have other members than rows. */
+/** Hints that are different for summaries, because groups have other members than rows. */
 const SUMMARY_HINTS: Readonly<Record<string, Hint>> = {
   'sort order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': () =>
     'The order is sort=count, descending sort=-count; or sort=-sum(<property>), or something from groupBy.',
@@ -63,8 +63,8 @@ const hints = byName(HINTS)
 const summaryHints = byName(SUMMARY_HINTS)
 
 /**
- * Hint for a parameter such as `$orderby`, `page[size]` or `filter[status][_eq]`; null: unknown, or also a property. `known`:
- * parameters that there are.
+ * Hint for a parameter such as `$orderby`, `page[size]` or `filter[status][_eq]`; null if it is unknown, or also a property.
+ * `known`: parameters of this endpoint.
  */
 export function hintForForeign(
   entity: Entity,
@@ -78,7 +78,7 @@ export function hintForForeign(
   const isSummary = known.includes('groupBy')
   const find = (key: string) => (isSummary ? summaryHints.get(key) : undefined) ?? hints.get(key)
   const hint = find(plain(name)) ?? find(plain(base))
-  // A summary has groups itself, and each parameter that there is has its name.
+  // Summaries have groups themselves, and their parameters need no hint for their own names.
   if (hint === undefined || (isSummary && hint === summaryHint)) return null
   return ` ${hint(entity, value, inner)}`
 }
@@ -86,7 +86,7 @@ export function hintForForeign(
 /** Maximum names that a hint repeats. */
 const NAMES_MAX = 10
 
-/** `Write sort=-Start,Name.` for `start.desc,name`; null: the names are none of the entity's. */
+/** Hint `Write sort=-Start,Name.` for `start.desc,name`; null if a name is not one of the entity's. */
 function sortText(entity: Entity, value: string, inner: string): string | null {
   const isNamed = /[a-z]/i.test(inner)
   const texts = (isNamed ? `${inner} ${value}` : value).split(',', NAMES_MAX + 1)
@@ -103,13 +103,13 @@ function signed(text: string) {
   return { name: definition?.name ?? '', isDescending: definition?.descending ?? false }
 }
 
-/** `Write fields=Id,Name.`; null: the names are none of the entity's. */
+/** Hint `Write fields=Id,Name.`; null if a name is not one of the entity's. */
 function fieldsText(entity: Entity, value: string): string | null {
   const members = value.split(',', NAMES_MAX + 1).map((name) => findMember(entity, name.trim())?.name)
   return members.includes(undefined) || members.length > NAMES_MAX ? null : `Write fields=${members.join(',')}.`
 }
 
-/** Name of a property that most readers would sort and filter by: the first beside the id. */
+/** Name of a property for examples: the first one after the id. */
 function exampleOf({ properties }: Entity): string {
   return properties.find(({ name }) => name !== 'Id')?.name ?? 'Id'
 }

@@ -1,4 +1,4 @@
-// Parameters that several endpoints share: page, style of a CSV, choice of fields, dry run; ids in paths.
+// Parameters that several endpoints share: page, CSV options, choice of fields, dry run; ids in paths.
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { type Entity, isGroup, type Projection, type Property, project } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -7,37 +7,37 @@ import { findMember } from './names.ts'
 import { faultOfName } from './nearestProperty.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
-/** Bounds of an integer, and its value in a request that names none. */
+/** Least, greatest and default value of an integer parameter. */
 export interface Bounds {
   readonly min: number
   readonly max: number
   readonly normal: number
 }
 
-/** Rows of a list's page. */
+/** Least, greatest and default number of rows of a list's page. */
 export const LIST_PAGES: Bounds = { min: 5, max: 50, normal: 20 }
-/** Groups of a summary's page. D76 */
+/** Least, greatest and default number of groups of a summary's page. D76 */
 export const SUMMARY_PAGES: Bounds = { min: 5, max: 1_000, normal: 100 }
 
-/** No table has that many pages, and a page's offset stays a safe integer. */
+/** Maximum number of a page: no table has more pages, and the offset stays a safe integer. */
 const PAGE_MAX = 1e12
 const INTEGER = /^-?\d+$/
 
-/** The parameters that lists and summaries share, each checked by itself; undefined: it is not there. */
+/** Parameters that lists and summaries share, each checked; undefined if it is missing. */
 export interface CommonParameters {
   readonly filters: Filter[]
-  /** The query string as the client wrote it, without `page` and `cursor`. */
+  /** The query string as the client wrote it, without `page` and `cursor`, for links to other pages. */
   queryWithoutPaging: string
   pageSize?: number
   page?: number
   cursor?: string
   bom?: boolean
   excel?: boolean
-  /** True if the language has decimal commas. */
+  /** True if the language writes decimals with a comma. */
   locale?: boolean
 }
 
-/** Reads a shared parameter into `read`; false: `purpose` is that of another one. @throws ApiError that names the parameter */
+/** Reads a common parameter into `read`; false if `purpose` is that of another one. @throws ApiError that names the parameter */
 export function readCommonParameter(
   read: CommonParameters,
   purpose: string | undefined,
@@ -58,8 +58,9 @@ export function readCommonParameter(
 }
 
 /**
- * Values of the parameters that an address takes, whose names match in any case. `codes`: the error where one is repeated; null:
- * its values are joined by commas. `fault`: the message about any other. @throws ApiError with such a code, or UnknownParameter
+ * Reads the parameters of an endpoint, whose names match in any case. `codes`: the error for a repeated parameter; null: its
+ * values are joined by commas. `fault`: message about an unknown parameter. @throws ApiError with such a code, or
+ * UnknownParameter
  */
 export function readNamed<Name extends string>(
   query: string,
@@ -77,21 +78,23 @@ export function readNamed<Name extends string>(
   return read
 }
 
-/** Parses an integer, set to the nearest boundary without a word. Spec 4.2, Paging 2. @throws ApiError with this code */
+/**
+ * Parses an integer; one outside of the bounds becomes the nearest boundary. Spec 4.2, Paging 2. @throws ApiError with this code
+ */
 export function parseInteger(code: ErrorCode, target: string, text: string | undefined, { min, max, normal }: Bounds): number {
   if (text === undefined) return normal
   if (INTEGER.test(text)) return Math.min(Math.max(Number(text), min), max)
   throw new ApiError(code, `${target} must be an integer; ${min} to ${max} make a difference.`, { target })
 }
 
-/** The page's number, 1 upwards; however large, it is only past the end. @throws ApiError InvalidPage */
+/** Parses the number of a page, from 1; one past the last page is allowed. @throws ApiError InvalidPage */
 function parsePage(text: string): number {
   const page = INTEGER.test(text) ? Number(text) : 0
   if (page < 1) throw new ApiError('InvalidPage', 'page must be an integer of 1 or more.', { target: 'page' })
   return Math.min(page, PAGE_MAX)
 }
 
-/** The value of a parameter that may be given once. @throws ApiError with this code where it was given before */
+/** Returns the value of a parameter that may be given once. @throws ApiError with this code if it was given before */
 function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
   if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
   return value
@@ -103,25 +106,27 @@ function parseSwitch(code: ErrorCode, target: string, text: string): boolean {
   return text === '1'
 }
 
-/** Returns whether a language has decimal commas. @throws ApiError for none, or one with another mark */
+/** Returns whether a language writes decimals with a comma. @throws ApiError if it has another decimal mark, or is unknown */
 function parseLocale(text: string): boolean {
   try {
     const [language] = Intl.NumberFormat.supportedLocalesOf(text)
     const mark = language && new Intl.NumberFormat(language).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value
     if (mark === ',' || mark === '.') return mark === ','
   } catch {
-    // Not a tag of a language.
+    // Intl throws for a text that is no language tag; the error below says so.
   }
   const message = 'locale is a language with decimal points or commas, such as de, fr-CA or en.'
   throw new ApiError('InvalidForm', message, { target: 'locale' })
 }
 
-/** The style of a CSV with these parameters. */
+/** CSV options of these parameters. */
 export function csvFormOf({ bom = false, excel = false, locale = false }: CommonParameters): CsvForm {
   return { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
 }
 
-/** Refuses parameters that would have no effect: those of pages in a stream, and those of CSV elsewhere. @throws ApiError */
+/**
+ * Rejects parameters that would have no effect: those of pages in a stream, and those of CSV in other formats. @throws ApiError
+ */
 export function rejectUnusedParameters(read: CommonParameters, form: 'json' | 'csv' | 'ndjson'): void {
   if (form !== 'json')
     for (const [name, key, code] of PAGING)
@@ -145,30 +150,33 @@ const PAGING = [
 
 const ID = /^[1-9]\d{0,15}$/
 
-/** The id in a path, 1 to 2^53-1, as text for PostgreSQL; null: no row can have it. */
+/** Parses the id in a path, 1 to 2^53-1, as text for PostgreSQL; null for any other text, which no row has as its id. */
 export function parseId(segment: string): string | null {
   return ID.test(segment) && Number(segment) <= Number.MAX_SAFE_INTEGER ? segment : null
 }
 
-/** Refuses all parameters: one that is sent was meant to do something. @throws ApiError UnknownParameter */
+/** Rejects all parameters, since one that is sent is meant to do something. @throws ApiError UnknownParameter */
 export function parseNoParameters(query: string): void {
   readNamed(query, {}, () => 'This address takes no query parameters.')
 }
 
-/** Parses `dryRun=1`: rows that are sent are only checked. No other parameter is accepted. D59 @throws ApiError */
+/** Parses `dryRun=1`: rows are only checked, not written. Other parameters are rejected. D59 @throws ApiError */
 export function parseDryRun(query: string): boolean {
   const fault = () => 'To create takes no query parameter but dryRun.'
   const { dryRun } = readNamed(query, { dryRun: 'InvalidDryRun' }, fault)
   return dryRun !== undefined && parseSwitch('InvalidDryRun', 'dryRun', dryRun)
 }
 
-/** The query string of one row's address: what `fields` chooses; null: everything. @throws ApiError */
+/** Parses the query string of a request for one row: the properties that `fields` chooses; null: all. @throws ApiError */
 export function parseRowFields(entity: Entity, query: string): Projection | null {
   const { fields = null } = readNamed(query, { fields: null }, () => 'The address of a row takes no query parameter but fields.')
   return parseFields(entity, fields)
 }
 
-/** Parses `Id,Name,Period.Days`; an object stands for all its parts, null for everything. D56 @throws ApiError InvalidFields */
+/**
+ * Parses `Id,Name,Period.Days`; an object stands for all its parts, and null for all properties. D56 @throws ApiError
+ * InvalidFields
+ */
 export function parseFields(entity: Entity, text: string | null): Projection | null {
   if (text === null) return null
   const chosen = new Set<Property>()

@@ -1,4 +1,5 @@
-// Query strings: split and decoded, repeated names apart. Frameworks keep the last one, and lose one end of a range.
+// Query strings: splits and decodes them, and keeps repeated names. Elysia keeps only the last one, and so loses one end of a
+// range.
 import { ApiError } from '../errors.ts'
 import { excerpt } from '../model/excerpt.ts'
 
@@ -9,7 +10,7 @@ export interface Parameter {
   readonly raw: string
 }
 
-/** Parses the parameters in order; `+` is a space. @throws ApiError InvalidQueryString for bad escapes or no UTF-8 */
+/** Parses the parameters in order; `+` is a space. @throws ApiError InvalidQueryString for invalid escapes or UTF-8 */
 export function parseQueryString(query: string): Parameter[] {
   const parameters: Parameter[] = []
   const read = query.includes('%') || query.includes('+') ? decode : verbatim
@@ -17,7 +18,7 @@ export function parseQueryString(query: string): Parameter[] {
   for (let start = 0; start < query.length; ) {
     const end = indexOrEnd(query, '&', start)
     if (end > start) {
-      // One that stands behind this parameter belongs to the next; it is not looked for again.
+      // An `=` after the end of this parameter belongs to a later one, and is not searched for again.
       if (equals < start) equals = indexOrEnd(query, '=', start)
       const nameEnd = Math.min(equals, end)
       const [name, value] = [query.slice(start, nameEnd), query.slice(nameEnd + 1, end)]
@@ -39,7 +40,7 @@ function decode(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   if (!spaced.includes('%')) return spaced
   try {
-    // Strict in both respects: bad escapes and bytes that are not UTF-8 throw.
+    // Throws for invalid escapes and for bytes that are not UTF-8.
     return decodeURIComponent(spaced)
   } catch {
     const message = `The query string has a bad percent escape, or bytes that are not UTF-8, in "${excerpt(text, 60)}".`

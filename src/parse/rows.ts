@@ -1,4 +1,4 @@
-// Bodies of several rows: split first, so that they can be charged by their rows, and then parsed. D59
+// Bodies of several rows: counts the rows, so that they can be charged, before it parses them. D59
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
@@ -6,19 +6,22 @@ import { yieldEvery } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
 import { BODY_BYTES_MAX, checkComplexity, elementEnd, invalidJson, isObject, parseOrThrow, type UnparsedRows } from './body.ts'
 
-/** Maximum rows of a body; messages have the number, too. */
+/** Maximum rows of a body; error messages contain the number, too. */
 const ROWS_MAX = 1_000
 
-/** Splits a body by where rows end: a row may not be JSON. @throws ApiError InvalidJson, InvalidRows, PayloadTooLarge */
+/**
+ * Splits a body into the texts of its rows, which need not be valid JSON. @throws ApiError InvalidJson, InvalidRows,
+ * PayloadTooLarge
+ */
 export async function findRows({ text, form }: UnparsedRows): Promise<readonly string[]> {
   const turn = yieldEvery()
   const rows: string[] = []
-  // Lines without the spaces before them; blank lines are left out.
+  // Lines without leading spaces; blank lines are skipped.
   for (const row of form === 'lines' ? text.matchAll(/[^ \t\r\n][^\n]*/g).map(([line]) => line) : elementsOf(text)) {
     if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
-    // Those of an array are scanned where they end.
+    // Rows of an array were checked while their ends were looked for.
     if (form === 'lines') checkComplexity(row, target)
     rows.push(row)
     const others = turn()
@@ -51,7 +54,10 @@ function invalidRows(message: string): ApiError {
   return new ApiError('InvalidRows', message, { target: 'Body' })
 }
 
-/** Parses the rows of a body. Faults have the index of their row: `[3].Title`. D59 @throws ApiError with the faults of all */
+/**
+ * Parses the rows of a body. The target of a fault has the index of its row: `[3].Title`. D59 @throws ApiError with the faults of
+ * all rows
+ */
 export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
   const turn = yieldEvery()
   const parsed: Assignments[] = []
@@ -73,7 +79,7 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
   return parsed
 }
 
-/** A fault as a body of several rows has it. */
+/** Adds the index of the row to a fault's target. */
 export function faultOfRow(index: number, { code, target, message }: Fault): Fault {
   return { code, target: `[${index}].${target}`, message: `[${index}]: ${message}` }
 }

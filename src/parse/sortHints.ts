@@ -1,11 +1,11 @@
 // Sort definitions in the notations of other APIs, such as `Start:desc`.
 
-/** `Start:desc`, `start desc`, `desc(Start)`, `Start-`: what a sign in front says here. */
+/** Matches a name with a direction: `Start:desc`, `start desc`, `desc(Start)`, `Start-`. Ours is a sign before the name. */
 const DIRECTED =
   /^(?<word>asc|desc)(?:ending)?\((?<inner>.+)\)$|^(?<name>.+?)[\s:.|_]+(?<last>asc|desc)(?:ending)?$|^(?<signed>.+)(?<sign>[-+ ])$/i
-/** `Start,desc`: the direction as a definition of its own. */
+/** Matches a direction that stands alone, as in `Start,desc`. */
 const DIRECTION = /^(asc|desc)(ending)?$/i
-/** Maximum length of a text that is read: the time of the pattern is the square of the length. */
+/** Maximum length of a text that is interpreted: the pattern takes quadratic time. */
 const READ_LENGTH_MAX = 100
 
 interface Directed {
@@ -13,7 +13,7 @@ interface Directed {
   readonly isDescending: boolean
 }
 
-/** Reads name and direction of a definition; null: it has no direction. `before`: the name of the definition before it. */
+/** Reads name and direction of a definition; null if it has no direction. `before`: the name in the definition before it. */
 export function readDirected(text: string, before?: string): Directed | null {
   if (text.length > READ_LENGTH_MAX) return null
   if (DIRECTION.test(text)) return before === undefined ? null : { name: before, isDescending: /^desc/i.test(text) }
@@ -22,7 +22,7 @@ export function readDirected(text: string, before?: string): Directed | null {
   return meant === undefined ? null : { name: meant, isDescending: sign === '-' || /^desc/i.test(word ?? last ?? '') }
 }
 
-/** ` Descending is -Name.` */
+/** Hint for the direction: ` Descending is -Name.` */
 export function directionHint(name: string, isDescending: boolean): string {
   return isDescending ? ` Descending is -${name}.` : ` Ascending is ${name}, or +${name}.`
 }

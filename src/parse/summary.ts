@@ -28,26 +28,26 @@ export const KEYS_MAX = 3
 /** Maximum properties of each aggregate. */
 export const MEASURES_MAX = 8
 
-/** The parameters of a summary that are no filters. */
+/** Parameters of a summary that are not filters. */
 const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page', 'bom', 'excel', 'locale'] as const
 
 const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
-/** Words of other APIs for parameters of summaries. */
+/** Names that other APIs use for the parameters of summaries. */
 const MEANT = Object.entries({ avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' })
 const HINTS = new Map(MEANT.map(([word, name]) => [word, ` Did you mean ${name}?`]))
 HINTS.set('count', ' Its groups always have a count.')
-/** Members of a group's JSON, which cannot be keys as well. */
+/** Members of every group's JSON, so no key may have these names. */
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
 const EXPRESSION = /^(\w+)\((.*)\)$/
 
 interface Parameters extends CommonParameters {
   readonly keys: GroupKey[]
   readonly measures: Measure[]
-  /** Values of all parameters of this name. */
+  /** Values of all `sort` parameters. */
   readonly sorts: string[]
 }
 
-/** The query string of a summary, without `?`, as a typed query. D76 @throws ApiError for the first fault */
+/** Parses the query string of a summary, without `?`. D76 @throws ApiError for the first fault */
 export function parseSummary(entity: Entity, query: string, form: Form): SummaryQuery {
   const read = readParameters(entity, query)
   rejectUnusedParameters(read, form)
@@ -126,7 +126,7 @@ export function takesPeriods({ kind }: Property): boolean {
   return kind.name === 'instant' || kind.name === 'date'
 }
 
-/** Returns whether the property can be aggregated so; ids are integers, and have no sum that means anything. */
+/** Returns whether the aggregate can be computed for the property. Ids are integers, but their sum has no meaning. */
 export function takesAggregate(property: Property, aggregate: Aggregate): boolean {
   const { kind } = property
   if (!isOfNumbers(aggregate)) return kind.ordered
@@ -147,7 +147,7 @@ function meaningOf(property: Property): string {
   return isId(property) ? 'the id of the row' : kind.allowed
 }
 
-/** Continues "sum takes": the properties that it takes. */
+/** Lists the properties that an aggregate accepts, to continue "sum takes". */
 function takenBy(entity: Entity, aggregate: Aggregate): string {
   const names = aggregated(entity, aggregate).map(({ name }) => name)
   if (names.length > 0) return listed(names, 'or')
@@ -167,17 +167,17 @@ function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate)
   throw new ApiError(code, `${member.name} is an object: ${what}.`, { target })
 }
 
-/** The properties that an aggregate takes. */
+/** Properties that an aggregate accepts. */
 function aggregated({ properties }: Entity, aggregate: Aggregate): Property[] {
   return properties.filter((property) => takesAggregate(property, aggregate))
 }
 
-/** Only the first reference counts. */
+/** Adds a sort unless the column is sorted by already: only the first one counts. */
 function addSort(sorts: GroupSort[], sort: GroupSort) {
   if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
 }
 
-/** Keys and figures by which groups can be sorted. */
+/** Keys and figures that groups can be sorted by. */
 type Sortable = Pick<SummaryQuery, 'keys' | 'figures'>
 
 function sortColumn(entity: Entity, { keys, figures }: Sortable, text: string): number {
@@ -194,14 +194,14 @@ function sortColumn(entity: Entity, { keys, figures }: Sortable, text: string): 
   throw new ApiError('InvalidSort', message, { target: 'sort' })
 }
 
-/** The property of `sum(Period.Days)`. */
+/** Finds the property of `sum(Period.Days)`. */
 function summedIn(entity: Entity, text: string): Property | null {
   const [, word, name = ''] = EXPRESSION.exec(text) ?? []
   const member = word?.toLowerCase() === 'sum' ? findMember(entity, name) : undefined
   return member && !isGroup(member) ? member : null
 }
 
-/** `known`: what the groups can be sorted by. */
+/** Hint for an unknown sort. `known`: what groups can be sorted by. */
 function sortHint(entity: Entity, text: string, known: readonly string[]): string {
   const directed = readDirected(text)
   const name = known.find((one) => one.toLowerCase() === directed?.name.toLowerCase())

@@ -4,33 +4,33 @@ import type { Row } from '../model/sql.ts'
 import { jsonOf, rowWriter } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
-/** An event, as the database has it. */
+/** A change event as the database stores it. */
 export interface ChangeLine {
   readonly token: string
   readonly entity: Entity
   readonly id: string
   readonly action: string
-  /** As PostgreSQL prints it. */
+  /** Time of the write as PostgreSQL prints it. */
   readonly at: string
-  /** Null: no API key has asked for the write. */
+  /** Name of the API key that wrote; null if the write came without a key. */
   readonly key: string | null
-  /** JSON texts of arrays. Columns; properties in lines of earlier versions. */
+  /** JSON arrays of texts. `changed` has columns; events of earlier versions have properties. */
   readonly changed: string
   readonly before: string | null
   readonly after: string | null
-  /** The row as it is now, null if it is gone; undefined: it was not asked for. */
+  /** The row in its current state, null if it was deleted; undefined if it was not requested. */
   readonly row?: Row | null
 }
 
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
-/** Writes a page. `hasValues`: with the values that differ, if they were kept. */
+/** Responds with a page of events. `hasValues`: with the values that have changed, if they were recorded. */
 export function respondChanges(lines: readonly ChangeLine[], next: string | null, more: boolean, hasValues: boolean): TextReply {
   const changes = lines.map((line) => lineText(line, hasValues)).join()
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
 }
 
-/** Time of an event, as its JSON has it. */
+/** Time of an event in the format of JSON. */
 export function instantOf({ at }: ChangeLine): string {
   return `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
 }
@@ -40,7 +40,7 @@ export function eventOf({ entity, action }: ChangeLine, separator: string): stri
   return `${entity.plural}${separator}${ACTIONS[action]}`
 }
 
-/** Writes an event as pages, streams and webhooks have it. */
+/** Writes an event as JSON, the same for pages, streams and webhooks. */
 export function lineText(line: ChangeLine, hasValues: boolean): string {
   const { token, entity, id, action, key, before, after } = line
   const changed = changedProperties(line)
@@ -52,7 +52,7 @@ export function lineText(line: ChangeLine, hasValues: boolean): string {
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
-/** Properties that differ, each with its place among the values of a line. Columns that are of no property are left out. */
+/** Properties that have changed, each with its index among the event's values. Columns without a property are left out. */
 function changedProperties({ entity, changed }: ChangeLine) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []
@@ -62,7 +62,7 @@ function changedProperties({ entity, changed }: ChangeLine) {
   })
 }
 
-/** An object of the values by their properties' names; null: they were not kept. */
+/** Writes an object of values by their properties' names; null if they were not recorded. */
 function valuesText(changed: ReturnType<typeof changedProperties>, texts: string | null): string {
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)

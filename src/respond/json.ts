@@ -1,4 +1,4 @@
-// JSON of rows: writers for an entity, or for the properties that a request has chosen.
+// JSON of rows: writers for all properties of an entity, or for chosen ones.
 import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
@@ -6,22 +6,22 @@ import type { Row } from '../model/sql.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
-/** Parts of a kind that writers need; without `readText` its values are numbers, as PostgreSQL prints them. */
+/** Parts of a kind that a JSON writer needs. Without `readText`, the text from PostgreSQL is a JSON number. */
 export type PrintableKind = Pick<Kind, 'name' | 'readText'>
 
 const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
 
-/** Returns a writer of rows, or of what is chosen of them; decimals as PostgreSQL prints them. */
+/** Returns a writer of whole rows, or of chosen properties; decimals are as PostgreSQL prints them. */
 export function rowWriter(entity: Entity, choice: Projection | null = null): Write {
   return choice === null ? entityWriter(entity) : choiceWriter(choice, entity.properties)
 }
 
-/** JSON of a written row: all of it, or for a key that may not read, its id alone. D34 */
+/** Writes the JSON of a written row; a key without the right to read gets only the id. D34 */
 export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string {
   return mayRead ? rowWriter(entity)(row) : `{"id":${row[0]}}`
 }
 
-/** Writes what is chosen of rows with these columns as JSON text: `{"a":1,"b":{"c":2}}`. */
+/** Returns a writer of chosen properties, `{"a":1,"b":{"c":2}}`, from rows with these columns. */
 export function choiceWriter({ members }: { readonly members: Members }, columns: readonly Property[]): Write {
   return objectWriter(
     members.map((member) => [
@@ -31,19 +31,19 @@ export function choiceWriter({ members }: { readonly members: Members }, columns
   )
 }
 
-/** A value that PostgreSQL has printed, as JSON. */
+/** Converts a value that PostgreSQL has printed to JSON. */
 export function jsonOf({ readText }: PrintableKind, text: string | null): string {
-  // JSON has no NaN, which only programs that write SQL can have stored.
+  // JSON has no NaN. Only another program can have stored one, by SQL.
   if (text === null || (readText === null && text === 'NaN')) return 'null'
   if (readText === null) return text
   const value = readText(text)
   return typeof value === 'string' && PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)
 }
 
-/** Texts that need no escapes: most do not, and are found to be so in a third of the time of JSON.stringify. */
+/** Matches texts without escapes; for these it takes a third of the time of JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
-/** Writes objects with these keys, in this order. */
+/** Returns a writer of objects with these keys, in this order. */
 export function objectWriter(members: readonly (readonly [key: string, write: Write])[]): Write {
   const parts = members.map(([key, write], index) => ({ prefix: `${index === 0 ? '{' : ','}${JSON.stringify(key)}:`, write }))
   return (row) => {
@@ -57,12 +57,12 @@ function valueWriter(kind: Kind, index: number): Write {
   return (row) => jsonOf(kind, row[index] ?? null)
 }
 
-/** An object without a value in any part is null. */
+/** Returns a writer of an object, which is null if none of its parts has a value. */
 function groupWriter(group: Group, columns: readonly Property[]): Write {
   const parts = group.whole.map((property) => columns.indexOf(property))
   const write = choiceWriter({ members: group.properties }, columns)
   return (row) => {
-    // Of a part that the row lacks it is not known that it has no value.
+    // A part that is not among the columns may have a value, so the object is written.
     for (const index of parts) if (index < 0 || row[index] !== null) return write(row)
     return 'null'
   }

@@ -1,4 +1,4 @@
-// A writer of JSON as UTF-8 from bytes and numbers, without texts in between: for pages of copies in memory.
+// Writes JSON as UTF-8 from bytes and numbers, without making strings, for pages of copies in memory.
 
 const QUOTE = 34
 const BACKSLASH = 92
@@ -8,17 +8,17 @@ const ZERO = 48
 const COLON = 58
 const LETTER_T = 84
 const SPACE = 32
-/** `Z"` */
+/** The characters `Z"`. */
 const END_OF_INSTANT = 90 | (QUOTE << 8)
 
-/** The two digits of each number below 100, as they lie in memory. */
+/** The two digits of each number below 100, as one little-endian 16-bit number. */
 const pairs = Int32Array.from({ length: 100 }, (_, number) => {
   const tens = Math.floor(number / 10)
   return (ZERO + tens) | ((ZERO + number - 10 * tens) << 8)
 })
 
 const encoder = new TextEncoder()
-/** Each character up to the backslash as it stands in JSON; `text` needs those that are escaped. RFC 8259, 7 */
+/** JSON of each character up to the backslash, for those that must be escaped. RFC 8259, 7 */
 const escapes = Array.from({ length: BACKSLASH + 1 }, (_, unit) =>
   encoder.encode(JSON.stringify(String.fromCharCode(unit)).slice(1, -1)),
 )
@@ -44,7 +44,7 @@ export class JsonWriter {
     this.length += encoder.encodeInto(json, bytes.subarray(this.length)).written
   }
 
-  /** Writes the UTF-8 in `octets[from, to)` as a text, escaped like `JSON.stringify` does. */
+  /** Writes the UTF-8 in `octets[from, to)` as a JSON string, escaped as `JSON.stringify` does. */
   text(octets: Uint8Array, from: number, to: number): void {
     const bytes = this.room(2 + 6 * (to - from))
     let { length } = this
@@ -63,7 +63,7 @@ export class JsonWriter {
     this.digits(number, digitsOf(number))
   }
 
-  /** Writes the integer with a point before its last `scale` digits, of which there may be none. */
+  /** Writes the number `units` / 10^`scale`, with `scale` digits after the point. */
   decimal(units: number, scale: number): void {
     const power = 10 ** scale
     const whole = Math.floor(units / power)
@@ -73,7 +73,7 @@ export class JsonWriter {
     this.digits(units - whole * power, scale)
   }
 
-  /** Writes `"2024-01-31T09:00:00Z"`, of years with four digits. */
+  /** Writes a date-time, `"2024-01-31T09:00:00Z"`; the year must have four digits. */
   instant(year: number, month: number, day: number, seconds: number): void {
     const bytes = this.room(22)
     const { view, length } = this
@@ -97,12 +97,12 @@ export class JsonWriter {
     this.length = length + 22
   }
 
-  /** Drops what was written, if it was not taken. */
+  /** Discards what was written since the last `take`. */
   reset(): void {
     this.length = 0
   }
 
-  /** Returns what was written; the writer is then empty. */
+  /** Returns what was written, and empties the writer. */
   take(): Uint8Array<ArrayBuffer> {
     const { length } = this
     this.length = 0
@@ -111,13 +111,13 @@ export class JsonWriter {
     return taken
   }
 
-  /** Writes the last `count` digits. */
+  /** Writes the last `count` digits of the number. */
   private digits(number: number, count: number) {
     const bytes = this.room(count)
     const end = (this.length += count)
     let at = 1
     let rest = number
-    // Numbers of 32 bits are divided much sooner.
+    // 32-bit numbers are divided much faster, so the digits above them come first.
     for (; rest > INT32_MAX && at <= count; at++) {
       const next = Math.floor(rest / 10)
       bytes[end - at] = ZERO + (rest - next * 10)
@@ -132,7 +132,7 @@ export class JsonWriter {
     if (at === count) bytes[end - at] = ZERO + (small - 10 * ((small / 10) | 0))
   }
 
-  /** Returns the bytes, with room for `count` more. */
+  /** Returns the buffer, with room for `count` more bytes. */
   private room(count: number): Uint8Array {
     if (this.length + count > this.bytes.length) {
       const wider = new Uint8Array(2 * (this.length + count))

@@ -1,4 +1,4 @@
-// Pages of lists: body, total, links and tag, of rows as PostgreSQL prints them or of codes of a copy.
+// Pages of lists: body, total, links and entity tag, from rows of PostgreSQL or of a copy in memory.
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
@@ -9,13 +9,13 @@ import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
-/** Rows of a list, each with the entity's columns first, and its total. */
+/** Result of a list: rows that begin with the entity's columns, and the total. */
 export interface Found {
   readonly rows: readonly Row[] | CodedRows
   readonly total: number
 }
 
-/** Responds with a page. Rows are as `compileList` orders them; `url` has no query. */
+/** Responds with a page. `found`: rows in the order of `compileList`; `url`: absolute, without a query. */
 export function respondPage(entity: Entity, query: ListQuery, found: Found, url: string, cursors: Cursors): BytesReply {
   const { rows, total } = found
   const [begin, end] = shownRows(query, rows)
@@ -29,7 +29,7 @@ export function respondPage(entity: Entity, query: ListQuery, found: Found, url:
   return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.queryWithoutPaging))
 }
 
-/** Adds total, links and a weak tag of all that, which every process makes the same of the same page. RFC 9110, 8.8.3 */
+/** Responds with a body, its total, links, and a weak tag of all three, which is the same in every process. RFC 9110, 8.8.3 */
 export function respondPaged(
   body: BytesReply['body'],
   total: number,
@@ -51,12 +51,12 @@ function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]
 
 const encoder = new TextEncoder()
 const [COMMA, END, NONE] = [encoder.encode(','), encoder.encode('}'), encoder.encode('null')]
-/** Writer of one page at a time. */
+/** Shared by all pages, which are written synchronously, one at a time. */
 const writer = new JsonWriter()
 
 function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
   const write = codedWriter(entity, choice)
-  // A page whose cell could not be written has left its bytes.
+  // If a value of an earlier page could not be written, its first part is still in the writer.
   writer.reset()
   writer.json('[')
   for (let index = begin; index < end; index++) {
@@ -67,7 +67,7 @@ function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin
   return writer.take()
 }
 
-/** Range of the rows to show, without a row that has the total alone, and without the one beyond the page. */
+/** Range of the rows to show: without a row that only carries the total, and without the extra row of a page by cursor. */
 function shownRows({ pageSize, seek }: ListQuery, rows: Found['rows']): [begin: number, end: number] {
   if (!isCoded(rows) && rows[0]?.[0] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
@@ -82,13 +82,13 @@ function positionOf(entity: Entity, { sorts }: ListQuery, rows: Found['rows'], i
   })
 }
 
-/** Rows of an entity whose values are codes; a value is asked for by its row and by the place of its property. */
+/** Rows of a copy in memory. A value is addressed by the index of its row and of its property in the entity. */
 export interface CodedRows {
   readonly length: number
-  /** The value as PostgreSQL prints it; null: there is none. */
+  /** Returns the value as PostgreSQL prints it; null if there is none. */
   print(index: number, place: number): string | null
   hasValue(index: number, place: number): boolean
-  /** Writes the value; `null` where there is none. */
+  /** Writes the value as JSON; `null` if there is none. */
   write(index: number, place: number, into: JsonWriter): void
 }
 
@@ -96,12 +96,12 @@ type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
 const entityWriter = memoize((entity: Entity) => compile(entity.members, entity))
 
-/** Writes entities, or what is chosen of them, from rows that are coded: the same as of rows as PostgreSQL prints them. */
+/** Returns a writer of rows of a copy, whole or with chosen properties. Its JSON equals that of `rowWriter`. */
 export function codedWriter(entity: Entity, choice: Projection | null): WriteRow {
   return choice === null ? entityWriter(entity) : compile(choice.members, entity)
 }
 
-/** `{"a":1,"b":{"c":2}}`; an object without a value in any part is null. */
+/** Returns a writer of `{"a":1,"b":{"c":2}}`, in which an object is null if none of its parts has a value. */
 function compile(members: readonly (Property | Group)[], entity: Entity): WriteRow {
   const placeOf = (property: Property) => entity.properties.indexOf(property)
   const parts = members.map((member, index) => {
@@ -120,7 +120,9 @@ function compile(members: readonly (Property | Group)[], entity: Entity): WriteR
   }
 }
 
-/** Returns whether a row has a value in any of these places. A loop: a callback for each row would be allocated. */
+/**
+ * Returns whether the row has a value in any of these properties. A loop, because `some` would allocate a closure for each row.
+ */
 function hasAny(rows: CodedRows, index: number, places: readonly number[]): boolean {
   for (const place of places) if (rows.hasValue(index, place)) return true
   return false

@@ -8,24 +8,24 @@ export interface Reply {
   readonly body: string | Uint8Array<ArrayBuffer> | Streamed | null
 }
 
-/** A body that is made while it is sent. */
+/** A body that is produced while it is sent. */
 export interface Streamed {
   readonly texts: AsyncGenerator<string>
   readonly isGzipped: boolean
-  /** True if a fault gets a line of its own; if not, the body breaks off. */
+  /** True if an error becomes a last line of the body; if not, the connection is broken off. */
   readonly reportsErrorInBody: boolean
   readonly slot: StreamSlot
 }
 
-/** The place that a stream holds while it is sent: a process sends a bounded number at a time. */
+/** The slot that a stream occupies while it is sent; each process has a limited number. */
 export interface StreamSlot {
-  /** When the client last stopped reading; null: the server is preparing its next rows. */
+  /** Time at which the client stopped reading; null while the server prepares rows. */
   idleSinceMs: number | null
-  /** Ends the stream with this error when it is evicted; null: the stream has not started, and cannot be evicted. */
+  /** Ends the stream with this error if it is evicted; null until the stream has started, before which it is never evicted. */
   onEvict: ((error: ApiError) => void) | null
-  /** Bytes that it holds in memory until its end. */
+  /** Bytes of memory that the stream holds until its end. */
   bytes: number
-  /** Gives the place back; further calls have no effect. */
+  /** Frees the slot; further calls have no effect. */
   release(): void
 }
 
@@ -36,29 +36,29 @@ export function isStreamed(body: Reply['body']): body is Streamed {
 export type TextReply = Reply & { readonly body: string }
 export type BytesReply = Reply & { readonly body: Uint8Array<ArrayBuffer> }
 
-/** Content type of JSON, to the letter. Spec 1, rule 3. */
+/** Content type of JSON, exactly as Spec 1, rule 3, has it. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Content type of rows in lines. */
+/** Content type of NDJSON. */
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
-/** Rows are people's data, and the next moment others: no cache on the way keeps them, nor a browser's disk. RFC 9111, 5.2.2.5 */
+/** Keeps responses out of caches and off browsers' disks: rows are personal data, and may change at once. RFC 9111, 5.2.2.5 */
 export const NO_STORE = 'no-store'
 
-/** Responds with JSON; `headers` override the default ones. */
+/** Responds with JSON; `headers` override the defaults. */
 export function respondJson(status: number, body: string, headers?: Record<string, string>): TextReply {
   const own = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE }
   return { status, headers: headers ? { ...own, ...headers } : own, body }
 }
 
-/** Responds with a row. `tag`: its version, without quotes; `location`: the address of a new one. RFC 9110, 8.8.3 */
+/** Responds with a row. `tag`: its version, without quotes; `location`: address of a created row. RFC 9110, 8.8.3 */
 export function respondRow(status: number, body: string, tag: string, location?: string): TextReply {
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, ETag: `"${tag}"` }
   if (location !== undefined) headers.Location = location
   return { status, headers, body }
 }
 
-/** Responds 304 for a row that the client has already. RFC 9110, 15.4.5 */
+/** Responds 304: the client's version of the row is current. RFC 9110, 15.4.5 */
 export function respondUnchanged(tag: string): Reply {
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag: `"${tag}"` }, body: null }
 }

@@ -1,20 +1,20 @@
-// Bodies that are made once and sent often: gzipped for clients that take it, and 304 for clients that have them.
+// Bodies that never change: gzipped once for clients that accept it, and answered by 304 for clients that have them.
 import { hasWeakly, readTags } from '../model/entityTag.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { Reply } from './reply.ts'
 
-/** Shorter bodies fit into one packet as they are. */
+/** Minimum size for gzip: shorter bodies fit into one packet as they are. */
 const GZIP_BYTES_MIN = 1_200
 
-/** A body with a weak tag, which stands for both of its encodings. RFC 9110, 8.8.3 and 13.1.2. */
+/** A body with a weak tag, which is the same for both encodings. RFC 9110, 8.8.3 and 13.1.2. */
 export class StoredBody {
   private readonly headers: Readonly<Record<string, string>>
-  /** Text of the tag in its quotes. */
+  /** The entity tag without its quotes. */
   private readonly opaque: string
   private readonly plain: Uint8Array<ArrayBuffer>
   private readonly gzipped: Uint8Array<ArrayBuffer> | null
 
-  /** `headers` go out with each answer, 304 too; `Vary` gains `Accept-Encoding` where there are two encodings. */
+  /** `headers` are sent with every response, also a 304. `Vary` includes `Accept-Encoding` if the body has two encodings. */
   constructor(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) {
     this.plain = typeof body === 'string' ? new TextEncoder().encode(body) : body
     this.gzipped = this.plain.length < GZIP_BYTES_MIN ? null : Bun.gzipSync(this.plain)

@@ -1,4 +1,4 @@
-// Streams of rows as CSV or NDJSON: their headers, and writers of lines.
+// Streams of rows as CSV or NDJSON: headers, and writers of lines.
 import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { takesGzip } from '../model/preferences.ts'
@@ -11,14 +11,14 @@ import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
 type Form = keyof typeof TYPES
 
-/** The head of a stream, and the writer of its rows. */
+/** Start of a stream, and the writer of its rows. */
 export interface StreamWriter {
-  /** In front of all rows. */
+  /** Text before all rows. */
   readonly begin: string
   readonly write: (row: Row) => string
 }
 
-/** Creates the writer of rows with these columns. */
+/** Returns the writer of a stream's rows, which have these columns. */
 export function streamWriter(entity: Entity, query: StreamQuery, columns: readonly Property[], form: Form): StreamWriter {
   const choice = query.choice ?? entity
   if (form === 'ndjson') return linesWriter(choiceWriter(choice, columns))
@@ -29,12 +29,12 @@ export function streamWriter(entity: Entity, query: StreamQuery, columns: readon
   return csvWriter(cells, query)
 }
 
-/** Writes rows as lines of JSON. */
+/** Returns a writer of rows as lines of JSON. */
 export function linesWriter(write: (row: Row) => string): StreamWriter {
   return { begin: '', write: (row) => `${write(row)}\n` }
 }
 
-/** Headers of a stream, which browsers save as `file`. Its length and its total are not known before its end. */
+/** Headers of a stream, which browsers save as `file`. Its length and total are unknown when they are sent. */
 export function streamHeaders(file: string, form: Form, request: Headers): Record<string, string> {
   const own = { 'Content-Type': TYPES[form], 'Cache-Control': NO_STORE, Vary: 'Accept, Accept-Encoding' }
   const headers: Record<string, string> = own
@@ -45,19 +45,19 @@ export function streamHeaders(file: string, form: Form, request: Headers): Recor
 
 const BYTE_ORDER_MARK = '\ufeff'
 const END = '\r\n'
-/** Cells that need quotes, where commas or semicolons separate them. */
+/** Matches cells that need quotes, by separator: comma or semicolon. */
 const QUOTED = { ',': /[",\r\n]|^[ \t]|[ \t]$/, ';': /[";\r\n]|^[ \t]|[ \t]$/ }
 
 const separatorOf = ({ hasDecimalComma }: CsvForm) => (hasDecimalComma ? ';' : ',')
 
-/** A cell of a line: its value in a row as text, and how that is written. */
+/** A column of a CSV: its value as text, and the writer that formats it. */
 interface Cell {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
   readonly write: (text: string) => string
 }
 
-/** Writes rows as lines of cells, names first. No value is an empty cell, and an empty text one in quotes. RFC 4180 */
+/** Returns a writer of CSV lines, with the names first. An empty cell is no value; an empty text is `""`. RFC 4180 */
 export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
   const names = cells.map(({ path }) => path.join('.'))
@@ -66,7 +66,7 @@ export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
   return { begin, write: (row) => cells.map(({ text, write }) => cellOf(text(row), write)).join(separator) + END }
 }
 
-/** Writes values of this kind. For Excel formulas are escaped, and date-times are in UTC and without a zone. */
+/** Returns the formatter of values of a kind. For Excel it escapes formulas, and writes date-times in UTC without a zone. */
 export function cellWriter(kind: PrintableKind, form: CsvForm): (text: string) => string {
   const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)

@@ -1,4 +1,4 @@
-// Groups of a summary as JSON, NDJSON or CSV; averages are computed here, of sums and counts.
+// Groups of a summary as JSON, NDJSON or CSV. Averages are computed here, from sums and counts.
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
 import { jsonOf, objectWriter, type PrintableKind, type Write } from './json.ts'
@@ -9,7 +9,7 @@ import { cellWriter, csvWriter, linesWriter, type StreamWriter } from './stream.
 
 const AVERAGE_SCALE = 8
 
-/** Responds with a page of groups: rows with keys, count and figures. `url` is absolute, without query. */
+/** Responds with a page of groups. `rows`: keys, count and figures; `url`: absolute, without a query. */
 export function respondSummary(query: SummaryQuery, rows: readonly Row[], total: number, url: string): BytesReply {
   const write = groupWriter(membersOf(query))
   const body = Buffer.from(`[${rows.map(write).join(',')}]`)
@@ -19,7 +19,7 @@ export function respondSummary(query: SummaryQuery, rows: readonly Row[], total:
   )
 }
 
-/** Writes groups as lines of NDJSON or CSV. */
+/** Returns a writer of groups as lines of NDJSON or CSV. */
 export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): StreamWriter {
   const members = membersOf(query)
   if (form === 'ndjson') return linesWriter(groupWriter(members))
@@ -27,14 +27,14 @@ export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): Stre
   return csvWriter(cells, query)
 }
 
-/** A value in a group's JSON: where it stands, and what of the row it is as text. */
+/** A value of a group: its path in the JSON, and how its text follows from the row. */
 interface Member {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
   readonly kind: PrintableKind
 }
 
-/** Kind of counts, sums and averages. */
+/** Kind of counts, sums and averages, whose text is a JSON number. */
 const NUMBER: PrintableKind = { name: 'decimal', readText: null }
 
 function membersOf(query: SummaryQuery): Member[] {
@@ -61,7 +61,7 @@ function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: M
   return (row) => averageOf(row[sum] ?? null, row[values] as string)
 }
 
-/** The sum by the number of values, rounded half away from zero; null: there is none. D76 */
+/** Divides the sum by the number of values, rounded half away from zero; null if there are none. D76 */
 function averageOf(sum: string | null, values: string): string | null {
   if (sum === null || sum === 'NaN') return sum
   const isNegative = sum.startsWith('-')
@@ -74,7 +74,7 @@ function averageOf(sum: string | null, values: string): string | null {
   return isNegative && units > 0n ? `-${text}` : text
 }
 
-/** Writes groups as JSON. Objects have the order in which a member of theirs comes first. */
+/** Returns a writer of groups as JSON. Objects stand where their first member stands. */
 function groupWriter(members: readonly Member[], depth = 0): Write {
   const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
   const writerOf = (own: Member[]): Write => {
