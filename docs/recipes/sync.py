@@ -1,11 +1,11 @@
-"""Keeps a copy of a collection in SQLite: python sync.py Absences absences.db, with KEY and perhaps ROSTER in the environment."""
+"""Keeps a copy of a collection in SQLite: python sync.py Absences absences.db, with ROSTER_URL and ROSTER_KEY in the environment."""
 import json, os, sqlite3, sys, time
 from decimal import Decimal
 import requests
 
-ROSTER, (ENTITY, FILE) = os.environ.get('ROSTER', 'http://127.0.0.1:3000'), sys.argv[1:]
+ROSTER_URL, (ENTITY, FILE) = os.environ['ROSTER_URL'], sys.argv[1:]
 session = requests.Session()
-session.headers['Authorization'] = 'ApiKey ' + os.environ['KEY']
+session.headers['Authorization'] = 'ApiKey ' + os.environ['ROSTER_KEY']
 copy = sqlite3.connect(FILE)
 copy.execute('create table if not exists row (id integer primary key, json text)')
 copy.execute('create table if not exists state (token text, last integer, entity text)')  # last: null once the copy is whole
@@ -14,7 +14,7 @@ copy.execute('create table if not exists state (token text, last integer, entity
 def ask(path, **options):
     while True:
         try:
-            answer = session.get(f'{ROSTER}/{path}', timeout=60, **options)
+            answer = session.get(f'{ROSTER_URL}/{path}', timeout=60, **options)
             if answer.status_code not in (429, 503):
                 return answer
             time.sleep(int(answer.headers.get('Retry-After', 5)))

@@ -179,6 +179,15 @@ test('there are pages with requests, some for programs in Python, which are run 
   if (pythonBin === null) leaveOut('CI_REQUIRES_PYTHON', pythonLack)
 })
 
+test('examples take the address from ROSTER_URL, and the key from ROSTER_KEY', () => {
+  const commands = pages.flatMap(({ path, exchanges }) =>
+    exchanges.map(({ line, command }) => ({ place: `${path}:${line}`, command })),
+  )
+  const others = /http:\/\/127\.0\.0\.1:3000\/|\$KEY\b|environ\['KEY'\]|& Key\b/
+  expect(commands.filter(({ command }) => others.test(command)).map(({ place }) => place)).toEqual([])
+  expect(commands.filter(({ command }) => command.includes('ROSTER_KEY')).length).toBeGreaterThan(20)
+})
+
 describe('the files that pages show are those of the project', () => {
   const shown = pages.flatMap(({ path, text }) => shownFilesOf(text).map((file) => ({ page: path, ...file })))
   const existing = shown.filter((file) => existsSync(join(ROOT, file.path)))

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { pythonPrograms } from '../python/environment.ts'
 import { useServer } from '../support/cases.ts'
-import { exchangesOf, readPage } from '../support/documents.ts'
+import { exchangesOf, readPage, SHOWN_URL } from '../support/documents.ts'
 import { leaveOut, run } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
@@ -30,7 +30,12 @@ async function outputOf(ending: string, change = (program: string) => program): 
   const [first, recipe] = [programs[0], programs.find(({ command }) => command.includes('import pandas'))]
   const program = change(`${first?.command}\n${recipe?.command}\n${ending}`)
   const connect = join(import.meta.dir, '../python/connect')
-  const ran = run([`${bin}/python`, '-c', program], { KEY, PYTHONPATH: connect, CONNECT_PORT: new URL(server.url).port })
+  const ran = run([`${bin}/python`, '-c', program], {
+    ROSTER_URL: SHOWN_URL,
+    ROSTER_KEY: KEY,
+    PYTHONPATH: connect,
+    CONNECT_PORT: new URL(server.url).port,
+  })
   expect(await ran.ended).toBe(0)
   return ran.output()
 }

@@ -105,11 +105,13 @@ async function show({ url, headers }: WebRequest, port: string): Promise<number>
 }
 
 /** Each page in turn, where a call has the page's number as a name, as its block does: until one is empty. */
-async function run(block: string, { KEY = '', CONNECT_PORT = '' }: Record<string, string | undefined>) {
+async function run(block: string, environment: Record<string, string | undefined>) {
+  const { ROSTER_URL = '', ROSTER_KEY = '', CONNECT_PORT = '' } = environment
   let isPaged = false
   for (let page = 1; page === 1 || isPaged; page++) {
     const requests = await readWebRequests(block, (name) => {
-      if (name === 'Key') return KEY
+      if (name === 'ROSTER_URL') return ROSTER_URL
+      if (name === 'ROSTER_KEY') return ROSTER_KEY
       if (name !== 'number') throw new Error(`the block has no value for ${name}`)
       isPaged = true
       return String(page)

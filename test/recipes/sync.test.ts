@@ -33,7 +33,7 @@ afterAll(async () => {
 }, TIMEOUT_MS)
 
 const sync = (entity = 'Absences', address = url) =>
-  run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), entity, file], { ROSTER: address, KEY: key })
+  run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), entity, file], { ROSTER_URL: address, ROSTER_KEY: key })
 
 /** Runs it, killed so often at some moment on the way, until it ends by itself. */
 async function syncWithKills(kills: number, random: Random): Promise<string> {

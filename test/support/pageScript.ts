@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { curlOf, readRequests } from '../recipes/httpFile.ts'
-import type { Exchange } from './documents.ts'
+import { type Exchange, SHOWN_URL } from './documents.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const SEPARATOR = '----- the next command -----'
@@ -40,10 +40,13 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
       const text = commands.map((command) => `${command}\nprint(); print('${SEPARATOR}')`).join('\n')
       return [`python -u - <<'${END}'\n${text}\n${END}`]
     },
-    http: (commands) => readRequests(commands.join('\n\n'), { key: readKey() }).flatMap((request) => [curlOf(request), SEPARATE]),
+    http: (commands) =>
+      readRequests(commands.join('\n\n'), { ROSTER_KEY: readKey() }).flatMap((request) => [curlOf(request), SEPARATE]),
     powerquery: (commands) => {
       const text = commands.join(`\n${SEPARATOR}\n`)
-      return [`KEY='${readKey()}' ${bun} test/recipes/powerQuery.ts '${SEPARATOR}' <<'${END}'\n${text}\n${END}`]
+      return [
+        `ROSTER_URL='${SHOWN_URL}' ROSTER_KEY='${readKey()}' ${bun} test/recipes/powerQuery.ts '${SEPARATOR}' <<'${END}'\n${text}\n${END}`,
+      ]
     },
   }
   const commands = runsOf(exchanges).flatMap(({ program, commands }) => programs[program](commands))
