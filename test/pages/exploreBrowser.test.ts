@@ -299,7 +299,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(JSON.parse(await clipboard())).toEqual({ id: 1, name: 'Acme', enabled: true })
     await button(page, 'Copy as curl').click()
     await button(page, 'Copied').last().waitFor()
-    const { stdout } = Bun.spawn(['sh', '-c', await clipboard()], { env: { ...process.env, KEY } })
+    const { stdout } = Bun.spawn(['sh', '-c', await clipboard()], { env: { ...process.env, ROSTER_KEY: KEY } })
     expect(JSON.parse(await new Response(stdout).text()).map(({ id }: { id: number }) => String(id))).toEqual(
       (await rowsOf(page)).map(([id]) => id),
     )

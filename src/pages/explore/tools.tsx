@@ -8,7 +8,7 @@ import { keepText, readText } from './storage.ts'
 
 /** Command for a request. The key stays out: a shell takes it from a variable. */
 export function curl(url: string): string {
-  return `curl -g -H "Authorization: ApiKey $KEY" '${url.replaceAll("'", '%27')}'`
+  return `curl -g -H "Authorization: ApiKey $ROSTER_KEY" '${url.replaceAll("'", '%27')}'`
 }
 
 interface DownloadProps {
