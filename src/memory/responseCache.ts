@@ -1,4 +1,4 @@
-// The response cache: lists and summaries by their target (path and query string) and by the version of the copy they were made from.
+// The response cache: lists and summaries by their target (path and query string), and by the version of the copy.
 import { LruCache } from '../model/lruCache.ts'
 import type { BytesReply } from '../respond/reply.ts'
 
