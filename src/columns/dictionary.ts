@@ -1,5 +1,5 @@
 // Dictionary of a property's texts: a hash table over UTF-8 that gives each text a code. It never removes a text.
-import type { JsonWriter } from '../respond/jsonWriter.ts'
+import type { JsonWriter } from '../model/jsonWriter.ts'
 import { KernelFull } from './kernel.ts'
 import { type Factors, hashOf, randomFactors } from './textHash.ts'
 

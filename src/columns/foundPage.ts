@@ -1,5 +1,5 @@
 // A page that was found in columns: copies the codes of its rows, and prints them for the JSON writers.
-import type { JsonWriter } from '../respond/jsonWriter.ts'
+import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Printer } from './printers.ts'
 import type { UncodedValues } from './rowCodes.ts'

@@ -1,8 +1,8 @@
 // Printing of codes: a value as PostgreSQL prints it, or as JSON.
 import { plainDecimal } from '../model/decimal.ts'
+import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
-import type { JsonWriter } from '../respond/jsonWriter.ts'
 import { DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 

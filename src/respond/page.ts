@@ -1,11 +1,11 @@
 // Pages of lists: body, total, links and entity tag, from rows of PostgreSQL or of a copy in memory.
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
+import { JsonWriter } from '../model/jsonWriter.ts'
 import { memoize } from '../model/memoize.ts'
 import { type ListQuery, order, type Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { rowWriter } from './json.ts'
-import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 

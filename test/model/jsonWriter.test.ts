@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { JsonWriter } from '../../src/respond/jsonWriter.ts'
+import { JsonWriter } from '../../src/model/jsonWriter.ts'
 import { Random } from '../support/random.ts'
 
 /** Another each time; a run is repeated with the one that it printed. */

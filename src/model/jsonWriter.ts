@@ -1,4 +1,6 @@
-// Writes JSON as UTF-8 from bytes and numbers, without making strings, for pages of copies in memory.
+// Writes JSON as UTF-8 from bytes and numbers, without making strings, for pages of copies in memory. Rows of PostgreSQL are
+// texts, and json.ts writes them. One writer for both would make texts of codes first: a list of 50 rows from memory, found and
+// written, then took 2.4 times the CPU time.
 
 const QUOTE = 34
 const BACKSLASH = 92
