@@ -42,6 +42,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns what was thrown as an error: JavaScript can throw any value. */
+export function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
 /** A change that what is stored does not allow; the message is for an operator. */
 export class Refused extends Error {}
 

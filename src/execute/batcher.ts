@@ -1,24 +1,102 @@
-// Batches: statements that wait at the same time go to the database as one.
+// Executions of statements, the progress of writes, and batches: statements that wait at the same time are sent as one.
 import { count, seriesOf } from '../metrics/counts.ts'
 import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
-import { type Execution, WriteProgress } from './execution.ts'
+import type { DriverQuery } from './driver.ts'
 import { BATCH_FAST_MS_MAX, BATCH_RUNS_FIRST, BATCH_RUNS_MAX, BATCH_RUNS_MIN, BATCH_SLOW_MS_MIN } from './limits.ts'
 import { isUndone } from './outcomes.ts'
 
+/** A statement that is being executed. */
+export interface Execution {
+  readonly statement: BatchableStatement
+  /** Time by `performance.now()` after which it is not sent: its client then has a 503 that says nothing was done. */
+  readonly untilMs: number
+  /** True if the statement may wait for a row lock; then nothing else is pipelined after it. */
+  readonly mayWaitForLock: boolean
+  /** Progress of a write; null: the statement changes nothing. */
+  readonly progress: WriteProgress | null
+  /** Is told of each query that is handed to the driver, and of its pool. Undefined: `progress` is. */
+  readonly listener?: Pick<WriteProgress, 'onDispatch'>
+  /** The driver's query of the last attempt. */
+  query?: DriverQuery
+}
+
+/** Progress of a write. It decides what a client hears that waits no longer: nothing was done, or the outcome is unknown. */
+export class WriteProgress {
+  /** True if it was sent and may have been done, though the answer was lost. */
+  isUnknown = false
+  /** The batch that it is part of at the moment. */
+  private batch: WriteProgress | null = null
+  /** True while the write waits in this process; PostgreSQL has nothing of it yet. */
+  waitsInProcess = false
+  private query: DriverQuery | null = null
+  private pool: object | null = null
+
+  /** Makes the progress of a batch, which its writes share. */
+  static joinBatch(parts: readonly { readonly progress: WriteProgress | null }[]): WriteProgress {
+    const batch = new WriteProgress()
+    for (const { progress } of parts) if (progress) progress.batch = batch
+    return batch
+  }
+
+  /** Leaves a batch that has ended. An unknown outcome of the batch is one of its writes, too. */
+  leaveBatch(): void {
+    if (this.batch?.isUnknown) this.isUnknown = true
+    this.batch = null
+  }
+
+  /** True while the write, or its batch, waits in this process. */
+  get isWaiting(): boolean {
+    return this.waitsInProcess || this.batch?.isWaiting === true
+  }
+
+  /** Notes the driver's query of an attempt, and the pool that it is handed to. */
+  onDispatch(query: DriverQuery, pool: object): void {
+    this.query = query
+    this.pool = pool
+  }
+
+  /** Forgets the driver's query: its outcome is known. */
+  end(): void {
+    this.query = null
+  }
+
+  /** True if the driver has the query, and no connection has taken it. */
+  get isUnsent(): boolean {
+    return this.query !== null && this.query.state === null
+  }
+
+  /** Cancels the query if no connection has taken it. Returns its pool; null: there is nothing to cancel. */
+  cancelUnsent(): object | null {
+    if (this.batch) return this.batch.cancelUnsent()
+    if (!this.isUnsent) return null
+    this.query?.cancel()
+    this.query = null
+    return this.pool
+  }
+
+  /** True if PostgreSQL may have done the write, or may still do it. */
+  get mayBeDone(): boolean {
+    return this.isUnknown || this.query !== null || this.batch?.mayBeDone === true
+  }
+}
+
+/** A statement that waits for its batch, or is part of one. */
 interface Run {
   readonly statement: BatchableStatement
   /** Null for reads. */
   readonly progress: WriteProgress | null
-  /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
+  /** By `performance.now()`. Later it is not sent, since its client has its answer. */
   readonly untilMs: number
   resolve(rows: Row[]): void
   reject(error: unknown): void
 }
 
+/** Statements of one text, and of one API key if they write. */
 interface Queue {
   readonly key: string
   waiting: Run[]
+  /** Batches of the queue that hold up the next one. */
   running: number
 }
 
@@ -28,14 +106,18 @@ const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 
 const RUNNING_MAX = 2
 
 /**
- * Statements that wait for the database at the same time go to it together: those that differ in their values alone, writes of
- * one key, as one batch, and equal reads as one read. Each is sent after it was asked for, so a read sees all that was there
- * before, and none waits for company: a batch is what has arrived in one turn of the event loop, or while two others ran.
+ * Sends statements that wait at the same time together: as one batch if they differ in their values alone and are of one API key,
+ * equal reads as one read. Each is sent after it was asked for, so a read sees every earlier write. None waits for company: a
+ * batch is what has arrived in one turn of the event loop, or while two others of its text ran.
+ *
+ * `ListReads` shares equal lists by a map of its own. Lists wait until their API key may use a connection, leave the queue when
+ * their clients have left, and have a deadline for each client. Here, each read by id would pay for that.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
+  /** Queues that are sent at the end of this turn of the event loop. */
   private due = new Set<Queue>()
-  /** How many runs a batch may have: halved after a slow one, since its first run waits for its last. */
+  /** Maximum runs of a batch: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
   /** `waitMsMax`: time after which a statement is given up. `runningMsMax`: time after which a batch holds up no others. */
@@ -45,7 +127,7 @@ export class Batcher {
     private readonly runningMsMax: number,
   ) {}
 
-  /** `progress`: null for reads. */
+  /** Resolves with the rows of the statement, alone or as part of a batch. `progress`: null for reads. */
   ask(statement: BatchableStatement, progress: WriteProgress | null = null): Promise<Row[]> {
     const key = keyOf(statement)
     const queue = this.queues.getOrInsertComputed(key, () => ({ key, waiting: [], running: 0 }))
@@ -56,7 +138,7 @@ export class Batcher {
     })
   }
 
-  /** At the end of this turn of the event loop, when all that has arrived is read. */
+  /** Sends the queue at the end of this turn of the event loop, when all requests that have arrived are read. */
   private makeDue(queue: Queue) {
     if (this.due.size === 0) setImmediate(this.sendDue)
     this.due.add(queue)
@@ -94,59 +176,72 @@ export class Batcher {
     const [{ statement, progress, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.alone({ statement, progress, untilMs: (runs.at(-1) as Run).untilMs })
+      const rows = await this.runAlone({ statement, progress, untilMs: (runs.at(-1) as Run).untilMs })
       for (const { resolve } of runs) resolve(rows)
       return
     }
-    // The first run has waited longest: where its client has been answered, so may others have been.
-    if (untilMs <= performance.now()) return this.runAlone(runs)
-    const { text, values } = joined(batch, runs, statement.keyId)
+    // The first run has waited longest. If its client has been answered, clients of others may have been, too.
+    if (untilMs <= performance.now()) return this.runEachAlone(runs)
     const startMs = performance.now()
-    const whole = progress && WriteProgress.joinBatch(runs)
     const kind = progress === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
-    const { keyId } = statement
-    const execution = { statement: { text, values, keyId }, untilMs, mayWaitForLock: false, progress: whole }
-    const rows = await this.run(execution).catch((error) => {
-      // null: each run is tried alone.
-      if (isUndone(error, progress === null)) return null
-      throw error
-    })
+    const rows = await this.runBatch(batch, runs)
     for (const run of runs) run.progress?.leaveBatch()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
-    else this.runAlone(runs)
+    else this.runEachAlone(runs)
   }
 
+  /** Runs several statements as one. Returns null if it did nothing, so that each of them may succeed alone. */
+  private async runBatch(batch: Batch, runs: readonly Run[]): Promise<Row[] | null> {
+    const [{ statement, progress, untilMs }] = runs as [Run]
+    const { keyId } = statement
+    const execution = {
+      statement: { ...joined(batch, runs, keyId), keyId },
+      untilMs,
+      mayWaitForLock: false,
+      progress: progress && WriteProgress.joinBatch(runs),
+    }
+    try {
+      return await this.run(execution)
+    } catch (error) {
+      if (isUndone(error, progress === null)) return null
+      throw error
+    }
+  }
+
+  /** Doubles the maximum of runs after a fast full batch, and halves it after a slow one. */
   private learn(batch: Batch, runs: number, ms: number) {
     const before = this.runsMax.get(batch) ?? BATCH_RUNS_FIRST
     if (ms > BATCH_SLOW_MS_MIN) this.runsMax.set(batch, Math.max(BATCH_RUNS_MIN, Math.min(before, runs) >> 1))
     else if (ms < BATCH_FAST_MS_MAX && runs >= before && before < BATCH_RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 
-  private runAlone(runs: readonly Run[]) {
-    for (const run of runs) this.alone(run).then(run.resolve, run.reject)
+  private runEachAlone(runs: readonly Run[]) {
+    for (const run of runs) this.runAlone(run).then(run.resolve, run.reject)
   }
 
-  /** A batch gives up on locks soon, a write by itself waits for them; reads meet none. */
-  private alone({ statement, progress, untilMs }: Pick<Run, 'statement' | 'progress' | 'untilMs'>): Promise<Row[]> {
+  /** Runs one statement. A batch gives up on locks soon, a single write waits for them, and reads meet none. */
+  private runAlone({ statement, progress, untilMs }: Pick<Run, 'statement' | 'progress' | 'untilMs'>): Promise<Row[]> {
     return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }
 
-/** Key of statements that can be one. */
+/** Returns the key of statements that can be sent as one: batches of a text, of one API key if they write; else equal ones. */
 function keyOf({ text, values, batch, keyId }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
   return keyId === undefined ? text : `${keyId}\0${text}`
 }
 
+/** Returns the statement of a batch: an array for each value, and at the end the API key of a write. */
 function joined({ text }: Batch, runs: readonly Run[], keyId: string | undefined): Statement {
   const values = (runs[0] as Run).statement.values.slice(0, keyId === undefined ? undefined : -1)
   const arrays = values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
   return { text, values: keyId === undefined ? arrays : [...arrays, keyId] }
 }
 
+/** Takes the next runs from the queue, in its order. Of runs with the same `distinct` value, the batch has the first. */
 function take(queue: Queue, runsMax: number): Run[] {
   const { waiting } = queue
   const distinct = waiting[0]?.statement.batch?.distinct ?? null
@@ -161,6 +256,7 @@ function take(queue: Queue, runsMax: number): Run[] {
   return [...taken.values()]
 }
 
+/** Resolves each run with its rows of the batch's answer, by the rule of `matchBy`. */
 function distribute({ matchBy, keyColumns = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {
   const answers: Row[][] = runs.map(() => [])
   if (matchBy === 'number') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
@@ -175,9 +271,9 @@ function distribute({ matchBy, keyColumns = [] }: Batch, rows: readonly Row[], r
     let next = 0
     runs.forEach(({ statement }, index) => {
       const row = rows[next]
-      const isOwn =
+      const isOfRun =
         rows.length === runs.length || keyColumns.every(({ value, column }) => row?.[column] === statement.values[value])
-      if (!row || !isOwn) return
+      if (!row || !isOfRun) return
       answers[index]?.push(row)
       next++
     })

@@ -7,7 +7,7 @@ import { withDeadline } from '../os/time.ts'
 import { CONNECT_SECONDS_MAX } from './limits.ts'
 import { classify } from './outcomes.ts'
 
-/** A lost connection is opened again at once, however often; the types of the database are not asked for. */
+/** Options of all clients: a lost connection is opened again at once, however often, and no types are read from the database. */
 const CONNECTING = {
   fetch_types: false,
   connect_timeout: CONNECT_SECONDS_MAX,
@@ -24,34 +24,41 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
 }
 
 /**
- * Returns a client of PostgreSQL. Of the address's parameters only those count that a user may set. It has one host: of several
- * the driver hides why each fails, and dials them in turn for ever, without a pause.
+ * Returns a client of PostgreSQL for one host of the address. Of several hosts the driver would hide why each fails, and it would
+ * dial them for ever, without a pause. Parameters of the address that users may not set are left out.
  */
-export function connectTo(url: string, { connection, hostIndex: turn = 0, ...own }: ConnectOptions): postgres.Sql {
-  const { address, hosts, options, authoritiesFile, connection: asked } = readDatabaseUrl(url)
-  // With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none.
-  const isTrusting = authoritiesFile !== undefined && options.ssl !== false
-  const trusting = isTrusting ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
-  const { host, port } = hosts[turn % hosts.length] as (typeof hosts)[number]
+export function connectTo(url: string, { connection, hostIndex = 0, ...clientOptions }: ConnectOptions): postgres.Sql {
+  const { address, hosts, options, authoritiesFile, connection: settings } = readDatabaseUrl(url)
+  // With `sslrootcert` a connection checks the certificate and its host, whatever `sslmode` says, except `disable`.
+  const checksHost = authoritiesFile !== undefined && options.ssl !== false
+  const tls = checksHost ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
+  const { host, port } = hosts[hostIndex % hosts.length] as (typeof hosts)[number]
   // The driver would take a part of an IPv6 address for its port.
-  const place = hosts.length === 1 && !host.includes(':') ? {} : { host: [host], port: [port] }
-  const all = { ...CONNECTING, ...own, ...options, ...place, ...trusting, connection: { ...asked, ...connection } }
+  const oneHost = hosts.length === 1 && !host.includes(':') ? {} : { host: [host], port: [port] }
+  const all = {
+    ...CONNECTING,
+    ...clientOptions,
+    ...options,
+    ...oneHost,
+    ...tls,
+    connection: { ...settings, ...connection },
+  }
   return postgres(address, all as object)
 }
 
-const CONNECT_S_MAX = 5
-/** Closes a connection that the driver opens after `withConnection` has given up. */
-const IDLE_S_MAX = 10
+/** Maximum time to open a connection for one piece of work, and for its first answer. */
+const FIRST_SECONDS_MAX = 5
+/** Time after which a connection closes that the driver opens although `withConnection` has given up. */
+const IDLE_SECONDS_MAX = 10
 
 /**
- * Does `work` over a connection of its own, without a `statement_timeout`, and closes it. @throws Error with the code
- * CONNECT_TIMEOUT where the database does not answer in time. The driver alone would reconnect for ever to a proxy that closes
- * each connection
+ * Does `work` over a new connection without a `statement_timeout`, and closes it. @throws Error with the code CONNECT_TIMEOUT if
+ * the database does not answer in time: the driver alone would reconnect for ever to a proxy that closes each connection
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // As a text, since the driver leaves out the number 0.
   const connection = { statement_timeout: '0' }
-  const sql = await openFirst(url, { idle_timeout: IDLE_S_MAX, connection })
+  const sql = await openFirst(url, { idle_timeout: IDLE_SECONDS_MAX, connection })
   try {
     return await work(sql)
   } finally {
@@ -59,30 +66,38 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
   }
 }
 
-/** Index of the host that was used last, by address: it is tried first. */
-const lastTurns = new Map<string, number>()
+/** Index of the host that was used last, by address. It is tried first. */
+const lastHosts = new Map<string, number>()
 
 /** Returns a client of the first host that can be used. @throws the error of a host without free connections, else of the last */
-export async function openFirst(url: string, own: ConnectOptions): Promise<postgres.Sql> {
+export async function openFirst(url: string, clientOptions: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
-  const msMax = 1_200 * Math.max(CONNECT_S_MAX, Number(options.connect_timeout ?? 0))
-  const first = lastTurns.get(url) ?? 0
+  // A fifth longer than the driver waits for the connection, whose error says more.
+  const msMax = 1_200 * Math.max(FIRST_SECONDS_MAX, Number(options.connect_timeout ?? 0))
+  const first = lastHosts.get(url) ?? 0
   let noConnection: unknown = null
-  for (let turn = first; ; turn++) {
+  for (let hostIndex = first; ; hostIndex++) {
     let isChosen = false
-    const onclose = (id: number) => isChosen && own.onclose?.(id)
-    const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: CONNECT_S_MAX, ...own, onclose, hostIndex: turn })
+    const onclose = (id: number) => isChosen && clientOptions.onclose?.(id)
+    const sql = connectTo(url, {
+      max: 1,
+      prepare: false,
+      connect_timeout: FIRST_SECONDS_MAX,
+      ...clientOptions,
+      onclose,
+      hostIndex,
+    })
     try {
       await withDeadline(sql`select 1` as Promise<unknown>, msMax, () => {
         throw Object.assign(new Error('the database does not answer'), { code: 'CONNECT_TIMEOUT' })
       })
       isChosen = true
-      lastTurns.set(url, turn % hosts.length)
+      lastHosts.set(url, hostIndex % hosts.length)
       return sql
     } catch (error) {
       await sql.end({ timeout: 0 })
       if (classify(error) === 'noConnection') noConnection = error
-      if (turn === first + hosts.length - 1) throw noConnection ?? error
+      if (hostIndex === first + hosts.length - 1) throw noConnection ?? error
     }
   }
 }
@@ -121,10 +136,10 @@ export function refusesTls(url: string): Promise<boolean> {
   const { hosts, options, authoritiesFile } = readDatabaseUrl(url)
   const isAsked = authoritiesFile !== undefined || /^(?:true|require|verify-)/.test(String(options.ssl))
   if (!isAsked || options.ssl === false || options.sslnegotiation === 'direct') return Promise.resolve(false)
-  const [place] = hosts
-  if (place === undefined || hosts.length > 1) return Promise.resolve(false)
+  const [host] = hosts
+  if (host === undefined || hosts.length > 1) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const socket = createConnection(place, () => socket.write(SSL_REQUEST))
+    const socket = createConnection(host, () => socket.write(SSL_REQUEST))
     const end = (refuses: boolean) => {
       socket.destroy()
       resolve(refuses)

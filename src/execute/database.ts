@@ -3,10 +3,9 @@ import { count, countStatement, failureCells, seriesOf } from '../metrics/counts
 import type { KindOfStatement } from '../metrics/declared.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
-import { Batcher } from './batcher.ts'
+import { Batcher, type Execution, WriteProgress } from './batcher.ts'
 import { Deadlines } from './deadlines.ts'
 import { type DriverQuery, queryOf, withoutHoles } from './driver.ts'
-import { type Execution, WriteProgress } from './execution.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
 import {
   MISSED_IN_ROW_MAX,
@@ -28,15 +27,15 @@ import { busyWithWrites, classify, errorFor, isUnknown, outcomeUnknown, unavaila
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 
 export interface DatabaseOptions extends PoolOptions {
-  /** Kind in metrics; default: read or write, by the statement. */
+  /** Label of its statements in metrics. Default: read or write, by the statement. */
   kind?: Extract<KindOfStatement, 'list' | 'longWrite'>
-  /** Gets the text of each statement, in which no value stands, and how long it took. */
+  /** Called after each statement with its text, which has no values, and the time that it took. */
   onStatement?(text: string, ms: number): void
-  /** Waiting for a connection included; default: 5 s. */
+  /** Deadline of a statement, with the wait for a connection. Default: `QUERY_MS_MAX`. */
   queryMsMax?: number
-  /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
+  /** Called when writes over connections of this name were given up and may still be done. After `closed` none is sent. */
   onOutcomeUnknown?(connections: string, closed: Promise<void>): void
-  /** Runs what PostgreSQL has no connection for while this pool has none at all; default: it waits for one. */
+  /** Runs the statements of this pool while PostgreSQL gives it no connection at all. Default: they wait for one. */
   fallback?: Database
 }
 
@@ -49,14 +48,17 @@ export class Database {
   private readonly deadlines: Deadlines
   private readonly reads: Batcher
   private readonly writes: Batcher
-  /** Turns of writes at the connections: a key that writes what is locked holds up its own writes alone. */
-  private readonly turns: FairSemaphore
-  /** Writes in flight by API key, including those that wait for a batch. */
+  /** Shares connections among API keys that write: a key that writes locked rows delays its own writes alone. */
+  private readonly writeSemaphore: FairSemaphore
+  /** Writes in flight by API key, with those that wait for a batch. */
   private readonly writesOf = new Map<string, number>()
+  /** Writes in flight of all API keys. */
   private writing = 0
+  /** Reads and writes in flight. */
   private inFlight = 0
   /** Missed deadlines since the last answer. */
   private missedInRow = 0
+  /** True once a write has succeeded: the database is no standby. */
   private hasWritten = false
   private isEnded = false
   /** Error of PostgreSQL while statements wait for a connection; null: none waits. */
@@ -65,7 +67,7 @@ export class Database {
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
-    this.turns = new FairSemaphore(Math.max(1, options.poolSize - READ_CONNECTIONS_MIN))
+    this.writeSemaphore = new FairSemaphore(Math.max(1, options.poolSize - READ_CONNECTIONS_MIN))
     const run = (execution: Execution) => this.run(execution)
     this.reads = new Batcher(run, this.queryMsMax, READ_BATCH_MS_MAX)
     this.writes = new Batcher(run, WRITE_SENT_SHARE * this.queryMsMax, WRITE_BATCH_MS_MAX)
@@ -77,7 +79,7 @@ export class Database {
     return this.admit(() => this.reads.ask(statement))
   }
 
-  /** As `read`, by itself, sent by `untilMs` or not at all. `onSent` gets what says which backend runs it, null: none yet. */
+  /** As `read`, but never in a batch, and sent by `untilMs` or not at all. `onSent` gets a getter of the backend that runs it. */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const listener = { onDispatch: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
     return this.admit(() => this.run({ statement, untilMs, mayWaitForLock: true, progress: null, listener }))
@@ -117,7 +119,7 @@ export class Database {
     await this.pool.closed
   }
 
-  /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
+  /** Answers each statement by its deadline, alone or in a batch. @throws ApiError 503 at once if too many are in flight */
   private async admit(ask: () => Promise<Row[]>, progress: WriteProgress | null = null, hasClaim = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
@@ -132,13 +134,13 @@ export class Database {
   /** Runs a statement, and sends it again where that may help and can do no harm. */
   private async run(execution: Execution): Promise<Row[]> {
     const { progress } = execution
-    // Error of the last attempt that waits for a lock.
+    // Error of the last attempt that found a row locked; null: none did.
     let lockError: unknown = null
     for (let attempt = 1; ; ) {
-      const release = await this.waitForTurn(execution)
+      const release = await this.acquireForWrite(execution)
       if (performance.now() >= execution.untilMs) {
         release?.()
-        throw this.errorOf(execution, lockError ?? unavailable(this.refusal), lockError === null ? 'refused' : 'locked')
+        throw this.failure(execution, lockError ?? unavailable(this.refusal), lockError === null ? 'refused' : 'locked')
       }
       if (this.pool.prepared.isFull) this.replacePool()
       const { pool } = this
@@ -153,11 +155,11 @@ export class Database {
       const verdict = this.verdictOn(error, execution, pool)
       if (progress && isUnknown(error, verdict)) this.noteUnknown(progress, pool)
       progress?.end()
-      if (this.isEnded) throw this.errorOf(execution, error, verdict)
+      if (this.isEnded) throw this.failure(execution, error, verdict)
       this.replacePoolAfter(verdict, pool)
       switch (nextStep(this.failedAttempt(execution, pool, verdict, attempt))) {
         case 'fail':
-          throw this.errorOf(execution, error, verdict)
+          throw this.failure(execution, error, verdict)
         case 'useFallback':
           return (this.options.fallback as Database).run(execution)
         case 'waitForLock':
@@ -178,15 +180,16 @@ export class Database {
     }
   }
 
-  /** Waits until a write's key may use another connection, and returns what ends its use; null for reads. */
-  private async waitForTurn({ statement, progress }: Execution): Promise<(() => void) | null> {
+  /** Waits until the API key of a write may use one more connection. Returns the function that ends its use; null for reads. */
+  private async acquireForWrite({ statement, progress }: Execution): Promise<(() => void) | null> {
     if (progress === null) return null
     progress.waitsInProcess = true
-    const release = await this.turns.take(statement.keyId ?? '')
+    const release = await this.writeSemaphore.take(statement.keyId ?? '')
     progress.waitsInProcess = false
     return release
   }
 
+  /** Pauses without a connection, for a random time, so that two statements that wait for each other do not meet again. */
   private async pause(progress: WriteProgress | null): Promise<void> {
     if (progress) progress.waitsInProcess = true
     await Bun.sleep(WAIT_PAUSE_MS * (WAIT_PAUSE_FACTOR_MAX - Math.random()))
@@ -205,24 +208,26 @@ export class Database {
     }
   }
 
-  private errorOf(execution: Execution, error: unknown, verdict: Verdict): Error {
-    return errorFor(error, verdict, execution, this.hasWritten)
+  private failure({ progress, statement }: Execution, error: unknown, verdict: Verdict): Error {
+    const write = progress && { isUnknown: progress.isUnknown, hasKey: Boolean(statement.claim) }
+    return errorFor(error, verdict, write, this.hasWritten)
   }
 
-  /** PostgreSQL may have done the write, or may still do it, and the answer is lost. */
+  /** Notes that PostgreSQL may have done the write, or may still do it, and that the answer is lost. */
   private noteUnknown(progress: WriteProgress, pool: Pool) {
     progress.isUnknown = true
     this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.replacePool()
   }
 
-  /** The driver can take many seconds to replace a lost connection; a new pool takes none. */
+  /** Replaces the pool of a lost connection: the driver alone can take many seconds to replace the connection. */
   private replacePoolAfter(verdict: Verdict, pool: Pool) {
     if (this.pool !== pool) return
     if (verdict === 'lost') this.replacePool()
     else if (verdict === 'notSent' && pool.hasHosts) this.replacePool(true)
   }
 
+  /** Sends a statement over a connection of the pool, once. */
   private async send(execution: Execution, pool: Pool): Promise<Row[]> {
     const { statement, mayWaitForLock, progress, listener = progress } = execution
     const query = queryOf(pool.sql, statement, {
@@ -235,7 +240,7 @@ export class Database {
     const startMs = performance.now()
     let isAnswered = false
     try {
-      // A deadline of its own: without it, the turn and the pool of a query on a frozen connection would never be free again.
+      // Without this deadline a frozen connection would keep its share of the semaphore, and its pool, for ever.
       const rows = await this.deadlines.race(query, () => unavailable())
       isAnswered = true
       this.refusal = null
@@ -255,7 +260,7 @@ export class Database {
     }
   }
 
-  /** Verdict on an error of a statement: one that no connection has taken was not sent, and may go to another host. */
+  /** Returns the verdict on an error. A statement that no connection has taken was not sent, and may go to another host. */
   private verdictOn(error: unknown, { progress, query }: Execution, { hasHosts }: Pool): Verdict {
     const verdict = classify(error)
     if (hasHosts && query?.state === null && (verdict === 'lost' || verdict === 'refused')) return 'notSent'
@@ -264,6 +269,7 @@ export class Database {
     return 'notSent'
   }
 
+  /** Returns the error of a statement that missed its deadline. Too many in a row, and the connections are replaced. */
   private missed(pool: Pool, progress: WriteProgress | null, hasClaim: boolean): Error {
     if (progress?.isWaiting && !progress.mayBeDone) return busyWithWrites()
     if (progress) this.cancelUnsent(progress)
@@ -273,17 +279,20 @@ export class Database {
     return progress?.mayBeDone ? outcomeUnknown(cause, hasClaim) : unavailable(cause)
   }
 
-  /** A connection that opens for a statement that was cancelled stays without use, so the statement's pool is replaced. */
+  /** Cancels a write that no connection has taken. A connection that opens for it would stay unused, so the pool is replaced. */
   private cancelUnsent(progress: WriteProgress) {
     if (progress.cancelUnsent() === this.pool && !this.isEnded) this.replacePool()
   }
 
-  /** Replaces the connections: the old ones end with their last query. `isOther`, or if none has answered: by the next host's. */
-  private replacePool(isOther = false) {
+  /**
+   * Opens a new pool; the old one closes after its last query. The new one has the next host if `toNextHost` is true, or if the
+   * old one never answered.
+   */
+  private replacePool(toNextHost = false) {
     const old = this.pool
-    if (isOther && performance.now() < old.keptUntilMs) return
+    if (toNextHost && performance.now() < old.keptUntilMs) return
     try {
-      this.pool = openPool(this.options, old.number + 1, old.hostIndex + Number(isOther || !old.hasAnswered))
+      this.pool = openPool(this.options, old.number + 1, old.hostIndex + Number(toNextHost || !old.hasAnswered))
     } catch {
       return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
     }

@@ -1,34 +1,35 @@
 // A fair semaphore: API keys share connections, for lists and for writes.
 import { LruCache } from '../model/lruCache.ts'
 
+/** Uses of one key: those that wait, and the number of those that run. */
 interface Waiters {
-  /** Each gets what ends its turn. */
+  /** Each gets the function that ends its use. */
   readonly queue: ((release: () => void) => void)[]
   running: number
 }
 
-/** Half-life of a key's use: a key that used much long ago may ask for much again. */
+/** Half-life of a key's usage: what a key used long ago does not count against it. */
 const HALF_LIFE_MS = 10_000
 /** Maximum keys whose usage is remembered. */
 const USAGES_MAX = 2_000
 
 /**
- * Shares a few places among keys. A free place goes to the key that has the fewest, and among those to the one that
- * has used places for the least time of late. The last free place is kept for a key that has none yet.
+ * Shares a few permits among keys, such as those of connections. A free permit goes to the key that holds the fewest, and among
+ * those to the one that has held permits for the least time recently. The last free permit is kept for a key that holds none.
  */
 export class FairSemaphore {
   private readonly waitersOf = new Map<string, Waiters>()
-  /** Use of each key, halved each `HALF_LIFE_MS`. */
+  /** Time for which each key has held permits, halved each `HALF_LIFE_MS`. */
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
 
-  /** `perKeyMax`: maximum places of one key at a time. */
+  /** `permits`: maximum uses at a time. `perKeyMax`: maximum uses of one key. */
   constructor(
-    private readonly places: number,
-    private readonly perKeyMax = places,
+    private readonly permits: number,
+    private readonly perKeyMax = permits,
   ) {}
 
-  /** Resolves when the key's turn has come, with what ends the turn. */
+  /** Resolves when the key has a permit, with the function that gives it back. */
   take(keyId: string): Promise<() => void> {
     const waiters = this.waitersOf.getOrInsertComputed(keyId, () => ({ queue: [], running: 0 }))
     const { promise, resolve } = Promise.withResolvers<() => void>()
@@ -37,6 +38,7 @@ export class FairSemaphore {
     return promise
   }
 
+  /** Returns the number of permits that the key waits for. */
   waitingOf(keyId: string): number {
     return this.waitersOf.get(keyId)?.queue.length ?? 0
   }
@@ -62,16 +64,16 @@ export class FairSemaphore {
     })
   }
 
-  /** The next key; null: all places are taken, or none is left for keys that have one. */
+  /** Returns the key that gets the next permit. Null: none is free, or the last free one is kept. */
   private next(): readonly [string, Waiters] | null {
-    const free = this.places - this.running
+    const free = this.permits - this.running
     if (free <= 0) return null
     let best: readonly [string, Waiters] | null = null
     let bestMs = 0
     for (const entry of this.waitersOf) {
       const [keyId, waiters] = entry
       if (waiters.queue.length === 0 || waiters.running >= this.perKeyMax) continue
-      if (waiters.running > 0 && free === 1 && this.places > 1) continue
+      if (waiters.running > 0 && free === 1 && this.permits > 1) continue
       const usedMs = this.usedMs(keyId)
       const isBetter = best === null || waiters.running < best[1].running
       if (isBetter || (waiters.running === best?.[1].running && usedMs < bestMs)) [best, bestMs] = [entry, usedMs]

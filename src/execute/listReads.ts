@@ -1,4 +1,4 @@
-// Lists that are read from the database: connections of their own, shared fairly by keys.
+// Lists that are read from the database, over a pool that API keys share fairly.
 import { ApiError } from '../errors.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Caller } from '../model/key.ts'
@@ -20,74 +20,80 @@ import {
 } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Time for which lists of a row wait for turns after one was slow: a lock or a pause of the database may have held it up. */
+/** Time for which lists of one row use the list pool after one was slow. Not for ever: a lock may have held it up. */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
 
-/** SQLSTATEs of statements that PostgreSQL ended: by their time or by a request, or for too many temporary files. */
-const [ENDED, TOO_MANY_FILES] = ['57014', '53400']
+/** SQLSTATE of a statement that PostgreSQL ended, after its timeout or since it was asked to. */
+const QUERY_CANCELED = '57014'
+/** SQLSTATE of a statement that needs more temporary files than `temp_file_limit` allows. */
+const LIMIT_EXCEEDED = '53400'
 
-/** A list that was given up, since all clients that it was read for have left. */
+/** A list that was given up, since all of its clients have left. */
 export class Abandoned extends ApiError {
   constructor() {
     super('ServiceUnavailable', 'The client has left.', { headers: { 'Retry-After': '1' } })
   }
 }
 
-/** Message for a list that PostgreSQL ended. Asked for again, it would end so again. */
+/** Message for a list that PostgreSQL ended, and would end again. */
 const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
-/** Divides a pool between lists, which may take long, and all else: at least two for that, since a write may wait for a lock. */
+/** Divides a pool between lists, which may take long, and other statements: at least two, since a write may wait for a lock. */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 
 interface ListReadsOptions {
-  /** For lists that are likely to be short, and to end others. */
+  /** Reads lists that are likely to be fast, and ends the statements of others. */
   readonly sharedPool: Database
-  /** For all others: its connections are the places that keys take turns at. */
+  /** Reads all other lists. */
   readonly listPool: Database
-  readonly places: number
-  /** True if the backend's number is that of PostgreSQL, and not of a pooler. */
+  /** Number of connections of the list pool, which API keys share fairly. */
+  readonly connections: number
+  /** False behind a pooler, whose process ids of backends are not those of PostgreSQL. */
   readonly mayCancel: boolean
-  /** Called with each backend that runs a list, soon after it has begun the first one. */
+  /** Called once with the process id of each backend, soon after it has begun its first list. */
   readonly onBackend?: ((backend: number) => void) | undefined
 }
 
-/** The demand of a statement of which nothing is known. */
-const UNKNOWN: ListCost = { parentRow: null, isCostly: false }
+/** Cost of a list of which nothing is known. */
+const UNKNOWN_COST: ListCost = { parentRow: null, isCostly: false }
 
-/** Time after which the backend of a list is looked up again that had no connection yet. */
+/** Time after which the backend is looked up again of a list that waited for its connection to be opened. */
 const CONNECTED_MS = 100
-/** Backends that are known; then they are forgotten, and reported again. */
+/** Maximum backends that are remembered. Then all are forgotten, and reported again. */
 const BACKENDS_MAX = 1_000
 
 /**
- * Reads lists, which may take seconds, over connections of their own, one statement on each, so that no other statement
- * queues behind one. Keys take turns, by what they have used of late; equal lists that wait are one statement; and one whose
- * clients have all left is not sent, or ended.
+ * Reads lists, which may take seconds, over a separate pool, so that no other statement queues after one. API keys share its
+ * connections fairly. Equal lists that wait are one statement. Once all of its clients have left, it is not sent, or ended.
+ *
+ * `Batcher` shares equal reads too, but sends them at the end of a turn of the event loop, whoever asks, and to the end.
  */
 export class ListReads {
-  private readonly turns: FairSemaphore
+  private readonly semaphore: FairSemaphore
   private readonly costly: CostlyLists
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  /** Lists that wait, by text and values. */
   private readonly queue = new Map<string, QueuedList>()
-  /** Until when lists of one row, by that row, wait for a turn, since one was found to take long. */
+  /** Time by `performance.now()` until which lists of a row use the list pool, since one was slow. By name of the row. */
   private readonly slow = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
+  /** Backends that were reported. */
   private readonly backends = new Set<number>()
 
   constructor(private readonly options: ListReadsOptions) {
-    this.turns = new FairSemaphore(options.places)
-    this.costly = new CostlyLists(options.places)
+    this.semaphore = new FairSemaphore(options.connections)
+    this.costly = new CostlyLists(options.connections)
   }
 
-  /** @throws ApiError 500, 503; Abandoned; TooCostly */
-  async read(statement: BatchableStatement, caller: Caller, demand: ListCost = UNKNOWN): Promise<Row[]> {
-    const { parentRow } = demand
+  /** Reads a list, over the shared pool if it is likely to be fast. @throws ApiError 500, 503, TooCostly; Abandoned */
+  async read(statement: BatchableStatement, caller: Caller, cost: ListCost = UNKNOWN_COST): Promise<Row[]> {
+    const { parentRow } = cost
     const startMs = performance.now()
     if (parentRow === null || !statement.batch || startMs < (this.slow.get(parentRow) ?? 0))
-      return this.inTurn(statement, caller, demand)
+      return this.readFairly(statement, caller, cost)
     try {
       return await this.options.sharedPool.read(statement)
     } catch (error) {
@@ -97,20 +103,21 @@ export class ListReads {
       const endMs = performance.now()
       if (endMs - startMs > LIST_FAST_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
     }
-    // The statement, or another one in its batch, took too long: it is sent alone.
-    return this.inTurn(statement, caller, demand)
+    // The list, or another one in its batch, took too long, so it is sent alone.
+    return this.readFairly(statement, caller, cost)
   }
 
-  private async inTurn(statement: Statement, caller: Caller, demand: ListCost): Promise<Row[]> {
-    const waiting = this.turns.waitingOf(caller.key) + this.costly.waitingOf(caller.key)
+  /** Reads a list over the list pool, when its API key may use a connection. */
+  private async readFairly(statement: Statement, caller: Caller, cost: ListCost): Promise<Row[]> {
+    const waiting = this.semaphore.waitingOf(caller.key) + this.costly.waitingOf(caller.key)
     if (waiting >= LISTS_WAITING_PER_KEY_MAX || this.queue.size >= LISTS_WAITING_MAX) throw tooManyLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
-    const kind = demand.parentRow ?? String(Bun.hash(statement.text))
-    const isCostly = this.costly.has(demand, kind)
+    const kind = cost.parentRow ?? String(Bun.hash(statement.text))
+    const isCostly = this.costly.has(cost, kind)
     const list = this.queue.getOrInsertComputed(key, () => queuedListOf(statement, kind))
     list.untilMs = performance.now() + QUERY_MS_MAX
-    list.askers++
-    this.take(caller.key, isCostly, list).then((release) => {
+    list.callers++
+    this.acquire(caller.key, isCostly, list).then((release) => {
       if (list.isSent) return release()
       list.isSent = true
       this.queue.delete(key)
@@ -125,18 +132,19 @@ export class ListReads {
     }
   }
 
-  /** Resolves when the list's turn has come, with what ends it. */
-  private async take(keyId: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
-    if (!isCostly) return this.turns.take(keyId)
-    const end = await this.costly.take(keyId)
-    if (list.isSent) return end
-    const release = await this.turns.take(keyId)
+  /** Resolves when the API key may use a connection for the list, with the function that ends its use. */
+  private async acquire(keyId: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
+    if (!isCostly) return this.semaphore.take(keyId)
+    const releaseCostly = await this.costly.take(keyId)
+    if (list.isSent) return releaseCostly
+    const releaseConnection = await this.semaphore.take(keyId)
     return () => {
-      release()
-      end()
+      releaseConnection()
+      releaseCostly()
     }
   }
 
+  /** Sends a list over the list pool, again if it was ended by a request that came too late for the statement before it. */
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
     const note = () => this.costly.note(list.kind, performance.now() - startMs)
@@ -150,9 +158,9 @@ export class ListReads {
     } catch (error) {
       if (!wasEnded(error)) throw error
       const { cause } = error
-      if (cause.code === ENDED) {
-        if (list.askers === 0) throw new Abandoned()
-        // Meant for the statement that its backend ran before.
+      if (cause.code === QUERY_CANCELED) {
+        if (list.callers === 0) throw new Abandoned()
+        // So early it was meant for the statement that its backend ran before.
         const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
         if (isEarly && attempts > 1) return this.run(list, attempts - 1)
       }
@@ -165,7 +173,7 @@ export class ListReads {
 
   private readonly noteBackend = (backend: () => number | null, isAgain = false) => {
     const number = backend()
-    // Its connection is opened at this moment.
+    // The connection is still being opened.
     if (number === null && !isAgain) setTimeout(this.noteBackend, CONNECTED_MS, backend, true)
     if (number === null || this.backends.has(number)) return
     if (this.backends.size >= BACKENDS_MAX) this.backends.clear()
@@ -173,8 +181,10 @@ export class ListReads {
     this.options.onBackend?.(number)
   }
 
+  /** Gives up the list for one of its clients, who has left. If there is no other, it is not sent, or its statement is ended. */
   private cancelFor(key: string, list: QueuedList): void {
-    if (--list.askers > 0) return
+    list.callers--
+    if (list.callers > 0) return
     if (!list.isSent) {
       list.isSent = true
       this.queue.delete(key)
@@ -183,7 +193,7 @@ export class ListReads {
     }
     const backend = list.backend()
     if (backend === null || !this.options.mayCancel) return
-    // Where that fails, PostgreSQL ends the statement after its 3 seconds.
+    // If that fails, PostgreSQL ends the statement after `STATEMENT_MS_MAX`.
     const cancelling = toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
     this.options.sharedPool.read(cancelling).catch(() => undefined)
   }
@@ -192,10 +202,10 @@ export class ListReads {
 /** Returns whether PostgreSQL has cancelled the statement, by `statement_timeout` or `temp_file_limit`. */
 function wasEnded(error: unknown): error is { cause: { code: string } } {
   const { code } = ((error as ApiError).cause ?? {}) as { code?: unknown }
-  return code === ENDED || code === TOO_MANY_FILES
+  return code === QUERY_CANCELED || code === LIMIT_EXCEEDED
 }
 
-/** Calls `leave` when the client has left. Quick lists are there before it is asked: reading a request's signal costs CPU. */
+/** Calls `leave` when the client has left. Fast lists end before that is checked: reading a request's signal costs CPU. */
 function watchLeaving({ request }: Caller, leave: () => void): () => void {
   let signal: AbortSignal | null = null
   const timer = setTimeout(() => {
@@ -209,24 +219,27 @@ function watchLeaving({ request }: Caller, leave: () => void): () => void {
   }
 }
 
+/** A list that waits or runs, with its result for all who ask for it. */
 type QueuedList = ReturnType<typeof queuedListOf>
 
 function queuedListOf(statement: Statement, kind: string) {
   return {
     ...Promise.withResolvers<Row[]>(),
     statement,
-    /** Lists that are likely to cost the same. */
+    /** Name of lists that are likely to cost the same. */
     kind,
-    /** When the last of its askers has its 503. */
+    /** Time by `performance.now()` at which the last of its callers has a 503. */
     untilMs: 0,
-    askers: 0,
+    /** Number of callers who wait for it. */
+    callers: 0,
+    /** True once it is sent, or given up. */
     isSent: false,
-    /** The backend that runs it; null: none does. */
+    /** Returns the backend that runs it; null: none does. */
     backend: (): number | null => null,
   }
 }
 
-/** 503: the list waited too long for a connection. */
+/** Returns the error 503 of a list that waited too long for a connection. */
 export function tooManyLists(): ApiError {
   return retryLater('The server is busy with other lists; retry after the seconds in Retry-After.')
 }

@@ -6,43 +6,45 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { LONG_QUERY_MS_MAX, LONG_STATEMENT_MS_MAX, LONG_WRITE_WAIT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Writes that wait or run; further ones are refused at once. */
-const WAITING_MAX = 8
+/** Maximum writes that wait or run; further ones are refused at once. */
+const WRITES_MAX = 8
 
-/** A queue of writes that other statements need not wait for. */
+/** A queue of long writes, over a connection that no other statement uses. */
 export class LongWrites {
-  private readonly own: Database
+  private readonly database: Database
+  /** Resolves when the last write of the queue has ended. */
   private last: Promise<unknown> = Promise.resolve()
-  private waiting = 0
+  /** Writes that wait or run. */
+  private queued = 0
 
   constructor(options: DatabaseOptions) {
     const limits = { poolSize: 1, statementMsMax: LONG_STATEMENT_MS_MAX, queryMsMax: LONG_QUERY_MS_MAX }
     const name = options.name === undefined ? {} : { name: `${options.name}/long` }
-    this.own = new Database({ ...options, ...limits, ...name, kind: 'longWrite' })
+    this.database = new Database({ ...options, ...limits, ...name, kind: 'longWrite' })
   }
 
-  /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
+  /** Runs a statement after those that came earlier, again only if it had no effect. @throws as `Database.write`; ApiError 503 */
   async write({ text, values, claim, keyId }: BatchableStatement): Promise<Row[]> {
-    if (this.waiting >= WAITING_MAX) throwBusy()
-    this.waiting++
+    if (this.queued >= WRITES_MAX) throwBusy()
+    this.queued++
     const before = this.last
     const { promise, resolve } = Promise.withResolvers<void>()
     this.last = before.then(() => promise)
     try {
       await withDeadline(before, LONG_WRITE_WAIT_MS_MAX, throwBusy)
-      return await this.own.write({ text, values, claim, keyId })
+      return await this.database.write({ text, values, claim, keyId })
     } finally {
-      this.waiting--
+      this.queued--
       resolve()
     }
   }
 
   get load(): Database['load'] {
-    return { queries: this.waiting, sent: this.own.load.sent }
+    return { queries: this.queued, sent: this.database.load.sent }
   }
 
   async end(): Promise<void> {
-    await this.own.end()
+    await this.database.end()
   }
 }
 

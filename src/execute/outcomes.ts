@@ -1,7 +1,6 @@
 // Meanings of the errors of PostgreSQL and its driver, and errors for clients by the outcome of a statement.
 import postgres from 'postgres'
-import { ApiError } from '../errors.ts'
-import type { Execution } from './execution.ts'
+import { ApiError, errorOf } from '../errors.ts'
 
 /** Returns whether a batch certainly did nothing, and its statements may succeed alone. A locked read would only wait again. */
 export function isUndone(error: unknown, isRead: boolean): boolean {
@@ -16,25 +15,25 @@ export function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }
 
-/** The error 503 for a statement that was certainly not carried out; without a cause it was not sent in time. */
+/** Returns the error 503 of a statement that certainly had no effect. Without a cause it was not sent in time. */
 export function unavailable(cause?: unknown): ApiError {
   const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
   return retryLater(message, cause ?? new Error('a query missed its deadline'))
 }
 
-/** Nothing was done; after `seconds` a retry may do. */
+/** Returns the error 503 of a request that had no effect. `seconds`: value of `Retry-After`. */
 export function retryLater(message: string, cause?: unknown, seconds = 1): ApiError {
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': String(seconds) }, cause })
 }
 
-/** Writes of the same rows, or of the same key, have left it no time. */
+/** Returns the error 503 of a write that waited too long for other writes of its rows, or of its API key. */
 export function busyWithWrites(cause?: unknown): ApiError {
   const message =
     'Other writes of these rows, or of this key, are under way; nothing was written: retry after the seconds in Retry-After.'
   return retryLater(message, cause)
 }
 
-/** A write was sent, and its answer is not there. `hasKey`: it does nothing the second time, so that a retry is safe. D44 */
+/** Returns the error of a write that was sent and not answered. `hasKey`: it has an Idempotency-Key, so a retry is safe. D44 */
 export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   const remedy = hasKey
     ? 'Send it again with the same Idempotency-Key after the seconds in Retry-After.'
@@ -43,22 +42,28 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   return new ApiError('OutcomeUnknown', `The write may have been done, or not. ${remedy}`, { headers, cause })
 }
 
-/** `hasWritten`: the database has taken writes before, so one that takes none now is a standby before its promotion. D51 */
-export function errorFor(
-  error: unknown,
-  verdict: Verdict,
-  { progress: sending, statement }: Execution,
-  hasWritten: boolean,
-): Error {
-  if (sending && !sending.isUnknown && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
+/** A write that failed. */
+interface FailedWrite {
+  /** True if it may have been done. */
+  readonly isUnknown: boolean
+  /** True if it has an Idempotency-Key. */
+  readonly hasKey: boolean
+}
+
+/**
+ * Returns the error for the client of a statement that failed. `write`: null for reads. `hasWritten`: the database has taken
+ * writes before, so if it takes none now, it is a standby before its promotion. D51
+ */
+export function errorFor(error: unknown, verdict: Verdict, write: FailedWrite | null, hasWritten: boolean): Error {
+  if (write && !write.isUnknown && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
     const message = 'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
     return new ApiError('ReadOnly', message, { headers: { Allow: 'GET, HEAD, OPTIONS' }, cause: error })
   }
   if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
-  if (verdict === 'fault' && !(error instanceof ApiError)) return error as Error
+  if (verdict === 'fault' && !(error instanceof ApiError)) return errorOf(error)
   const cause = error instanceof ApiError ? error.cause : error
-  if (sending?.isUnknown) return outcomeUnknown(cause, Boolean(statement.claim))
-  if (sending && verdict === 'locked') return busyWithWrites(error)
+  if (write?.isUnknown) return outcomeUnknown(cause, write.hasKey)
+  if (write && verdict === 'locked') return busyWithWrites(error)
   return error instanceof ApiError ? error : unavailable(error)
 }
 
@@ -75,9 +80,15 @@ export class ConstraintViolation extends Error {
 }
 
 /**
- * Meaning of a driver's error for the statement: it never left (`notSent`), nor did it because PostgreSQL has no connection
- * left (`noConnection`), it was undone (`rolledBack`), its outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`),
- * another transaction holds a lock (`locked`), a constraint refused it (`constraint`), or this program is wrong (`fault`).
+ * Meaning of a driver's error for its statement.
+ * - `notSent`: PostgreSQL never got it.
+ * - `noConnection`: PostgreSQL never got it, since it has no connection left for this program.
+ * - `rolledBack`: PostgreSQL undid it.
+ * - `lost`: its outcome is unknown.
+ * - `refused`: PostgreSQL cannot serve it at the moment.
+ * - `locked`: another transaction holds a lock that it needs.
+ * - `constraint`: a constraint of the table refused it.
+ * - `fault`: this program is wrong.
  */
 export type Verdict = 'notSent' | 'noConnection' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
 
@@ -106,7 +117,7 @@ const BY_CODE: Record<string, Verdict> = {
   [READ_ONLY]: 'refused',
   '3D000': 'refused', // no such database
   '42501': 'refused', // a role without the right, or PostgreSQL without that to a file of its own: the same code
-  '42809': 'refused', // the same, where a folder stands in a file's place
+  '42809': 'refused', // as 42501, for a folder in place of a file
 }
 
 /** SQLSTATE classes, where the whole class means one thing. PostgreSQL documentation, appendix A. */
@@ -118,20 +129,21 @@ const BY_CLASS: Record<string, Verdict> = {
   '55': 'refused', // no connections accepted, lock not available, in use
   '57': 'refused', // operator intervention
   '58': 'refused', // i/o
-  XX: 'refused', // corrupted data, or an error inside PostgreSQL: of a statement of ours there is another code
+  XX: 'refused', // corrupted data, or an error inside PostgreSQL; a wrong statement has another code
 }
 
-/** Codes of `refused` that an operator has to mend, so that waiting would only hide them. */
-const WRONG = /^(28...|3D000|42...|57014|55P03)$/
+/** Codes of faults that an operator has to mend, so that waiting would only hide them. */
+const NEEDS_OPERATOR = /^(28...|3D000|42...|57014|55P03)$/
 /** Codes of errors of a TLS certificate, or of the server's SCRAM signature: the server may be another than the one meant. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
+/** Verdicts on a database that cannot be used at the moment. */
 const AWAY: readonly Verdict[] = ['notSent', 'noConnection', 'lost', 'refused']
 
-/** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
+/** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet: a retry may succeed. */
 export function isAway(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (code === undefined) return cause !== undefined && isAway(cause)
-  return AWAY.includes(classify(error)) && !WRONG.test(String(code)) && !UNTRUSTED.test(String(code))
+  return AWAY.includes(classify(error)) && !NEEDS_OPERATOR.test(String(code)) && !UNTRUSTED.test(String(code))
 }
 
 /** Returns the meaning of an error of the driver. */
@@ -139,7 +151,7 @@ export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'
   if (UNTRUSTED.test(code)) return 'refused'
-  // A system call that failed: a fault of the network without a line above.
+  // A system call without a line in `BY_CODE` failed, such as EHOSTUNREACH.
   const otherwise = syscall === undefined ? 'fault' : 'lost'
   return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? otherwise
 }

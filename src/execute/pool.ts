@@ -9,22 +9,22 @@ import { HOST_MS_MIN, STATEMENT_MS_MAX, TERMINATE_ATTEMPTS_MAX, TERMINATE_EVERY_
 export interface PoolOptions {
   url: string
   poolSize: number
-  /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
+  /** False behind a pooler in transaction mode: the next connection may not have the prepared statement. */
   prepare: boolean
-  /** A pooler is between: connections take no settings of ours, and have no name that is ours alone. Default: not `prepare`. */
+  /** True behind a pooler: connections take no settings, and other programs may have their name. Default: not `prepare`. */
   isPooled?: boolean
-  /** Prefix of the names of its connections, by which those with a write that was given up are ended. */
+  /** Prefix of the names of connections. A connection whose write was given up is found and ended by its name. */
   name?: string
-  /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
+  /** `statement_timeout` of the connections. Default: `STATEMENT_MS_MAX`. */
   statementMsMax?: number
-  /** For how long a statement may wait for a lock; default, and behind a pooler: as long as it may run. */
+  /** `lock_timeout` of the connections. Default, and behind a pooler: a statement waits for a lock as long as it may run. */
   lockMsMax?: number
 }
 
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
 
-/** Opens the pool with this number; connections are opened as they are needed.  */
+/** Returns a pool, which opens a connection when a statement needs one. `number`: distinguishes the names of its connections. */
 export function openPool(options: PoolOptions, number: number, hostIndex: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   const connections = name === undefined ? 'roster' : `${name}/${number}`
@@ -58,25 +58,26 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
     hasHosts: readDatabaseUrl(url).hosts.length > 1,
     number,
     hostIndex,
-    /** By `performance.now()`: until then no other host is tried. */
+    /** Time by `performance.now()` until which no other host is tried. */
     keptUntilMs: number === 0 ? 0 : performance.now() + HOST_MS_MIN,
     hasAnswered: false,
-    /** Resolves when nothing can be sent over its connections any more. */
+    /** Resolves when its connections are closed, so that nothing more is sent. */
     closed,
     /** Queries that have neither ended nor missed their deadline. */
     running: 0,
   }
 }
 
-/** Closes at once: queries that still run there were given up. */
+/** Closes the connections at once. Queries that still run over them fail. */
 export function closePool({ sql, resolveClosed }: Pool) {
   sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
 }
 
-/** Each prepared statement takes memory on both sides of every connection, and is never dropped. */
+/** Maximum prepared statements: each takes memory on both sides of every connection, and is never dropped. */
 const PREPARED_MAX = 200
+/** Maximum texts whose uses are counted. */
 const CANDIDATES_MAX = 2_000
-/** A text that is used once or twice is not worth a statement on every connection. */
+/** Uses after which a text is prepared: one that is used once or twice is not worth a statement on every connection. */
 const USES_MIN = 3
 
 /** Decides which statements are prepared, since the driver never drops one. */
@@ -97,13 +98,16 @@ export class PreparePolicy {
     return uses >= USES_MIN
   }
 
-  /** True when the connections hold as many statements as they should ever hold. */
+  /** True if the connections hold the maximum of prepared statements, and are to be replaced. */
   get isFull(): boolean {
     return this.prepared.size >= PREPARED_MAX
   }
 }
 
-/** Ends the connections of this name, so that a write which was given up is not done long after. Tries it for some minutes. */
+/**
+ * Ends the connections of this name once `closed` has resolved, so that a write that was given up is not done long after. Tries
+ * it for a minute at least.
+ */
 export async function endConnections(
   database: { read(statement: Statement): Promise<unknown> },
   name: string,

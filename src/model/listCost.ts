@@ -1,26 +1,26 @@
-// Cost of lists for PostgreSQL, as far as the query tells it before it runs.
+// Cost of lists: an estimate from the query, before PostgreSQL reads anything.
 import type { Entity, Property } from './entity.ts'
 import type { Filter, FiltersAndSorts } from './query.ts'
 import { order } from './query.ts'
 
-/** Properties of a list that tell its cost before it runs. */
+/** Properties of a list by which its cost is estimated. */
 export interface ListCost {
-  /** Identifies the row that all rows of the list refer to, so that they are few; null if there is no such row. */
+  /** Column and id of the row that all rows of the list refer to, so that they are few. Null: they refer to none in common. */
   readonly parentRow: string | null
-  /** True if PostgreSQL may have to read or sort all rows. */
+  /** True if PostgreSQL reads or sorts the whole table, unless `parentRow` limits the rows. */
   readonly isCostly: boolean
 }
 
-/** Estimates a list's cost: folded texts, properties without an index, and sorts by several properties are costly. */
+/** Estimates the cost of a list: folded texts, properties without an index, and sorts by several properties are costly. */
 export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts): ListCost {
   const keys = order(entity, sorts)
-  // Each index has one property and the id.
+  // Each index has one property and the id, so it has the order of one property alone.
   const hasOrder = keys.length <= 2 && keys.every(({ property }) => hasIndex(property))
   const hasRanges = filters.every(({ property, operator }) => operator.folded === null && hasIndex(property))
   return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
 }
 
-/** Identifies the row that all rows matching these filters refer to; null if there is no such row. */
+/** Returns the column and id of the row that all matching rows refer to. Null: they refer to none in common. */
 export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value } of filters)
     if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`

@@ -252,7 +252,7 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
   const listReads = new ListReads({
     sharedPool: database,
     listPool: lists,
-    places: sizes.lists,
+    connections: sizes.lists,
     mayCancel: !isPooled(config),
     // The embedded PostgreSQL shares the processors with the workers.
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,

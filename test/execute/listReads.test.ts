@@ -21,7 +21,7 @@ beforeAll(async () => {
   own = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
 })
 beforeEach(() => {
-  reads = new ListReads({ sharedPool: quick, listPool: own, places: 2, mayCancel: true })
+  reads = new ListReads({ sharedPool: quick, listPool: own, connections: 2, mayCancel: true })
 })
 afterAll(() => Promise.all([quick.end(), own.end(), sql.end()]))
 
@@ -180,7 +180,7 @@ describe('costly lists', () => {
   })
   afterAll(() => four.end())
   beforeEach(() => {
-    reads = new ListReads({ sharedPool: quick, listPool: four, places: 4, mayCancel: true })
+    reads = new ListReads({ sharedPool: quick, listPool: four, connections: 4, mayCancel: true })
   })
   const later = (ms: number) => {
     const now = performance.now.bind(performance)
@@ -298,7 +298,7 @@ describe('costly lists', () => {
 test('each backend that runs lists is reported once', async () => {
   const backends: number[] = []
   const onBackend = (backend: number) => void backends.push(backend)
-  const reads = new ListReads({ sharedPool: quick, listPool: own, places: 2, mayCancel: true, onBackend })
+  const reads = new ListReads({ sharedPool: quick, listPool: own, connections: 2, mayCancel: true, onBackend })
   const own1 = await reads.read({ text: 'select pg_backend_pid()::text', values: [] }, askerOf('a'))
   for (let count = 0; count < 10; count++) await reads.read(read('again'), askerOf('a'))
   await until(async () => backends.length > 0)
@@ -311,7 +311,7 @@ test('a backend that is started for a list is reported while it runs the list', 
     const fresh = new Database({ url, poolSize: 1, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
     const backends: number[] = []
     const onBackend = (backend: number) => void backends.push(backend)
-    const reads = new ListReads({ sharedPool: quick, listPool: fresh, places: 1, mayCancel: true, onBackend })
+    const reads = new ListReads({ sharedPool: quick, listPool: fresh, connections: 1, mayCancel: true, onBackend })
     const list = reads.read(locked('a1'), askerOf('a'))
     await until(async () => (await running()).length === 1)
     await until(() => backends.length === 1)
@@ -319,6 +319,23 @@ test('a backend that is started for a list is reported while it runs the list', 
     await list
     await fresh.end()
   }))
+
+test('lists on a frozen connection are 503, free it one after the other, and the fifth has a new connection. D39', async () => {
+  const frozen = new Database({ url, poolSize: 1, prepare: true, queryMsMax: 300 })
+  const reads = new ListReads({ sharedPool: quick, listPool: frozen, connections: 1, mayCancel: true })
+  const ask = (text: string) => reads.read({ text, values: [] }, askerOf('a'))
+  const [[pid] = []] = await ask('select pg_backend_pid()::text')
+  process.kill(Number(pid), 'SIGSTOP')
+  try {
+    const lists = await Promise.allSettled(['1', '2', '3', '4'].map((name) => ask(`select '${name}'`)))
+    const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
+    expect(lists).toMatchObject([unavailable, unavailable, unavailable, unavailable])
+    expect(await ask("select 'new'")).toEqual([['new']])
+  } finally {
+    process.kill(Number(pid), 'SIGCONT')
+    await frozen.end()
+  }
+}, 20_000)
 
 describe('a list that PostgreSQL ends', () => {
   const code = (reads: ListReads, text: string) =>
@@ -328,7 +345,7 @@ describe('a list that PostgreSQL ends', () => {
     )
   const withOwn = async <T>(options: Partial<DatabaseOptions>, work: (reads: ListReads) => Promise<T>): Promise<T> => {
     const own = new Database({ url, poolSize: 1, prepare: true, ...options })
-    const result = await work(new ListReads({ sharedPool: quick, listPool: own, places: 1, mayCancel: true }))
+    const result = await work(new ListReads({ sharedPool: quick, listPool: own, connections: 1, mayCancel: true }))
     await own.end()
     return result
   }

@@ -28,7 +28,7 @@ function partsOf() {
   return {
     entities,
     database,
-    listReads: new ListReads({ sharedPool: database, listPool: database, places: 1, mayCancel: true }),
+    listReads: new ListReads({ sharedPool: database, listPool: database, connections: 1, mayCancel: true }),
     longWrites: new LongWrites(options),
     cursors: new Cursors(''),
     memory: null,

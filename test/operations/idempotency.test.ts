@@ -23,7 +23,7 @@ async function rename(fields: Record<string, ReturnType<typeof text>>, id: strin
   const thing = defineEntity('Thing', { id: identity(), ...fields })
   const resource = new Resource(thing, [thing], {
     ...{ database, longWrites: null, memory: null, cursors: new Cursors('secret') },
-    listReads: new ListReads({ sharedPool: database, listPool: database, places: 2, mayCancel: true }),
+    listReads: new ListReads({ sharedPool: database, listPool: database, connections: 2, mayCancel: true }),
     ...{
       streamLimit: new ConcurrencyLimit(STREAMS),
       summaryLimit: new ConcurrencyLimit(SUMMARIES),

@@ -40,7 +40,7 @@ beforeAll(async () => {
   const options = { url, poolSize: 2, prepare: true }
   database = new Database(options)
   longWrites = new LongWrites(options)
-  const listReads = new ListReads({ sharedPool: database, listPool: database, places: 2, mayCancel: true })
+  const listReads = new ListReads({ sharedPool: database, listPool: database, connections: 2, mayCancel: true })
   units = new Resource(unit, [unit], {
     database,
     longWrites,
