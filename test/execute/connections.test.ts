@@ -16,7 +16,7 @@ afterAll(() => database.end())
 const cutShort = toStatement(sql`select (1 / (3 - n))::text from generate_series(1, 3) as n`)
 const next = (value: string) => database.read(toStatement(sql`select ${param(value)}::text`))
 
-test('the answer behind one that failed amid its rows begins with its own first row', async () => {
+test('an answer after a statement that failed amid its rows begins with its own first row', async () => {
   for (let round = 0; round < 5; round++) {
     await expect(database.read(cutShort)).rejects.toMatchObject({ code: '22012' })
     expect(await next('first')).toEqual([['first']])
@@ -24,7 +24,7 @@ test('the answer behind one that failed amid its rows begins with its own first 
   }
 })
 
-test('so do answers that wait behind it, and those of writes', async () => {
+test('answers that wait after a statement that failed amid its rows, and those of writes, have their own rows', async () => {
   const failed = [database.read(cutShort), database.write(cutShort)]
   const insert = sql`insert into company (name) values (${param('a')}), (${param('b')}) returning name`
   const behind = [next('one'), next('two'), database.write(toStatement(insert)), next('three')]
@@ -47,7 +47,7 @@ for (const [when, waitMs] of [
       pool.read({ text: `select pg_sleep(0.1)::text, ${index}`, values: [] }),
     )
     await Bun.sleep(waitMs)
-    // Each of these three times is a shape worth preparing, and so many of them are a reason for a new pool.
+    // A text that is used three times is prepared, and the pool is replaced after so many of them.
     for (let shape = 0; shape < 200; shape++)
       for (let use = 0; use < 3; use++) answers.push(pool.read({ text: `select ${shape}`, values: [] }))
     expect(await Promise.all(answers)).toHaveLength(3 * POOL_SIZE + 600)
@@ -58,7 +58,7 @@ for (const [when, waitMs] of [
         where datname = current_database() and application_name = 'roster'`
       return row?.n
     }
-    // Those of the old pool take a moment to end; the test's time limit is for those that never would.
+    // Connections of the old pool take a moment to end; the test's time limit is for connections that never would.
     while ((await open()) > POOL_SIZE) await Bun.sleep(20)
     await pool.end()
     await own.end()
@@ -72,7 +72,7 @@ test('a text is prepared from its third use on, behind a pooler never', () => {
   expect(uses(new PreparePolicy(false), 'a', 5)).toEqual([false, false, false, false, false])
 })
 
-test('texts seen once do not pile up: the one seen longest ago is forgotten', () => {
+test('texts that are used once do not pile up: the one used longest ago is forgotten', () => {
   const shapes = new PreparePolicy(true)
   uses(shapes, 'old', 2)
   for (let index = 0; index < 2_000; index++) shapes.shouldPrepare(`other ${index}`)
@@ -82,7 +82,7 @@ test('texts seen once do not pile up: the one seen longest ago is forgotten', ()
   expect(shapes.shouldPrepare('recent')).toBe(true)
 })
 
-describe('a long write', () => {
+describe('long writes', () => {
   let url: string
   let own: postgres.Sql
   let longWrites: LongWrites
@@ -95,11 +95,11 @@ describe('a long write', () => {
   })
   afterEach(() => longWrites.end())
 
-  test('may run for a minute', async () => {
+  test('a long write may run for a minute', async () => {
     expect(await longWrites.write({ text: 'show statement_timeout', values: [] })).toEqual([['1min']])
   })
 
-  test('runs one at a time, in the order in which they came, while others go on; a failure holds up none', async () => {
+  test('long writes run one at a time, in the order of their requests; reads do not wait for them, and a failure delays none', async () => {
     const order: string[] = []
     const run = (name: string, text = 'select $1') =>
       longWrites.write({ text, values: [name] }).then(
@@ -114,7 +114,7 @@ describe('a long write', () => {
     expect(backends).toHaveLength(1)
   }, 20_000)
 
-  test('waits or runs with seven others at most; a further one is refused at once, and nothing of it was done', async () => {
+  test('eight long writes wait or run; the ninth is refused at once, and not done', async () => {
     const writes = Array.from({ length: 9 }, (_, index) =>
       longWrites.write({ text: 'select pg_sleep(0.01), $1', values: [`${index}`] }),
     )

@@ -20,11 +20,11 @@ beforeEach(() => {
 afterEach(() => database.end())
 
 const read = (piece: Sql) => database.read(toStatement(piece))
-/** Whether or not it was done; a retry could do it twice. */
+/** A write that was perhaps done: a retry could do it twice. */
 const unknown = { code: 'OutcomeUnknown', target: 'Api', headers: {} }
 const unavailable = { code: 'ServiceUnavailable', target: 'Api', headers: { 'Retry-After': '1' } }
 
-/** The backends of the pool under test that run a statement with this word in it. */
+/** Returns the backends of the pool under test that run a statement with this word in it. */
 async function backends(word: string): Promise<number[]> {
   for (;;) {
     const rows = await admin`
@@ -52,7 +52,7 @@ test.each([
 })
 
 describe('deadlines', () => {
-  test('D39: no query waits for ever on a frozen connection, and new ones take over', async () => {
+  test('D39: statements on a frozen connection are 503 at their deadline, and new ones take over', async () => {
     const asleep = Promise.allSettled([read(sql`select pg_sleep(0.5)::text, 'frozen'`)])
     const [pid] = await backends('frozen')
     process.kill(pid as number, 'SIGSTOP')
@@ -66,21 +66,21 @@ describe('deadlines', () => {
     }
   }, 20_000)
 
-  test('D39: over 1,000 waiting queries the next is refused at once; then there is room again', async () => {
+  test('D39: over 1,000 waiting queries the next is refused at once, until some have ended', async () => {
     const waiting = Array.from({ length: 1_000 }, () => read(sql`select 'x'::text`))
     await expect(read(sql`select 'too much'::text`)).rejects.toMatchObject(unavailable)
     expect(new Set((await Promise.all(waiting)).map(([row]) => row?.[0]))).toEqual(new Set(['x']))
     expect(await read(sql`select 'room'::text`)).toEqual([['room']])
   }, 20_000)
 
-  test('of reads by id at once each gets its row, also the second of one id, and none where there is none', async () => {
+  test('reads by id at the same time each get their row, the second one of an id too, and none if there is none', async () => {
     const made = await admin`insert into company (name) select 'c' || n from generate_series(1, 20) as n returning id::text`
     const ids = [...made.map(({ id }) => id as string).toReversed(), made[5]?.id as string, '999999']
     const rows = await Promise.all(ids.map((id) => database.read(compileGet(company, id))))
     expect(rows.map((found) => found.map(([id]) => id))).toEqual([...ids.slice(0, -1).map((id) => [id]), []])
   })
 
-  test('reads of a locked table are not tried one by one: each would wait for the same lock', async () => {
+  test('a batch of reads of a locked table is not sent one by one: each would wait for the same lock', async () => {
     const sent: string[] = []
     const onStatement = (text: string) => void sent.push(text)
     const waiting = new Database({ url, poolSize: 2, prepare: true, lockMsMax: 50, queryMsMax: 1_500, onStatement })
@@ -94,7 +94,7 @@ describe('deadlines', () => {
     expect(sent.filter((text) => text === compileGet(company, '1').text)).toEqual([])
   }, 20_000)
 
-  test('D69: over 400 writes of one key under way its next is refused at once, and those of others are not', async () => {
+  test('D69: over 400 writes of one API key in flight its next write is refused at once, and writes of others are not', async () => {
     const write = (keyId: string) => database.write({ ...toStatement(sql`select 'x'::text`), keyId: keyId })
     const waiting = Array.from({ length: 400 }, () => write('a'))
     await expect(write('a')).rejects.toMatchObject(unavailable)
@@ -142,7 +142,7 @@ describe('a lost connection', () => {
 })
 
 describe('errors', () => {
-  test('a database that takes no writes is ReadOnly; one that has taken some is ServiceUnavailable. D51', async () => {
+  test('a write to a database that takes none is ReadOnly; if it has taken some before, ServiceUnavailable. D51', async () => {
     const write = (to: Database) => to.write(toStatement(sql`insert into company (name) values ('x') returning name`))
     const options = encodeURIComponent('-c default_transaction_read_only=on')
     const reading = new Database({ url: `${url}?options=${options}`, poolSize: 1, prepare: true })
@@ -158,7 +158,7 @@ describe('errors', () => {
     await expect(write(database)).rejects.toMatchObject(unavailable)
   })
 
-  test('two writes that wait for each other both succeed: the one rolled back is sent again', async () => {
+  test('two writes that deadlock both succeed: the one that is rolled back is sent again', async () => {
     const pool = new Database({ url, poolSize: 5, prepare: true })
     const [a, b] = (await pool.write(toStatement(sql`insert into company (name) values ('a'), ('b') returning id`))).flat()
     const rename = (first: string, second: string): Statement => ({

@@ -36,7 +36,7 @@ if (hasOpenssl) {
     postgres = await startPlainPostgres({ dataDir, settings: ['wal_level=logical'], tls: own })
   })
 
-  test('sslrootcert names the authority that vouches for it, and the host is checked whatever sslmode says', async () => {
+  test('a connection checks the certificate by the authority of sslrootcert, and the host whatever sslmode says', async () => {
     for (const mode of ['', '&sslmode=verify-full', '&sslmode=require'])
       expect(await isEncrypted(urlWith(`sslrootcert=${own.certificate}${mode}`))).toBe(true)
     expect(await isEncrypted(urlWith('sslmode=require'))).toBe(true)
@@ -49,7 +49,7 @@ if (hasOpenssl) {
     await expect(isEncrypted(urlWith('sslmode=disable'))).rejects.toThrow(/no encryption/)
   })
 
-  test('a file of authorities that cannot be used is a fault of the setting', () => {
+  test('a file of sslrootcert that cannot be used is a fault of the setting', () => {
     const faultOf = (name: string) => {
       const file = join(folder.path, name)
       return () => readConfig({ DATABASE_URL: `postgres://u:p@db/hr?sslrootcert=${file}` })
@@ -61,7 +61,7 @@ if (hasOpenssl) {
     expect(faultOf('broken.crt')).toThrow('the file of sslrootcert has a certificate that cannot be read')
   })
 
-  test('while the file of authorities is away, connections that are open serve on, and later ones open again', async () => {
+  test('open connections serve on while the file of sslrootcert is missing, and new ones open when it is back', async () => {
     const file = join(folder.path, 'rotated.crt')
     copyFileSync(own.certificate, file)
     // One write at a time.
@@ -78,7 +78,7 @@ if (hasOpenssl) {
     await database.end()
   })
 
-  test('a server has every connection encrypted, also those by which tables come into memory', async () => {
+  test('a server encrypts every connection, those that load tables into memory too', async () => {
     const url = urlWith(`sslmode=verify-full&sslrootcert=${own.certificate}`)
     const { server, ask } = await serve({ DATABASE_URL: url, WORKERS: '1', DATABASE_POOL: '3' })
     const total = async () => (await ask('GET', '/Companies')).headers.get('x-total-count')

@@ -36,21 +36,21 @@ async function isRunning(word: string): Promise<void> {
   }
 }
 
-test('the driver has the members that it is checked for', () => {
+test('the driver has the members that checkDriver looks for', () => {
   expect(() => checkDriver(client)).not.toThrow()
   const other = { unsafe: () => ({ state: null, cancel() {} }) } as unknown as postgres.Sql
   expect(() => checkDriver(other)).toThrow('src/execute/driver.ts')
 })
 
-describe('a query', () => {
-  test('has no backend before a connection has taken it, and its backend afterwards', async () => {
+describe('queries', () => {
+  test('a query has no backend before a connection has taken it, and its backend afterwards', async () => {
     const query = send('select pg_backend_pid()::text')
     expect(query.state).toBeNull()
     const [row] = await query
     expect(String(query.state?.pid)).toBe(row?.[0] as string)
   })
 
-  test('that waits behind an exclusive one is taken by no connection, and cancelled without reaching PostgreSQL', async () => {
+  test('a query after an exclusive one is taken by no connection, and cancelled without reaching PostgreSQL', async () => {
     const first = outcome(send(`select pg_sleep(0.3)::text, 'exclusive'`, true))
     await isRunning('exclusive')
     const second = send(`select 'never sent'`)
@@ -62,7 +62,7 @@ describe('a query', () => {
     expect(await first).toBe('answered')
   })
 
-  test('behind one that is not exclusive is pipelined to its connection', async () => {
+  test('a query after one that is not exclusive is pipelined to its connection', async () => {
     // A connection takes nothing behind the statement that it was opened for.
     await send('select 1::text')
     const first = outcome(send(`select pg_sleep(0.3)::text, 'shared'`))
@@ -74,7 +74,7 @@ describe('a query', () => {
     expect(await Promise.all([first, ended])).toEqual(['answered', 'answered'])
   })
 
-  test('without parameters is prepared', async () => {
+  test('a query without parameters is prepared', async () => {
     await send('select 1::text')
     expect(await send('select count(*)::text from pg_prepared_statements')).toEqual([['2']])
   })
@@ -85,7 +85,7 @@ describe('a query', () => {
     ['timestamptz', '2026-02-28 01:02:03.123456+00'],
     ['int8', '9007199254740993'],
     ['numeric', '0.10000000'],
-  ])('has values of %s as text, out and in', async (type, value) => {
+  ])('a query has values of %s as text, in its answer and its parameters', async (type, value) => {
     await send("set timezone = 'UTC'")
     expect(await send(`select $1::${type}`, false, [value])).toEqual([[value]])
   })

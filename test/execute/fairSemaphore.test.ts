@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { FairSemaphore } from '../../src/execute/fairSemaphore.ts'
 
-test('20,000 turns of a hundred askers, each of which ends as it begins, follow each other without a deep stack', async () => {
-  const turns = new FairSemaphore(1)
-  const end = await turns.take('first')
+test('20,000 uses of a semaphore, each of which ends as it begins, follow each other without a deep stack', async () => {
+  const semaphore = new FairSemaphore(1)
+  const end = await semaphore.take('first')
   const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`)
-  const many = Array.from({ length: 200 }, () => keys.map((key) => turns.take(key).then((end) => end()))).flat()
-  expect(turns.waitingOf('key 7')).toBe(200)
+  const many = Array.from({ length: 200 }, () => keys.map((key) => semaphore.take(key).then((end) => end()))).flat()
+  expect(semaphore.waitingOf('key 7')).toBe(200)
   end()
   await Promise.all(many)
-  expect(keys.map((key) => turns.waitingOf(key))).toEqual(keys.map(() => 0))
+  expect(keys.map((key) => semaphore.waitingOf(key))).toEqual(keys.map(() => 0))
 })

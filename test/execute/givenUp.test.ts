@@ -24,18 +24,18 @@ beforeEach(async () => {
 const create = (name: string) =>
   compileCreate(company, { id: '', values: parseComplete(company, { Name: name }), versions: null, claim: null, keyId: '' })
 const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
-/** It had been sent. */
+/** A write that had been sent. */
 const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }
 const isUnknown = ({ reason }: PromiseRejectedResult) => reason.code === 'OutcomeUnknown'
 
-/** How many of these companies there are; of all, where it is not said. */
+/** Returns the number of these companies, or of all. */
 async function written(names: readonly string[] | null = null): Promise<number> {
   const rows =
     await admin`select from company where ${names as string[] | null}::text[] is null or name = any (${names as string[] | null})`
   return rows.count
 }
 
-/** Accepts connections, and passes on what comes over them while it is open; later, over those that it let `wait`. */
+/** Starts a proxy that accepts connections. While it is open it passes on their bytes, and after `letIn` those of waiting ones. */
 async function startGate(target: URL, host = '127.0.0.1') {
   const sockets = new Set<Socket>()
   const waiting: Socket[] = []
@@ -60,7 +60,7 @@ async function startGate(target: URL, host = '127.0.0.1') {
     }).href,
     open: () => void (isOpen = true),
     close: () => void (isOpen = false),
-    /** How many connections wait. */
+    /** Returns the number of connections that wait. */
     waiting: () => waiting.length,
     letIn: () => {
       for (const client of waiting.splice(0)) passOn(client)
@@ -72,8 +72,8 @@ async function startGate(target: URL, host = '127.0.0.1') {
   }
 }
 
-describe('a write whose client got 503', () => {
-  test('is not sent after that, where it has waited for its turn behind frozen ones', async () => {
+describe('writes whose clients got 503', () => {
+  test('a write that waited after frozen ones until its 503 is not sent any more', async () => {
     const database = new Database({ url, poolSize: 1, prepare: true })
     const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
     const unsent: string[] = []
@@ -102,7 +102,7 @@ describe('a write whose client got 503', () => {
     expect(await written(unsent)).toBe(0)
   })
 
-  test('D44: has an unknown outcome where it was sent, and is ended before it can be done', async () => {
+  test('D44: a write that was sent and missed its deadline is OutcomeUnknown, and ended before it can be done', async () => {
     const ended: Promise<void>[] = []
     const database: Database = new Database({
       ...{ url, poolSize: 1, prepare: true, name: 'given up' },
@@ -124,7 +124,7 @@ describe('a write whose client got 503', () => {
     await database.end()
   })
 
-  test('does not block the connections that it was taken back from, where they had replaced others meanwhile', async () => {
+  test('a write that is cancelled before a new pool has sent it does not block the connections of that pool', async () => {
     const gate = await startGate(new URL(url))
     const database = new Database({ url: gate.url, poolSize: 1, prepare: true, queryMsMax: 1_500 })
     gate.open()
@@ -144,8 +144,8 @@ describe('a write whose client got 503', () => {
   })
 })
 
-describe('a connection of its own', () => {
-  test('is given up where a proxy closes each one, and where each of several hosts refuses it', async () => {
+describe('hosts of an address', () => {
+  test('a single connection is given up if a proxy closes each one, and if each of several hosts refuses it', async () => {
     const closing = createServer((socket) => void socket.once('data', () => socket.end()))
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
     const { port } = closing.address() as { port: number }
@@ -156,7 +156,7 @@ describe('a connection of its own', () => {
     closing.close()
   })
 
-  test('goes on to the next host where one of several is silent', async () => {
+  test('a single connection goes to the next host if the first one is silent', async () => {
     const silent = await startGate(new URL(url))
     const { hostname, port } = new URL(url)
     const hosts = url.replace(`${hostname}:${port}`, `127.0.0.1:${new URL(silent.url).port},${hostname}:${port}`)
@@ -165,7 +165,7 @@ describe('a connection of its own', () => {
     silent.end()
   })
 
-  test('of a pool goes to the next host where one closes each, too', async () => {
+  test('a connection of a pool goes to the next host if the first one closes each', async () => {
     const closing = createServer((socket) => void socket.once('data', () => socket.end()))
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
     const { host } = new URL(url)
@@ -177,7 +177,7 @@ describe('a connection of its own', () => {
     closing.close()
   })
 
-  test('of a pool goes to the next host where one is not there or refuses it, and says why where all do', async () => {
+  test('a connection of a pool goes to the next host if the first one is not there or refuses it; if all do, the error says why', async () => {
     const fields = 'SFATAL\0C28000\0Mno entry\0\0'
     const refusal = Buffer.from(`E\0\0\0${String.fromCharCode(4 + fields.length)}${fields}`)
     const refusing = createServer((socket) => void socket.once('data', () => socket.end(refusal)))
@@ -195,7 +195,7 @@ describe('a connection of its own', () => {
     refusing.close()
   })
 
-  test('of a pool is tried at one host for a while, where all refuse it and many statements fail', async () => {
+  test('a pool stays at one host for a while if all refuse it and many statements fail', async () => {
     const database = new Database({ url: url.replace(new URL(url).host, '127.0.0.1:1,127.0.0.1:2'), poolSize: 2, prepare: true })
     const { values } = seriesOf('renewals')
     const [before, startMs] = [values[0] as number, performance.now()]
@@ -208,7 +208,7 @@ describe('a connection of its own', () => {
     await database.end()
   })
 
-  test('is opened to an address of IPv6; one that closes amid a transaction fails that alone', async () => {
+  test('a connection to an address of IPv6 is opened; if it closes amid a transaction, only that fails', async () => {
     const gate = await startGate(new URL(url), '::1')
     gate.open()
     const asked = withConnection(gate.url, (sql) =>

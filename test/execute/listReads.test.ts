@@ -9,29 +9,29 @@ import { until } from '../support/process.ts'
 
 let url: string
 let sql: postgres.Sql
-let quick: Database
-let own: Database
+let sharedPool: Database
+let listPool: Database
 let reads: ListReads
 
 beforeAll(async () => {
   url = await createDatabase()
   sql = connect(url)
-  quick = new Database({ url, poolSize: 1, prepare: true })
+  sharedPool = new Database({ url, poolSize: 1, prepare: true })
   // A statement that is not ended by a test's client, or by the test, stays.
-  own = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
+  listPool = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
 })
 beforeEach(() => {
-  reads = new ListReads({ sharedPool: quick, listPool: own, connections: 2, mayCancel: true })
+  reads = new ListReads({ sharedPool, listPool, connections: 2, mayCancel: true })
 })
-afterAll(() => Promise.all([quick.end(), own.end(), sql.end()]))
+afterAll(() => Promise.all([sharedPool.end(), listPool.end(), sql.end()]))
 
-/** A key whose client stays until `leave`. */
-function askerOf(key: string): Caller & { leave(): void } {
+/** Returns a caller whose client stays until `leave`. */
+function callerOf(key: string): Caller & { leave(): void } {
   const controller = new AbortController()
   return { key, request: { signal: controller.signal }, leave: () => controller.abort() }
 }
 
-/** Waits for a lock that `held` has. */
+/** Returns a list that waits for a lock that `held` has. */
 const locked = (name: string): BatchableStatement => ({ text: `select '${name}', pg_advisory_xact_lock_shared(1)`, values: [] })
 const read = (name: string): BatchableStatement => ({ text: `select '${name}'`, values: [] })
 
@@ -56,10 +56,10 @@ const running = async () =>
     await sql`select query from pg_stat_activity where wait_event = 'advisory' and datname = current_database() order by query`
   ).map(({ query }) => query.slice(8, 10))
 
-describe('lists of one key', () => {
-  test('leave a connection for those of others', () =>
+describe('fairness between keys', () => {
+  test('lists of one key leave a connection for lists of others', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const own = Promise.all(['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a)))
       await until(async () => (await running()).length === 1)
       expect(await reads.read(read('b1'), b)).toEqual([['b1']])
@@ -68,9 +68,9 @@ describe('lists of one key', () => {
       expect((await own).map(([row]) => row?.[0])).toEqual(['a1', 'a2', 'a3'])
     }))
 
-  test('that are equal and wait are one statement, also with another key', () =>
+  test('equal lists that wait are one statement, those of other keys too', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const first = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
       await until(async () => (await running()).length === 2)
       const names = [a, b, a].map((caller) => reads.read(read('c1'), caller))
@@ -81,9 +81,9 @@ describe('lists of one key', () => {
       expect(answers[1]).toBe(answers[0] as (typeof answers)[0])
     }))
 
-  test('are refused when too many wait, and other keys are not', () =>
+  test('lists of one key are refused if too many wait, and lists of other keys are not', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const many = Array.from({ length: 202 }, (_, number) => reads.read(locked(`a${number}`), a))
       const ends = Promise.allSettled(many)
       await expect(many.at(-1) as Promise<unknown>).rejects.toMatchObject({ code: 'ServiceUnavailable' })
@@ -93,24 +93,24 @@ describe('lists of one key', () => {
     }))
 })
 
-describe('a client that leaves', () => {
-  test('ends the wait for what it alone has asked for', () =>
+describe('clients that leave', () => {
+  test('a client that leaves ends the wait for the lists that it alone has asked for', () =>
     held(async (open) => {
-      const [a, b, c] = [askerOf('a'), askerOf('b'), askerOf('c')]
-      const places = [reads.read(locked('b1'), b), reads.read(locked('c1'), c)]
+      const [a, b, c] = [callerOf('a'), callerOf('b'), callerOf('c')]
+      const first = [reads.read(locked('b1'), b), reads.read(locked('c1'), c)]
       await until(async () => (await running()).length === 2)
       const left = reads.read(read('gone'), a)
       const shared = [reads.read(read('both'), a), reads.read(read('both'), b)]
       a.leave()
       await expect(left).rejects.toBeInstanceOf(Abandoned)
       open()
-      const answers = await Promise.all([...places, ...shared])
+      const answers = await Promise.all([...first, ...shared])
       expect(answers.map(([row]) => row?.[0])).toEqual(['b1', 'c1', 'both', 'both'])
     }))
 
-  test('ends the statement', () =>
+  test('a client that leaves ends the statement of its list', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const [own, other] = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
       await until(async () => (await running()).length === 2)
       a.leave()
@@ -121,9 +121,9 @@ describe('a client that leaves', () => {
       expect((await other)[0]?.[0]).toBe('b1')
     }))
 
-  test('leaves those who come later what they ask for', () =>
+  test('a client that leaves does not end an equal list that another client asked for later', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const own = reads.read(locked('a1'), a)
       await until(async () => (await running()).length === 1)
       const later = reads.read(locked('a1'), b)
@@ -135,14 +135,14 @@ describe('a client that leaves', () => {
     }))
 })
 
-describe('a list of one row', () => {
+describe('lists of one row', () => {
   const batch = { text: 'select x from unnest($1::text[]) x', matchBy: 'position', distinct: null } as const
   const ofRow = (text: string): BatchableStatement => ({ text, values: [], batch })
   const ofOwner = (parentRow: string) => ({ parentRow, isCostly: false })
 
-  test('does not wait for a turn', () =>
+  test('a list of one row does not wait for a connection of the list pool', () =>
     held(async (open) => {
-      const a = askerOf('a')
+      const a = callerOf('a')
       const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
       await until(async () => (await running()).length === 1)
       expect(await reads.read(ofRow("select 'short'"), a, ofOwner('employee_id 1'))).toEqual([['short']])
@@ -150,9 +150,9 @@ describe('a list of one row', () => {
       await Promise.all(long)
     }))
 
-  test('waits for one for a minute after it was found to take long', () =>
+  test('a list of one row uses the list pool for a minute after one was slow', () =>
     held(async (open) => {
-      const a = askerOf('a')
+      const a = callerOf('a')
       await reads.read(ofRow("select 'long', pg_sleep(0.2)"), a, ofOwner('employee_id 2'))
       const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
       await until(async () => (await running()).length === 1)
@@ -180,16 +180,16 @@ describe('costly lists', () => {
   })
   afterAll(() => four.end())
   beforeEach(() => {
-    reads = new ListReads({ sharedPool: quick, listPool: four, connections: 4, mayCancel: true })
+    reads = new ListReads({ sharedPool, listPool: four, connections: 4, mayCancel: true })
   })
   const later = (ms: number) => {
     const now = performance.now.bind(performance)
     return spyOn(performance, 'now').mockImplementation(() => now() + ms)
   }
 
-  test('are read one of a key and two of all at a time, while others of these keys are read', () =>
+  test('costly lists are read one of a key and two of all at a time, while other lists of these keys are read', () =>
     held(async (open) => {
-      const [a, b, c] = [askerOf('a'), askerOf('b'), askerOf('c')]
+      const [a, b, c] = [callerOf('a'), callerOf('b'), callerOf('c')]
       const own = ['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a, COSTLY))
       await until(async () => (await running()).length > 0)
       expect(await reads.read(read('ax'), a)).toEqual([['ax']])
@@ -208,9 +208,9 @@ describe('costly lists', () => {
       expect(answers.map(([row]) => row?.[0])).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
     }))
 
-  test('of one row are none, since its rows are few', () =>
+  test('a list of one row is never costly, since its rows are few', () =>
     held(async (open) => {
-      const a = askerOf('a')
+      const a = callerOf('a')
       const owned = { parentRow: 'employee_id 4', isCostly: true }
       const two = ['a1', 'a2'].map((name) => reads.read(locked(name), a, owned))
       await until(async () => (await running()).length === 2)
@@ -218,9 +218,9 @@ describe('costly lists', () => {
       await Promise.all(two)
     }))
 
-  test('that wait too long are 503, with what to do', () =>
+  test('a costly list that waits too long is 503, with what to do', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const first = reads.read(locked('a1'), a, COSTLY)
       await until(async () => (await running()).length === 1)
       const [second, other] = [reads.read(locked('a2'), a, COSTLY), reads.read(locked('b1'), b)]
@@ -237,9 +237,9 @@ describe('costly lists', () => {
       expect(await reads.read(read('a3'), a, COSTLY)).toEqual([['a3']])
     }))
 
-  test('that would be late are 503 when their turn comes, and are not read', () =>
+  test('a costly list that would be late is 503 when it could be read, and is not read', () =>
     held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [a, b] = [callerOf('a'), callerOf('b')]
       const first = reads.read(locked('a1'), a, COSTLY)
       await until(async () => (await running()).length === 1)
       const second = reads.read(locked('a2'), a, COSTLY).catch((error) => error)
@@ -253,8 +253,8 @@ describe('costly lists', () => {
       expect((await second).message).toContain('one at a time for each key')
     }))
 
-  test('are those, too, of a text, or of one row, that took long a minute ago at most', async () => {
-    const [a, sleep] = [askerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
+  test('a list is costly for a minute after one of its text, or of its row, took long', async () => {
+    const [a, sleep] = [callerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
     const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
     const besideCostly = async (
       work: (own: Promise<unknown>) => Promise<void>,
@@ -298,9 +298,9 @@ describe('costly lists', () => {
 test('each backend that runs lists is reported once', async () => {
   const backends: number[] = []
   const onBackend = (backend: number) => void backends.push(backend)
-  const reads = new ListReads({ sharedPool: quick, listPool: own, connections: 2, mayCancel: true, onBackend })
-  const own1 = await reads.read({ text: 'select pg_backend_pid()::text', values: [] }, askerOf('a'))
-  for (let count = 0; count < 10; count++) await reads.read(read('again'), askerOf('a'))
+  const reads = new ListReads({ sharedPool, listPool, connections: 2, mayCancel: true, onBackend })
+  const own1 = await reads.read({ text: 'select pg_backend_pid()::text', values: [] }, callerOf('a'))
+  for (let count = 0; count < 10; count++) await reads.read(read('again'), callerOf('a'))
   await until(async () => backends.length > 0)
   expect(backends).toContain(Number(own1[0]?.[0]))
   expect(new Set(backends).size).toBe(backends.length)
@@ -311,8 +311,8 @@ test('a backend that is started for a list is reported while it runs the list', 
     const fresh = new Database({ url, poolSize: 1, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
     const backends: number[] = []
     const onBackend = (backend: number) => void backends.push(backend)
-    const reads = new ListReads({ sharedPool: quick, listPool: fresh, connections: 1, mayCancel: true, onBackend })
-    const list = reads.read(locked('a1'), askerOf('a'))
+    const reads = new ListReads({ sharedPool, listPool: fresh, connections: 1, mayCancel: true, onBackend })
+    const list = reads.read(locked('a1'), callerOf('a'))
     await until(async () => (await running()).length === 1)
     await until(() => backends.length === 1)
     open()
@@ -320,10 +320,10 @@ test('a backend that is started for a list is reported while it runs the list', 
     await fresh.end()
   }))
 
-test('lists on a frozen connection are 503, free it one after the other, and the fifth has a new connection. D39', async () => {
+test('four lists on a frozen connection are 503 one after the other, and the fifth has a new connection. D39', async () => {
   const frozen = new Database({ url, poolSize: 1, prepare: true, queryMsMax: 300 })
-  const reads = new ListReads({ sharedPool: quick, listPool: frozen, connections: 1, mayCancel: true })
-  const ask = (text: string) => reads.read({ text, values: [] }, askerOf('a'))
+  const reads = new ListReads({ sharedPool, listPool: frozen, connections: 1, mayCancel: true })
+  const ask = (text: string) => reads.read({ text, values: [] }, callerOf('a'))
   const [[pid] = []] = await ask('select pg_backend_pid()::text')
   process.kill(Number(pid), 'SIGSTOP')
   try {
@@ -337,38 +337,38 @@ test('lists on a frozen connection are 503, free it one after the other, and the
   }
 }, 20_000)
 
-describe('a list that PostgreSQL ends', () => {
+describe('lists that PostgreSQL ends', () => {
   const code = (reads: ListReads, text: string) =>
-    reads.read({ text, values: [] }, askerOf('a')).then(
+    reads.read({ text, values: [] }, callerOf('a')).then(
       () => 'read',
       (error) => [error.code, error.headers['Retry-After'] ?? null],
     )
-  const withOwn = async <T>(options: Partial<DatabaseOptions>, work: (reads: ListReads) => Promise<T>): Promise<T> => {
-    const own = new Database({ url, poolSize: 1, prepare: true, ...options })
-    const result = await work(new ListReads({ sharedPool: quick, listPool: own, connections: 1, mayCancel: true }))
-    await own.end()
+  const withPool = async <T>(options: Partial<DatabaseOptions>, work: (reads: ListReads) => Promise<T>): Promise<T> => {
+    const listPool = new Database({ url, poolSize: 1, prepare: true, ...options })
+    const result = await work(new ListReads({ sharedPool, listPool, connections: 1, mayCancel: true }))
+    await listPool.end()
     return result
   }
 
-  test('for its time is TooCostly, and not to be asked for again. D39', async () => {
+  test('a list that takes too long is TooCostly, without Retry-After. D39', async () => {
     const end = (reads: ListReads) => code(reads, 'select pg_sleep(30)')
-    expect(await withOwn({ statementMsMax: 100 }, end)).toEqual(['TooCostly', null])
+    expect(await withPool({ statementMsMax: 100 }, end)).toEqual(['TooCostly', null])
   })
 
-  test('for its temporary files is TooCostly too. D39', async () => {
+  test('a list that needs too many temporary files is TooCostly. D39', async () => {
     const name = new URL(url).pathname.slice(1)
     await sql.unsafe(`alter database ${name} set temp_file_limit = '100kB'`)
     const sort = 'select * from generate_series(1, 300000) as number order by md5(number::text) offset 299999'
-    expect(await withOwn({}, (reads) => code(reads, sort))).toEqual(['TooCostly', null])
+    expect(await withPool({}, (reads) => code(reads, sort))).toEqual(['TooCostly', null])
     await sql.unsafe(`alter database ${name} reset temp_file_limit`)
   })
 
-  test('since another program has locked its table may be asked for again', async () => {
+  test('a list whose table another program has locked is ServiceUnavailable, with Retry-After', async () => {
     const work = (reads: ListReads) => code(reads, 'select count(*) from company')
     const holder = await sql.reserve()
     await holder`begin`
     await holder`lock table company in access exclusive mode`
-    expect(await withOwn({ lockMsMax: 100 }, work)).toEqual(['ServiceUnavailable', '1'])
+    expect(await withPool({ lockMsMax: 100 }, work)).toEqual(['ServiceUnavailable', '1'])
     await holder`rollback`
     holder.release()
   })
@@ -380,6 +380,6 @@ test.each([
   [3, { lists: 1, others: 2 }],
   [4, { lists: 1, others: 3 }],
   [10, { lists: 4, others: 6 }],
-])('of %i connections lists have nearly half; a small pool gets one more', (poolSize, shares) => {
+])('lists have nearly half of %i connections; a small pool gets one more', (poolSize, shares) => {
   expect(shareConnections(poolSize)).toEqual(shares)
 })

@@ -10,9 +10,9 @@ const batch = { ...write, mayWaitForLock: false }
 
 describe('the next step after a statement that failed', () => {
   test.each<[name: string, verdict: Verdict, Omit<FailedAttempt, 'verdict'>, NextStep]>([
-    ['a write that waited for a lock waits again', 'locked', write, 'waitForLock'],
+    ['a write that met a lock waits for it', 'locked', write, 'waitForLock'],
     ['a batch that meets a lock fails, so that its runs are sent alone', 'locked', batch, 'fail'],
-    ['a lock is waited for, however often it was', 'locked', { ...write, attempt: LAST + 9 }, 'waitForLock'],
+    ['a write waits for a lock, however often it has waited', 'locked', { ...write, attempt: LAST + 9 }, 'waitForLock'],
     ['a statement without a connection waits for one', 'noConnection', write, 'waitForConnection'],
     ['a list without a connection goes to the fallback', 'noConnection', { ...read, hasFallback: true }, 'useFallback'],
     ['a read whose connection was lost is sent again', 'lost', read, 'retryAfterPause'],
@@ -20,11 +20,11 @@ describe('the next step after a statement that failed', () => {
     ['D44: a write under a key is sent again', 'lost', { ...write, isRepeatable: true }, 'retryAfterPause'],
     ['a write that was not sent is sent again', 'notSent', write, 'retryAfterPause'],
     ['a write that a deadlock undid is sent again at once', 'rolledBack', write, 'retry'],
-    ['the last attempt is sent', 'notSent', { ...write, attempt: LAST }, 'retryAfterPause'],
-    ['after the last attempt a read fails', 'lost', { ...read, attempt: LAST + 1 }, 'fail'],
-    ['after the last attempt a deadlock fails', 'rolledBack', { ...write, attempt: LAST + 1 }, 'fail'],
-    ['what PostgreSQL refuses fails', 'refused', read, 'fail'],
-    ['what a constraint refuses fails', 'constraint', write, 'fail'],
+    ['a statement that was not sent is sent a last time', 'notSent', { ...write, attempt: LAST }, 'retryAfterPause'],
+    ['a read whose connection was lost fails after the last attempt', 'lost', { ...read, attempt: LAST + 1 }, 'fail'],
+    ['a write that a deadlock undid fails after the last attempt', 'rolledBack', { ...write, attempt: LAST + 1 }, 'fail'],
+    ['a statement that PostgreSQL refuses fails', 'refused', read, 'fail'],
+    ['a write that a constraint refuses fails', 'constraint', write, 'fail'],
     ['a fault of this program fails', 'fault', read, 'fail'],
   ])('%s', (_, verdict, attempt, expected) => {
     expect(nextStep({ verdict, ...attempt })).toBe(expected)

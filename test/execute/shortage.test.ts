@@ -4,7 +4,7 @@ import { Database } from '../../src/execute/database.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-const PLACES = 3
+const CONNECTIONS = 3
 const role = `roster_few_${process.pid}`
 
 let url: string
@@ -14,7 +14,7 @@ const others: postgres.Sql[] = []
 beforeAll(async () => {
   const own = new URL(await createDatabase())
   admin = connect(own.href)
-  await admin.unsafe(`create role ${role} login password 'secret' connection limit ${PLACES}`)
+  await admin.unsafe(`create role ${role} login password 'secret' connection limit ${CONNECTIONS}`)
   await admin.unsafe(`grant all on all tables in schema public to ${role}`)
   own.username = role
   own.password = 'secret'
@@ -35,9 +35,9 @@ function open(queryMsMax = 20_000): Database {
   return database
 }
 
-/** Has all connections that the role can have. */
+/** Takes all connections that the role can have. */
 async function takeAll() {
-  others.push(...Array.from({ length: PLACES }, () => connect(url)))
+  others.push(...Array.from({ length: CONNECTIONS }, () => connect(url)))
   await Promise.all(others.map((other) => other`select 1`))
 }
 
@@ -54,7 +54,7 @@ const insert = (name: string): Statement => ({
 })
 const named = async (name: string) => Number((await admin`select from company where name = ${name}`).count)
 
-test('D39: with three connections for twenty, reads and writes wait for one, and each write is done once', async () => {
+test('D39: reads and writes wait if PostgreSQL gives three of twenty connections, and each write is done once', async () => {
   const database = open()
   for (let round = 0; round < 3; round++) {
     const names = Array.from({ length: 25 }, (_, index) => `${round}/${index}`)
@@ -67,7 +67,7 @@ test('D39: with three connections for twenty, reads and writes wait for one, and
   }
 })
 
-test('D39: where no connection comes at all, it is 503 at the deadline; then the first that is there is used', async () => {
+test('D39: a statement without any connection is 503 at its deadline, and the first connection that is free is used', async () => {
   await takeAll()
   const database = open(400)
   const answers = await Promise.allSettled([
@@ -89,7 +89,7 @@ test('D39: where no connection comes at all, it is 503 at the deadline; then the
   expect(await named('at last')).toBe(1)
 })
 
-test('what waits for a connection ends with the pool', async () => {
+test('a statement that waits for a connection ends with its pool', async () => {
   await takeAll()
   const database = open()
   const waiting = Promise.allSettled([0, 1, 2].map((index) => database.read({ text: `select ${index}::text`, values: [] })))
@@ -99,18 +99,18 @@ test('what waits for a connection ends with the pool', async () => {
 })
 
 test('a pool that gets no connection at all uses those of another pool, and its own when there is one', async () => {
-  const quick = open()
+  const shared = open()
   const backend = { text: 'select pg_backend_pid()::text', values: [] }
-  const [[quickPid] = []] = await quick.read(backend)
-  const lists = new Database({ url, poolSize: 5, prepare: true, fallback: quick })
+  const [[sharedPid] = []] = await shared.read(backend)
+  const lists = new Database({ url, poolSize: 5, prepare: true, fallback: shared })
   databases.push(lists)
   const alone = () => lists.readAlone(backend, performance.now() + 20_000, () => undefined)
-  others.push(...Array.from({ length: PLACES - 1 }, () => connect(url)))
+  others.push(...Array.from({ length: CONNECTIONS - 1 }, () => connect(url)))
   await Promise.all(others.map((other) => other`select 1`))
   const pids = await Promise.all([alone(), alone(), alone()])
-  expect(pids.flat(2)).toEqual([quickPid, quickPid, quickPid] as string[])
+  expect(pids.flat(2)).toEqual([sharedPid, sharedPid, sharedPid] as string[])
   await leave()
   while ((await admin`select from pg_stat_activity where usename = ${role}`).count > 1) await Bun.sleep(10)
   const [[ownPid] = []] = await alone()
-  expect(ownPid).not.toBe(quickPid as string)
+  expect(ownPid).not.toBe(sharedPid as string)
 })

@@ -17,7 +17,7 @@ const fault = (query: Promise<unknown>) =>
     (error) => error,
   )
 
-describe('errors as PostgreSQL sends them', () => {
+describe('verdicts on errors of PostgreSQL', () => {
   const queries: [string, Verdict][] = [
     ["insert into absence (start, \"end\") values ('2024-01-02', '2024-01-01')", 'constraint'],
     ["insert into employee (company_id, company_key) values (9, 'x')", 'constraint'],
@@ -32,14 +32,14 @@ describe('errors as PostgreSQL sends them', () => {
     ['this is no SQL', 'fault'],
   ]
   for (const [text, verdict] of queries)
-    test(`${text} is ${verdict}`, async () => {
+    test(`the error of ${text} is ${verdict}`, async () => {
       const own = postgres(url, { max: 1, onnotice: () => undefined })
       expect(classify(await fault(own.unsafe(text)))).toBe(verdict)
       await own.end({ timeout: 1 })
     })
 })
 
-describe('errors that a test cannot cause', () => {
+describe('verdicts on codes that a test cannot cause', () => {
   test.each([
     // Of a disk that is full, among others.
     [
@@ -54,14 +54,16 @@ describe('errors that a test cannot cause', () => {
     ['constraint', ['23000']],
     // The last ones are no SQLSTATE, though they begin like one.
     ['fault', ['42601', '42703', '22P02', 'MAX_PARAMETERS_EXCEEDED', '08', '530000']],
-  ] as const)('are %s: %p', (verdict, codes) => expect(codes.map((code) => classify({ code }))).toEqual(codes.map(() => verdict)))
+  ] as const)('the verdict %s is that of the codes %p', (verdict, codes) =>
+    expect(codes.map((code) => classify({ code }))).toEqual(codes.map(() => verdict)),
+  )
 
-  test('what has no code is a fault of ours', () => {
+  test('an error without a code is a fault of this program', () => {
     for (const error of [null, undefined, 'x', new Error('x'), { code: 5 }]) expect(classify(error)).toBe('fault')
   })
 })
 
-test('a ConstraintViolation knows the constraint, and whether it is a foreign key; that is one on either side', async () => {
+test('a ConstraintViolation names the constraint, and says if it is a foreign key, on either of its sides', async () => {
   const violation = async (text: string) => {
     const { constraint, isForeignKey } = new ConstraintViolation(await fault(sql.unsafe(text)))
     return [constraint, isForeignKey]
@@ -77,7 +79,7 @@ test('a ConstraintViolation knows the constraint, and whether it is a foreign ke
     expect(await violation(text)).toEqual([constraint, isForeignKey])
 })
 
-describe('a database is away', () => {
+describe('isAway', () => {
   const failureAt = async (change: (address: URL) => void) => {
     const address = new URL(url)
     change(address)
@@ -89,20 +91,20 @@ describe('a database is away', () => {
   for (const [what, change, away] of [
     ['where nothing listens', (address: URL) => (address.port = String(freePort())), true],
     ['where the name is unknown', (address: URL) => (address.hostname = 'no-such-host.invalid'), true],
-    ['not where the password is wrong', (address: URL) => (address.password = 'wrong'), false],
-    ['not where there is no such role', (address: URL) => (address.username = 'nobody'), false],
-    ['not where there is no such database', (address: URL) => (address.pathname = '/nowhere'), false],
-    // It never takes any connection.
+    ['where the password is wrong', (address: URL) => (address.password = 'wrong'), false],
+    ['where there is no such role', (address: URL) => (address.username = 'nobody'), false],
+    ['where there is no such database', (address: URL) => (address.pathname = '/nowhere'), false],
+    // template0 never takes any connection.
     ['where it is template0', (address: URL) => (address.pathname = '/template0'), true],
   ] as const)
-    test(what, async () => {
+    test(`a database ${away ? 'is' : 'is not'} away ${what}`, async () => {
       const error = await failureAt(change)
       expect(isAway(error)).toBe(away)
       if (error.code !== 'ENOTFOUND' && error.code !== 'ECONNREFUSED') expect(classify(error)).toBe('refused')
       expect(isAway(new Error('the start failed', { cause: new Error('for a reason', { cause: error }) }))).toBe(away)
     })
 
-  test('while it starts, stops, or has no connection left; not where a statement or we are wrong', () => {
+  test('a database is away while it starts, stops or has no connection left; not if a statement or this program is wrong', () => {
     const are = (codes: string[]) => codes.map((code) => isAway(Object.assign(new Error(), { code })))
     expect(are(['57P03', '57P01', '53300', '25006', 'CONNECT_TIMEOUT'])).toEqual([true, true, true, true, true])
     expect(are(['42501', '42P01', '22012', '55P03', '57014', 'DEPTH_ZERO_SELF_SIGNED_CERT'])).toEqual(Array(6).fill(false))
