@@ -76,15 +76,12 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
   }
 }
 
-/** Checks that the database has the table. `mayMigrate`: applies all migrations if it has none, since keys may come first. */
+/** Checks that the database has the table. `mayMigrate`: applies all migrations if it has not, since keys may come first. */
 export async function requireTable(url: string, table: string, config: Config, mayMigrate: boolean) {
-  const [found] = await withConnection(
-    url,
-    (sql) => sql`select to_regclass('api_key_version') is not null as any, to_regclass(${table}) is not null as this`,
-  )
-  if (!found?.any && !mayMigrate) throw new CommandError('it has no tables of Roster: start a server on it first')
-  if (!found?.any) for (const folder of migrationFolders(config)) await migrate(url, folder)
-  else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
+  const [found] = await withConnection(url, (sql) => sql`select to_regclass(${table}) is not null as yes`)
+  if (found?.yes) return
+  if (!mayMigrate) throw new CommandError('it has no tables of Roster: start a server on it first')
+  for (const folder of migrationFolders(config)) await migrate(url, folder)
 }
 
 /** For what the database refuses, or does not answer. @throws CommandError */

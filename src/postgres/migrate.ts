@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type postgres from 'postgres'
 import { inTransaction, withConnection } from '../execute/connect.ts'
 import { classify, isAway } from '../execute/outcomes.ts'
+import { APPLIED, BASELINE, requireAllBefore } from './baseline.ts'
 
 /** The folders whose migrations a database has, in the order in which they are applied. */
 export function migrationFolders({ migrationsDir }: { readonly migrationsDir: string | null }): string[] {
@@ -16,7 +17,12 @@ export function migrationNames(config: { readonly migrationsDir: string | null }
 }
 
 export type Migration = ReturnType<typeof readMigrations>[number]
-type Applied = Pick<Migration, 'file' | 'checksum'>
+
+interface Applied {
+  readonly file: string
+  /** Null: single migrations stand for it. */
+  readonly checksum: string | null
+}
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 /** Any number that no other program on the database is likely to lock. */
@@ -25,7 +31,7 @@ const LOCK = 7_067_837_101
 /**
  * Applies the files of `folder` that the database does not have yet, in the order of their names, in one transaction.
  * Where several processes start at once, one does the work and the others wait for it. Returns the files applied.
- * @throws Error naming an applied file that has been edited or is out of order
+ * @throws Error as `pendingOf` does
  */
 export function migrate(url: string, folder: string): Promise<string[]> {
   return withConnection(url, (sql) => inTransaction(sql, (transaction) => applyPending(transaction, folder)))
@@ -56,7 +62,7 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
       throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
-    // The functions of triggers name the columns of their tables. Migrations before that of the functions leave none.
+    // The functions of triggers name the columns of their tables. A database without the baseline has none.
     const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
     if (recorders?.yes) await transaction`select write_recorders()`
   }
@@ -66,7 +72,7 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
 /** The migrations that a database has; null: it has never had one. */
 export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] | null> {
   const [there] = await sql`select to_regclass('migration') is not null as yes`
-  return there?.yes ? sql<Applied[]>`select file, checksum from migration` : null
+  return there?.yes ? sql.unsafe<Applied[]>(APPLIED.text) : null
 }
 
 /** @throws Error that names the encoding there is */
@@ -92,8 +98,13 @@ export function readMigrations(folder: string) {
   })
 }
 
-/** The migrations that are not applied yet. @throws Error naming an applied file that has been edited or is out of order */
+/**
+ * The migrations that are not applied yet.
+ * @throws Error that names an applied file that has been edited or is out of order, or says how a database that is older than the
+ * baseline is upgraded
+ */
 export function pendingOf(migrations: Migration[], applied: readonly Applied[]): Migration[] {
+  if (migrations.some(({ file }) => file === BASELINE)) requireAllBefore(applied.map(({ file }) => file))
   const checksums = new Map(applied.map(({ file, checksum }) => [file, checksum]))
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
   if (edited) throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)

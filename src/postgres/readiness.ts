@@ -1,7 +1,6 @@
 // Readiness: the database answers and has every migration of this server.
-import { type Row, type Statement, sql, toStatement } from '../model/sql.ts'
-
-const APPLIED = toStatement(sql`select file from migration`)
+import type { Row, Statement } from '../model/sql.ts'
+import { APPLIED } from './baseline.ts'
 
 const KEPT_MS = 1_000
 

@@ -83,9 +83,9 @@ test('without lines of changes there are no hooks, nor behind a pooler alone, si
   expect(pooled).toMatchObject({ code: 1, stderr: expect.stringContaining('set DATABASE_DIRECT_URL') })
 })
 
-test('a database of an earlier version is not changed by the command', async () => {
+test('a database without the table of hooks is not changed by the command', async () => {
   await sql`alter table hook rename to hook_away`
   const { code, stderr } = await hooks(['list'])
   await sql`alter table hook_away rename to hook`
-  expect([code, stderr]).toEqual([1, expect.stringContaining('start a server of this one first')])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('start a server on it first')])
 })

@@ -240,8 +240,8 @@ describe('of the database it finds', () => {
     ],
     [
       'migrations that were edited',
-      "update migration set checksum = 'x' where file = '0001_company.sql'",
-      /^migrations: 0001_company\.sql was edited after it had been applied: undo that, and add a new file instead$/,
+      "update migration set checksum = 'x' where file = '0017_baseline.sql'",
+      /^migrations: 0017_baseline\.sql was edited after it had been applied: undo that, and add a new file instead$/,
     ],
     [
       'an index that was dropped',

@@ -1,0 +1,26 @@
+import { BASELINE } from '../../src/postgres/baseline.ts'
+import { connect } from './postgres.ts'
+
+/** The migrations of earlier commits, which created what the baseline creates. */
+export const SINGLE_MIGRATIONS = [
+  ...[
+    '0001_company.sql',
+    '0002_employee.sql',
+    '0003_absence.sql',
+    '0004_api_key.sql',
+    '0005_cursor_secret.sql',
+    '0006_changes.sql',
+  ],
+  ...['0007_one_index.sql', '0008_notify_change.sql', '0009_idempotency_key.sql', '0010_found_now.sql', '0011_publication.sql'],
+  ...['0012_notify_rows.sql', '0013_entity_change.sql', '0014_hook.sql', '0015_row_change.sql', '0016_change_triggers.sql'],
+  '0017_lines_of_row_change.sql',
+]
+
+/** Makes the database remember the first `count` of the single migrations in place of the baseline. */
+export async function rememberSingleMigrations(url: string, count = SINGLE_MIGRATIONS.length): Promise<void> {
+  const sql = connect(url)
+  await sql`delete from migration where file = ${BASELINE}`
+  await sql`
+    insert into migration (file, checksum)
+    select file, 'of ' || file from unnest(${SINGLE_MIGRATIONS.slice(0, count)}::text[]) as file`
+}
