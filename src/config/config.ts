@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
-import { FORMER, unknownLines } from './unknownSettings.ts'
+import { unknownLines } from './unknownSettings.ts'
 
 /** `DATABASE_URL` is `databaseUrl`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
@@ -41,7 +41,6 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
       return null
     }
   }
-  for (const [name, remedy] of Object.entries(FORMER)) if (environment[name]) faults.push(`${name} ${remedy}`)
   faults.push(...unknownLines(files))
   const values = Object.entries<Setting>(settings).map((setting) => [camelOf(setting[0]), read(setting)])
   const config = Object.fromEntries(values)

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { ConfigError, defaultWorkers, readConfig } from '../../src/config/config.ts'
 import { settings } from '../../src/config/settings.ts'
-import { FORMER } from '../../src/config/unknownSettings.ts'
 import { parseRules } from '../../src/model/limits.ts'
 
 const faults = (environment: Record<string, string>): string[] => {
@@ -138,10 +137,6 @@ test('a fault repeats the value, unless it is a secret', () => {
   })
   expect(secrets).toHaveLength(3)
   expect(secrets.join()).not.toContain('hunter2')
-})
-
-test('a former setting is refused by its name, with what to do and without its value', () => {
-  for (const [name, remedy] of Object.entries(FORMER)) expect(faults({ [name]: 'hunter2' })).toEqual([`${name} ${remedy}`])
 })
 
 test('an address past the pooler without that of the pooler is refused, and is not repeated', () => {

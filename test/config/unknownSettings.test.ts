@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'bun:test'
 import { parseEnvironmentFile } from '../../src/config/environmentFiles.ts'
 import { settings } from '../../src/config/settings.ts'
-import { FORMER, nearMisses, unknownLines } from '../../src/config/unknownSettings.ts'
+import { nearMisses, unknownLines } from '../../src/config/unknownSettings.ts'
 
 const faultsOf = (text: string) => unknownLines([parseEnvironmentFile('.env', text)])
 const missesOf = (...names: string[]) =>
   nearMisses(Object.fromEntries(names.map((name) => [name, 'x']))).map(({ name, meant }) => `${name}: ${meant}`)
 
 describe('a line of a file', () => {
-  test('that is a setting is fine, an earlier name and an ended setting have faults of their own', () => {
-    const all = [...Object.keys(settings), ...Object.keys(FORMER)].map((name) => `${name}=x`)
-    expect(faultsOf(all.join('\n'))).toEqual([])
+  test('that is a setting is fine', () => {
+    expect(faultsOf(Object.keys(settings).map((name) => `${name}=x`).join('\n'))).toEqual([])
   })
 
   test('that is none is a fault, with its file and the setting that is near, and without its value', () => {

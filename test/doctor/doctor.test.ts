@@ -70,8 +70,7 @@ test('it asks for no right that docs/operations/databases.md does not grant', as
 
 describe('of the machine it finds', () => {
   test('settings that are wrong, all of them', async () => {
-    expect(await faultsOf({ PORT: 'x', WORKERS: '0', DATABASE_READ_URLS: 'postgres://db/hr' })).toEqual([
-      'settings: DATABASE_READ_URLS has ended: lists come from memory or from DATABASE_URL; delete the line',
+    expect(await faultsOf({ PORT: 'x', WORKERS: '0' })).toEqual([
       'settings: PORT must be an integer from 0 to 65535; it is "x"',
       'settings: WORKERS must be an integer from 1 to 256; it is "0"',
     ])
