@@ -68,8 +68,6 @@ function restrict(password: string): string[] {
         execute format('revoke %s from ${SERVING}', granted);
       end loop; end $$`,
     `revoke all on database ${DATABASE} from ${SERVING}`,
-    // Of earlier versions, which read PostgreSQL's log.
-    'drop role if exists roster_feed',
     `revoke create, temporary on database ${DATABASE} from public`,
     'revoke create on schema public from public',
     `grant usage, create on schema public to ${SERVING}`,
@@ -95,7 +93,6 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
   const { child, log } = runner.launch('postgres', args, input)
   if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
-  rmSync(`${runner.cluster}.feed.password`, { force: true })
   // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
   // the name, and would be given what that leads to.
   const part = `${runner.cluster}.hba.part`

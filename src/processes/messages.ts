@@ -38,8 +38,8 @@ export type ToWorker =
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping' }
-  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs` (former versions send none), and ends. */
-  | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs?: number }
+  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs`, and ends. */
+  | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs: number }
 
 export interface Ready {
   /** `http://127.0.0.1:3000`. */

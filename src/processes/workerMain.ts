@@ -3,7 +3,7 @@ import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { createLog, type Log } from '../log.ts'
 import { readSamples } from '../metrics/counts.ts'
 import { withDeadline } from '../os/time.ts'
-import type { FromWorker, ToWorker } from './messages.ts'
+import { FINISH_MS, type FromWorker, type ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /** Longest wait for the supervisor's tables, so that a revoked key is refused within a second although it hangs. */
@@ -26,8 +26,8 @@ process.on('message', (message: ToWorker) => {
   else begin(message.cursorSecret)
 })
 // Without the supervisor no process would stop this one, or replace it.
-process.on('disconnect', () => stop({ leaveMs: 0 }))
-process.on('SIGTERM', () => stop({ leaveMs: LEAVE_MS }))
+process.on('disconnect', () => stop({ leaveMs: 0, finishMs: FINISH_MS }))
+process.on('SIGTERM', () => stop({ leaveMs: LEAVE_MS, finishMs: FINISH_MS }))
 // A terminal sends these to the whole group, the supervisor too, which then says when to stop.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('uncaughtException', fail)
@@ -56,8 +56,8 @@ async function begin(cursorSecret: string) {
 async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null> {
   const { promise, resolve } = Promise.withResolvers<LimiterTables['own']>()
   const question = ++questions
-  // An answer that is late is to keys of before. A supervisor of a former version, which is replaced last, numbers none.
-  takeTables = ({ tables, question: answered = question }) => answered === question && resolve(tables.own)
+  // A late answer has the tables of former keys.
+  takeTables = (answer) => answer.question === question && resolve(answer.tables.own)
   report({ kind: 'keys', limits, question })
   return limits.size === 0 ? new Map() : withDeadline(promise, TABLES_MS_MAX, () => null)
 }
@@ -67,11 +67,11 @@ function fail(error: unknown) {
   log?.error('a worker failed: it finishes its requests and is replaced', {
     error: String((error as Error | null)?.stack ?? error),
   })
-  stop({ leaveMs: 0 }, 1)
+  stop({ leaveMs: 0, finishMs: FINISH_MS }, 1)
 }
 
 /** Lets clients leave and requests finish, then ends the process. A second call shortens the time of what runs. */
-async function stop({ leaveMs, finishMs }: { leaveMs: number; finishMs?: number }, code = 0) {
+async function stop({ leaveMs, finishMs }: { leaveMs: number; finishMs: number }, code = 0) {
   const isFirst = !isStopping
   isStopping = true
   const running = await worker?.catch(() => null)

@@ -14,7 +14,7 @@ export interface ChangeLine {
   readonly at: string
   /** Name of the API key that wrote; null if the write came without a key. */
   readonly key: string | null
-  /** JSON arrays of texts. `changed` has columns; events of earlier versions have properties. */
+  /** JSON texts of arrays: columns whose values differ, and those values. */
   readonly changed: string
   readonly before: string | null
   readonly after: string | null
@@ -57,7 +57,7 @@ function changedProperties({ entity, changed }: ChangeLine) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []
   return entity.properties.flatMap((property) => {
-    const place = names.findIndex((name) => name === property.column || name === property.name)
+    const place = names.indexOf(property.column)
     return place < 0 ? [] : [{ property, place }]
   })
 }
