@@ -23,41 +23,6 @@ host all all 127.0.0.1/32 scram-sha-256
 `,
 }
 
-/** All that the superuser owns in the database, except what belongs to PostgreSQL or to an extension. */
-const OWN_ALL = `do $$
-declare
-  command text;
-begin
-  for command in
-    select format('alter %s %s owner to ${SERVING}', kind, name)
-    from (
-      select 'schema', quote_ident(nspname), nspowner, oid, 'pg_namespace'::regclass, oid from pg_namespace
-      union all
-      select case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
-        when 'f' then 'foreign table' else 'table' end,
-        oid::regclass::text, relowner, relnamespace, 'pg_class'::regclass, oid
-      from pg_class
-      where relkind in ('r', 'p', 'v', 'm', 'S', 'f') and not (relkind = 'S' and exists (
-        select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype in ('a', 'i')))
-      union all
-      select 'routine', oid::regprocedure::text, proowner, pronamespace, 'pg_proc'::regclass, oid from pg_proc
-      union all
-      select case typtype when 'd' then 'domain' else 'type' end, format_type(oid, null), typowner, typnamespace,
-        'pg_type'::regclass, oid
-      from pg_type
-      where typtype in ('d', 'e', 'r')
-        or typtype = 'c' and exists (select from pg_class where oid = typrelid and relkind = 'c')
-    ) as object (kind, name, owner, namespace, class, id)
-    where owner = '${SUPERUSER}'::regrole
-      and namespace not in (select oid from pg_namespace where nspname ~ '^pg_' or nspname = 'information_schema')
-      and not (kind = 'schema' and name = 'public')
-      and not exists (select from pg_depend where classid = class and objid = id and deptype = 'e')
-  loop
-    execute command;
-  end loop;
-end
-$$`
-
 /** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
 function restrict(password: string): string[] {
   return [
@@ -71,14 +36,13 @@ function restrict(password: string): string[] {
     `revoke create, temporary on database ${DATABASE} from public`,
     'revoke create on schema public from public',
     `grant usage, create on schema public to ${SERVING}`,
-    OWN_ALL,
     `alter role ${SUPERUSER} password null`,
   ]
 }
 
 /**
- * Lets the role of `access` in, by its password, and takes what the superuser owns over from it, as earlier versions of ours
- * left it. Once for a password: the cluster is not running, and its only session is one without a network.
+ * Lets the role of `access` in, by its password. Once for a password: the cluster is not running, and its only session is one
+ * without a network.
  * @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {

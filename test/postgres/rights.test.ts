@@ -5,7 +5,6 @@ import type postgres from 'postgres'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
 import { copyCluster } from '../support/cluster.ts'
-import { startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { postmasterOf, temporaryFolder, until } from '../support/process.ts'
 
@@ -216,58 +215,15 @@ if (isRoot)
     expect(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')).not.toContain('trust')
   })
 
-/** What earlier versions left: all is of the superuser, who serves, by the password in the file. */
-async function leaveOldCluster(asRoot?: 'namespace' | 'nobody') {
-  const old = await startPlainPostgres({ dataDir, superuser: 'roster', ...(asRoot ? { asRoot } : {}) })
-  writeFileSync(join(dataDir, 'postgres.password'), 'plain', { mode: 0o600 })
-  await migrate(old.url, MIGRATIONS)
-  const owner = connect(old.url)
-  await owner.unsafe(`
-    insert into company (name) values ('Acme'), ('Bolt');
-    create schema reports;
-    create view reports.names as select name from company;
-    create materialized view totals as select count(*) from company;
-    create sequence counter;
-    create type mood as enum ('good');
-    create domain short as text check (length(value) < 9);
-    create table notes (id serial primary key, note text);
-    create function two() returns int language sql as 'select 2';
-    create procedure nothing() language sql as 'select 1';
-    create role reader login password 'reading';
-    grant usage on schema reports to reader;
-    grant select on reports.names to reader`)
-  await owner.end()
-  await old.stop()
-}
-
-for (const asRoot of isRoot ? (['nobody', 'namespace'] as const) : [undefined])
-  test(`a cluster of an earlier version is taken over with all that it has${asRoot ? `: made by ${asRoot}` : ''}`, async () => {
-    await leaveOldCluster(asRoot)
-    const { url } = await start()
-    expect([new URL(url).username, new URL(url).password]).toEqual(['roster_app', 'plain'])
-    expect(await migrate(url, MIGRATIONS)).toEqual([])
-    expect((await sql`insert into company (name) values ('Next') returning id`)[0]?.id).toBe('3')
-    const owned = await sql`
-        select distinct owner from (
-          select relowner::regrole::text as owner from pg_class where relnamespace in ('public'::regnamespace, 'reports'::regnamespace)
-          union all select proowner::regrole::text from pg_proc where pronamespace = 'public'::regnamespace
-          union all select typowner::regrole::text from pg_type where typnamespace = 'public'::regnamespace
-          union all select nspowner::regrole::text from pg_namespace where nspname = 'reports'
-        ) as object`
-    expect(owned.map(({ owner }) => owner as string)).toEqual(['roster_app'])
-    expect((await sql`select name from reports.names order by name`).map(({ name }) => name as string)).toEqual([
-      ...['Acme', 'Bolt', 'Next'],
-    ])
-    await sql.unsafe("alter table notes add more text; insert into notes (note) values ('mine'); drop function two()")
-    expect(await outcome("copy notes from program 'id'")).toBe(REFUSED)
-    const reader = connect(Object.assign(new URL(url), { username: 'reader', password: 'reading' }).href)
-    expect((await reader`select count(*)::int as n from reports.names`)[0]?.n).toBe(3)
-    await expect(reader`select from company`.execute()).rejects.toThrow('permission denied for table company')
-    await reader.end()
-    const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8')
-    await stop()
-    await start()
-    expect((await sql`select count(*)::int as n from company`)[0]?.n).toBe(3)
-    // Once in the life of a cluster.
-    expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8').slice(log.length)).not.toContain('stand-alone')
-  })
+test('the role is given its rights once for a password, and again for another one', async () => {
+  const entrances = () => statSync(join(dataDir, 'postgres', 'pg_hba.conf')).ino
+  const { url } = await start()
+  const first = entrances()
+  await stop()
+  expect([(await start()).url.split('@')[0], entrances()]).toEqual([url.split('@')[0], first])
+  await stop()
+  writeFileSync(join(dataDir, 'postgres.password'), 'another', { mode: 0o600 })
+  expect(new URL((await start()).url).password).toBe('another')
+  expect((await sql`select current_user as role`)[0]?.role).toBe('roster_app')
+  expect(entrances()).not.toBe(first)
+})
