@@ -79,11 +79,9 @@ describe('lines of changed rows', () => {
   })
 
   test.each([
-    ['an earlier version’s mark', `set roster.noted_tables = ' @ '`],
     ['the mark of another transaction', `select set_config('roster.noted', '3 0 ,@,', false)`],
     ['an empty mark', `set roster.noted = ''`],
     ['a mark that is none', `set roster.noted = 'x y z'`],
-    ['a count that is none', `set roster.noted_lines = 'x'`],
   ])('a session that sets %s leaves lines', async (_, setting) => {
     const [table] = await sql`select 'absence'::regclass::oid::text as oid`
     const set = setting.replace('@', table?.oid)
