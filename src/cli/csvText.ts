@@ -1,106 +1,11 @@
-// The text of files that `roster import` reads: their lines, the records of a CSV, and the JSON of the rows that they are.
+// Turns the records of a CSV into rows of JSON.
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { findMember } from '../parse/names.ts'
+import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { counted } from './output.ts'
-
-/** A file that cannot be read as what it is, with the line where. */
-export class FileFault extends Error {
-  constructor(
-    readonly line: number,
-    message: string,
-  ) {
-    super(message)
-  }
-}
-
-/** Maximum length of a row in characters: a server takes rows of up to 1 MiB. */
-const ROW_LENGTH_MAX = 2 * 1024 * 1024
-
-const LINE_END = /(?<=\n|\r(?!\n))/
-
-/** Yields lines with their ends. @throws FileFault for one that is longer than a row may be */
-export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
-  let [line, rest] = [1, '']
-  for await (const piece of pieces) {
-    const lines = (rest + piece).split(LINE_END)
-    rest = lines.pop() as string
-    line += lines.length
-    yield* lines
-    if (rest.length > ROW_LENGTH_MAX) throw new FileFault(line, 'a row of more than 1 MiB begins here')
-  }
-  if (rest !== '') yield rest
-}
-
-/** A line of a CSV, which may go on over several lines of its text. */
-export interface CsvRecord {
-  /** Line of its first character, from 1. */
-  readonly line: number
-  /** Null: nothing, not even quotes. */
-  readonly cells: readonly (string | null)[]
-  /** Character between the cells. */
-  readonly separator: string
-}
-
-const SEPARATORS = [',', ';', '\t', '|']
-/** The line `sep=;` that Excel reads as a setting, and other programs write for it. */
-const NAMED_SEPARATOR = /^"?sep=(.*?)"?[\r\n]*$/i
-
-/**
- * Yields the records of a CSV (RFC 4180), separated by commas, or by semicolons or tabs if the first line has no comma, or by
- * the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
- * @throws FileFault where quotes are wrong
- */
-export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
-  let separator: string | null = null
-  let pattern = /$/y
-  let [lines, begin, text, quotes] = [0, 1, '', 0]
-  const recordOf = (): CsvRecord[] => {
-    const cells = cellsOf(text, pattern, separator ?? ',', begin)
-    ;[text, quotes] = ['', 0]
-    return cells.some((cell) => cell !== null) ? [{ line: begin, cells, separator: separator ?? ',' }] : []
-  }
-  for await (const line of linesOf(pieces)) {
-    lines++
-    if (separator === null) {
-      if (/^[\r\n]*$/.test(line)) continue
-      const named = NAMED_SEPARATOR.exec(line)?.[1]
-      if (named !== undefined && !SEPARATORS.includes(named))
-        throw new FileFault(lines, 'sep= names a comma, a semicolon, a tab or |, and nothing else')
-      // Spreadsheets of many countries write semicolons. If there is one name alone, lines are cells as they are.
-      separator = named ?? [',', ';', '\t'].find((candidate) => line.includes(candidate)) ?? ''
-      pattern = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"\\r\\n${separator}]*))([${separator}]|[\\r\\n]*$)`, 'y')
-      if (named !== undefined) continue
-    }
-    if (text === '') begin = lines
-    text += line
-    quotes += line.split('"').length - 1
-    // A text in quotes goes on in the next line. One that is too long is looked through for the fault.
-    if (quotes % 2 === 0 || text.length > ROW_LENGTH_MAX) yield* recordOf()
-  }
-  if (text !== '') yield* recordOf()
-}
-
-/** `pattern`: matches a cell, in quotes or without, and what ends it. @throws FileFault */
-function cellsOf(text: string, pattern: RegExp, separator: string, line: number): (string | null)[] {
-  const cells: (string | null)[] = []
-  for (let begin = 0; ; begin = pattern.lastIndex) {
-    pattern.lastIndex = begin
-    const [, quoted, plain, end] = pattern.exec(text) ?? []
-    if (end === undefined) {
-      const lines = text.slice(0, begin).match(/\r\n|\n|\r/g)?.length ?? 0
-      const isUnended = /^"[^"]*(?:""[^"]*)*$/.test(text.slice(begin))
-      const message = isUnended
-        ? 'the quote that ends a text is missing'
-        : 'a text with a quote in it stands in quotes, and its quotes are doubled'
-      throw new FileFault(line + lines, message)
-    }
-    cells.push(quoted?.replaceAll('""', '"') ?? (plain || null))
-    if (end === '' || end !== separator) return cells
-  }
-}
 
 /** Options of reading a CSV. */
 export interface CsvReading {
@@ -192,7 +97,7 @@ const DECIMAL_COMMA = /^-?\d+,\d+$/
 const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
 
 /** A day as midnight UTC; a number with a decimal comma, where no comma separates cells, with a point. */
-function plainCell(property: Property, cell: string, separator: string, onDay: (property: Property) => void): string {
+function plainCell(property: Property, cell: string, separator: string | null, onDay: (property: Property) => void): string {
   const { name } = property.kind
   if (name === 'instant' && DAY.test(cell)) {
     onDay(property)

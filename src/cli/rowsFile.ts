@@ -2,7 +2,8 @@
 import { statSync } from 'node:fs'
 import type { Entity } from '../model/entity.ts'
 import { faultOf } from '../parse/body.ts'
-import { type CsvReading, type CsvRecord, csvRecords, csvWriter, FileFault, linesOf } from './csvText.ts'
+import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from './csvRecords.ts'
+import { type CsvReading, csvWriter } from './csvText.ts'
 import { CommandError } from './run.ts'
 
 /** A row of a file. */
@@ -88,6 +89,22 @@ async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<FileRow,
     }
     yield { at: `line ${line}`, json }
   }
+}
+
+const LINE_END = /(?<=\n|\r(?!\n))/
+
+/** Yields lines with their ends. @throws FileFault for one that is longer than a row may be */
+async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  let line = 1
+  let rest = ''
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split(LINE_END)
+    rest = lines.pop() ?? ''
+    line += lines.length
+    yield* lines
+    if (rest.length > ROW_LENGTH_MAX) throw new FileFault(line, ROW_TOO_LONG)
+  }
+  if (rest !== '') yield rest
 }
 
 /** Returns the format by the end of the name; `-` has none. @throws CommandError */
