@@ -87,12 +87,12 @@ export function nextAbove(number: number): number {
 /** Its bits as a number in the order of floats, as in kernel.wat. */
 export function ordinalOf(number: number): bigint {
   float[0] = number
-  const own = bits[0] as bigint
+  const own = bits[0]
   return own < 0n ? own ^ 0x7fff_ffff_ffff_ffffn : own
 }
 
 /** The float of an ordinal. */
 export function floatOf(ordinal: bigint): number {
   bits[0] = ordinal < 0n ? ordinal ^ 0x7fff_ffff_ffff_ffffn : ordinal
-  return float[0] as number
+  return float[0]
 }

@@ -78,11 +78,11 @@ export class ColumnTable {
   private noteChange(uncoded: UncodedValues | null) {
     this.kept = null
     if (uncoded?.has(ID)) throw new Error(`the id ${uncoded.get(ID)} is greater than 2^53`)
-    const id = this.rowCodes.codes[ID] as number
+    const id = this.rowCodes.codes[ID]
     if (this.uncodedRows.size > 0) this.forgetUncoded(id)
     if (uncoded === null) return
     this.uncodedRows.set(id, uncoded)
-    for (const column of uncoded.keys()) (this.coded.uncoded[column] as number)++
+    for (const column of uncoded.keys()) this.coded.uncoded[column]++
   }
 
   /** Removes the row of this id, if there is one. */
@@ -114,7 +114,7 @@ export class ColumnTable {
     const [from, end] = range.map((row) => Math.min(row, list.total)) as [number, number]
     let slots: readonly number[] = []
     if (from < end) {
-      const { segments, before } = pageRangeOf(list, keys[0] as PageKey, from, end)
+      const { segments, before } = pageRangeOf(list, keys[0], from, end)
       const isAll = known === null && segments.length === list.segments.length
       const matches = isAll ? (list as Matches) : matchesOf(conditions, segments)
       slots = new PageSearch(store, keys, conditions, size).find(matches, from - before, end - before)
@@ -161,7 +161,7 @@ export class ColumnTable {
     const known = this.uncodedRows.get(id)
     if (known === undefined) return
     this.uncodedRows.delete(id)
-    for (const column of known.keys()) (this.coded.uncoded[column] as number)--
+    for (const column of known.keys()) this.coded.uncoded[column]--
   }
 
   useRanks(property: Property, ranks: Int32Array): void {

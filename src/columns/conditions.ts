@@ -52,7 +52,7 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: 
     if (!condition) return null
     const other = conditions.findIndex((one) => canIntersect(one, condition))
     if (other < 0) conditions.push(condition)
-    else conditions[other] = intersection(conditions[other] as Condition, condition)
+    else conditions[other] = intersection(conditions[other], condition)
   }
   return inOrderOfCost(conditions)
 }
@@ -77,7 +77,7 @@ function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Conditi
   const { property, operator, value, anyOf } = filter
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)
-  if ((table.uncoded[column] as number) > 0) return null
+  if (table.uncoded[column] > 0) return null
   const { kind } = property
   // Codes decide each equality; a value without one is in no row.
   if (anyOf) return amongCodes(table, column, anyOf.flatMap((value) => codesOf(table, column, kind, value)).sort(compareCodes))

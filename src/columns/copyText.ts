@@ -22,8 +22,8 @@ export function isNull(bytes: Uint8Array, from: number, to: number): boolean {
 export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into: Uint8Array): number {
   let length = 0
   for (let at = from; at < to; at++) {
-    const byte = bytes[at] as number
-    into[length++] = byte === BACKSLASH ? (escapes[bytes[++at] as number] as number) : byte
+    const byte = bytes[at]
+    into[length++] = byte === BACKSLASH ? escapes[bytes[++at]] : byte
   }
   return length
 }
@@ -42,7 +42,7 @@ export function numberAt(bytes: Uint8Array, from: number, to: number): number {
   let number = 0
   let scale = 0
   for (let at = from; at < to; at++) {
-    const byte = bytes[at] as number
+    const byte = bytes[at]
     if (byte === POINT) {
       scale = to - at - 1
       continue
@@ -52,7 +52,7 @@ export function numberAt(bytes: Uint8Array, from: number, to: number): number {
     number = number * 10 + digit
   }
   // The quotient of two exact floats is the float that is nearest to the decimal.
-  return number / (powers[scale] as number)
+  return number / powers[scale]
 }
 
 const INSTANT = '2024-01-31 09:00:00+00'
@@ -78,7 +78,7 @@ export function dateAt(bytes: Uint8Array, from: number, to: number): number {
 
 /** A number of two digits; NaN where one of them is none. */
 function pairAt(bytes: Uint8Array, at: number): number {
-  const tens = (bytes[at] as number) - ZERO
-  const ones = (bytes[at + 1] as number) - ZERO
+  const tens = bytes[at] - ZERO
+  const ones = bytes[at + 1] - ZERO
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }

@@ -55,7 +55,7 @@ export class Dictionary {
     const hash = hashOf(bytes, from, to, this.factors)
     const slot = this.slotOf(bytes, from, to, hash, PASSED_MAX)
     if (slot < 0) return this.codeByOtherFactors(bytes, from, to)
-    return (this.slots[slot] as number) || this.add(bytes, from, to, hash, slot)
+    return this.slots[slot] || this.add(bytes, from, to, hash, slot)
   }
 
   private codeByOtherFactors(bytes: Uint8Array, from: number, to: number): number {
@@ -72,7 +72,7 @@ export class Dictionary {
   find(text: string): number | null {
     if (text === '') return EMPTY_TEXT
     const bytes = encoder.encode(text)
-    return (this.slots[this.slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length, this.factors))] as number) || null
+    return this.slots[this.slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length, this.factors))] || null
   }
 
   /** The text of a code from 1 on. */
@@ -82,7 +82,7 @@ export class Dictionary {
 
   /** Writes the text of a code from 1 on as JSON. */
   write(code: number, into: JsonWriter): void {
-    into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
+    into.text(this.octets, this.ends[code - 1], this.ends[code])
   }
 
   /** Returns the slot of the text's code, or the empty one where it would be; -1: it lies behind too many others. */
@@ -91,7 +91,7 @@ export class Dictionary {
     const mask = slots.length - 1
     let passed = 0
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const code = slots[slot] as number
+      const code = slots[slot]
       if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
       if (++passed === passedMax) return -1
     }
@@ -99,15 +99,15 @@ export class Dictionary {
 
   private isText(code: number, bytes: Uint8Array, from: number, to: number): boolean {
     const { ends, octets } = this
-    const start = ends[code - 1] as number
-    if ((ends[code] as number) - start !== to - from) return false
+    const start = ends[code - 1]
+    if (ends[code] - start !== to - from) return false
     for (let at = from, own = start; at < to; at++, own++) if (bytes[at] !== octets[own]) return false
     return true
   }
 
   private add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
     const code = this.last + 1
-    const start = this.ends[this.last] as number
+    const start = this.ends[this.last]
     const end = start + to - from
     if (end > BYTES_MAX) throw new KernelFull('texts take too much')
     if (code === this.ends.length) {
@@ -115,7 +115,7 @@ export class Dictionary {
       this.hashes = widened(this.hashes)
     }
     if (end > this.octets.length) this.octets = Buffer.concat([this.octets], 2 * end)
-    for (let at = from, own = start; at < to; at++, own++) this.octets[own] = bytes[at] as number
+    for (let at = from, own = start; at < to; at++, own++) this.octets[own] = bytes[at]
     this.ends[code] = end
     this.hashes[code] = hash
     this.slots[slot] = code
@@ -130,7 +130,7 @@ export class Dictionary {
       const { ends, octets, hashes } = this
       this.factors = this.chooseFactors()
       for (let code = EMPTY_TEXT + 1; code <= this.last; code++)
-        hashes[code] = hashOf(octets, ends[code - 1] as number, ends[code] as number, this.factors)
+        hashes[code] = hashOf(octets, ends[code - 1], ends[code], this.factors)
       if (this.spread(this.slots.length)) return
     }
     throw new TextsCollide()
@@ -141,7 +141,7 @@ export class Dictionary {
     const { ends, octets, hashes } = this
     this.slots = new Int32Array(length)
     for (let code = EMPTY_TEXT + 1; code <= this.last; code++) {
-      const slot = this.slotOf(octets, ends[code - 1] as number, ends[code] as number, hashes[code] as number, PASSED_MAX)
+      const slot = this.slotOf(octets, ends[code - 1], ends[code], hashes[code], PASSED_MAX)
       if (slot < 0) return false
       this.slots[slot] = code
     }

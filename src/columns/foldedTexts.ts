@@ -82,7 +82,7 @@ export class FoldedTexts {
   }
 
   private startOf(code: number): number {
-    return this.starts[code] as number
+    return this.starts[code]
   }
 
   private async add() {

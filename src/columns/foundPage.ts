@@ -47,10 +47,10 @@ export class FoundRows implements CodedRows {
   }
 
   private printerOf(column: number): Printer {
-    return this.printers[column] as Printer
+    return this.printers[column]
   }
 
   private codeAt(index: number, column: number): number {
-    return this.codes[index * this.printers.length + column] as number
+    return this.codes[index * this.printers.length + column]
   }
 }

@@ -68,12 +68,12 @@ export class GroupRecords {
   }
 
   countOf(group: number): number {
-    return this.words[this.indexOf(group)] as number
+    return this.words[this.indexOf(group)]
   }
 
   /** The number of values of the sum at `index`. */
   valuesOf(group: number, index: number): number {
-    return this.words[this.indexOf(group) + 1 + index] as number
+    return this.words[this.indexOf(group) + 1 + index]
   }
 
   /** Part of a sum in units; NaN: no row of the group has a value. */
@@ -81,9 +81,9 @@ export class GroupRecords {
     const at = this.indexOf(group)
     if (this.words[at + 1 + index] === 0) return Number.NaN
     const sum = at + this.firstSum + 2 * index
-    const upper = this.words[sum + 1] as number
+    const upper = this.words[sum + 1]
     if (part === 'upper') return upper
-    const lower = (this.words[sum] as number) >>> 0
+    const lower = this.words[sum] >>> 0
     return part === 'near' ? upper * 2 ** 32 + lower : lower
   }
 
@@ -159,10 +159,10 @@ export class Extremes implements FigureValues {
     const { words, floats, scratch } = rows.kernel
     const [first, groups] = [rows.floatsOf(this.column) >> 3, scratch.groups >> 2]
     for (const row of rows.numbers) {
-      const code = floats[first + row] as number
+      const code = floats[first + row]
       if (Number.isNaN(code)) continue
-      const group = words[groups + row] as number
-      const known = best[group] as number
+      const group = words[groups + row]
+      const known = best[group]
       if (known === code) continue
       const isLess = ranks === null ? code < known : ranks.rankOf(code) < ranks.rankOf(known)
       if (Number.isNaN(known) || isLess !== isGreatest) best[group] = code
@@ -170,7 +170,7 @@ export class Extremes implements FigureValues {
   }
 
   textOf(group: number): string | null {
-    const code = this.codes[group] as number
+    const code = this.codes[group]
     return Number.isNaN(code) ? null : this.printer.print(code)
   }
 }

@@ -33,7 +33,7 @@ export class IntegerKey implements GroupKeyEncoder {
   }
 
   take({ kernel, segment }: SelectedRows, factor: number, into: number): void {
-    kernel.wasm.key32(segment.addresses[this.column] as number, segment.rows, into, factor, this.offset)
+    kernel.wasm.key32(segment.addresses[this.column], segment.rows, into, factor, this.offset)
   }
 
   codeOf(number: number): number {
@@ -130,9 +130,9 @@ export class HashedKey implements GroupKeyEncoder {
     const { words, floats } = rows.kernel
     const [first, base] = [rows.floatsOf(this.column) >> 3, into >> 2]
     for (const row of rows.numbers) {
-      const code = floats[first + row] as number
+      const code = floats[first + row]
       const number = Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
-      words[base + row] = (words[base + row] as number) * factor + number
+      words[base + row] = words[base + row] * factor + number
     }
   }
 
@@ -168,6 +168,6 @@ export class ValueIds {
 
   /** The value of a number. */
   valueOf(number: number): number {
-    return this.values[number] as number
+    return this.values[number]
   }
 }

@@ -27,7 +27,7 @@ export function* groupsInOrder(
     const columns = keys.map(({ numberOf }) => Float64Array.from(groups, numberOf))
     return sortBy(groups, keys, columns).subarray(from, to)
   }
-  for (let at = 0; at < groups.length; at++) scratch[at] = key.numberOf(groups[at] as number)
+  for (let at = 0; at < groups.length; at++) scratch[at] = key.numberOf(groups[at])
   if (!divide(groups.length, key.isDescending)) {
     yield
     return yield* groupsInOrder(groups, rest, from, to)
@@ -54,7 +54,7 @@ const buckets = new Int16Array(GROUPS_MAX)
 function divide(count: number, isDescending: boolean): boolean {
   let [least, greatest] = [Infinity, -Infinity]
   for (let at = 0; at < count; at++) {
-    const value = scratch[at] as number
+    const value = scratch[at]
     if (value < least && value !== -Infinity) least = value
     if (value > greatest && value !== Infinity) greatest = value
   }
@@ -62,7 +62,7 @@ function divide(count: number, isDescending: boolean): boolean {
   const scale = greatest > least ? (BUCKETS - 3) / (greatest - least) : 0
   let isDivided = false
   for (let at = 0; at < count; at++) {
-    const value = scratch[at] as number
+    const value = scratch[at]
     let bucket = 1
     if (Number.isNaN(value)) bucket = BUCKETS
     else if (value === Infinity) bucket = BUCKETS - 1
@@ -77,22 +77,22 @@ function divide(count: number, isDescending: boolean): boolean {
 /** The groups of the buckets in which `[from, to)` lie, bucket by bucket: where the first begins, and where each ends. */
 function nearBuckets(groups: Int32Array, from: number, to: number) {
   const counts = new Int32Array(BUCKETS + 1)
-  for (let at = 0; at < groups.length; at++) (counts[buckets[at] as number] as number)++
+  for (let at = 0; at < groups.length; at++) counts[buckets[at]]++
   let [first, begin] = [0, 0]
-  while (begin + (counts[first] as number) <= from) begin += counts[first++] as number
+  while (begin + counts[first] <= from) begin += counts[first++]
   const next = new Int32Array(BUCKETS + 1)
   const ends: number[] = []
   let end = begin
   let last = first
   for (; end < to; last++) {
     next[last] = end - begin
-    end += counts[last] as number
+    end += counts[last]
     if (counts[last] !== 0) ends.push(end)
   }
   const near = new Int32Array(end - begin)
   for (let at = 0; at < groups.length; at++) {
-    const bucket = buckets[at] as number
-    if (bucket >= first && bucket < last) near[(next[bucket] as number)++] = groups[at] as number
+    const bucket = buckets[at]
+    if (bucket >= first && bucket < last) near[next[bucket]++] = groups[at]
   }
   return { near, begin, ends }
 }

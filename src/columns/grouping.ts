@@ -128,7 +128,7 @@ export class Grouping {
       if (combined === null) return
       const [groups, keys] = [scratch.groups >> 2, scratch.keys >> 2]
       for (const row of rows.numbers)
-        words[groups + row] = combined.numberOf((words[groups + row] as number) * numbers.size + (words[keys + row] as number))
+        words[groups + row] = combined.numberOf(words[groups + row] * numbers.size + words[keys + row])
     })
     const size = this.combined.at(-1)?.size ?? 0
     if (size > this.room) this.grow(Math.min(2 * size, GROUPS_MAX))
@@ -165,7 +165,7 @@ export class Grouping {
     const { keys } = this.parts
     let number = group
     for (let at = keys.length - 1; ; at--) {
-      const { numbers } = keys[at] as GroupedKey
+      const { numbers } = keys[at]
       const combined = this.combined[at]
       if (combined) number = combined.valueOf(number)
       const own = number % numbers.size

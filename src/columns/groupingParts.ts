@@ -7,7 +7,6 @@ import { Extremes, type FigureValues, GroupRecords, Sums } from './groupFigures.
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { type GroupKeyEncoder, HashedKey, IntegerKey, PeriodNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
-import type { Printer } from './printers.ts'
 import type { RowStore } from './rowStore.ts'
 
 /** Days of the years 1 to 9999; a range with infinite dates is longer. */
@@ -32,17 +31,17 @@ export function groupingParts(
   const keyOf = ({ property, period }: GroupKey): GroupedKey | null => {
     const column = entity.properties.indexOf(property)
     const ranks = ranksOf(coded, column)
-    if (ranks === undefined || (uncoded[column] as number) > 0) return null
+    if (ranks === undefined || uncoded[column] > 0) return null
     const numbers = rowCodes.dictionaries[column]
       ? new IntegerKey(column, 0, rowCodes.dictionaries[column].size - 1)
       : numbersOf(memory, store, column, property, period)
-    return numbers && { numbers, ranks, printer: rowCodes.printers[column] as Printer }
+    return numbers && { numbers, ranks, printer: rowCodes.printers[column] }
   }
   const figureOf = ({ name, property }: Figure): FigureValues | null => {
     const column = entity.properties.indexOf(property)
-    if ((uncoded[column] as number) > 0) return null
+    if (uncoded[column] > 0) return null
     const index = summed.indexOf(property)
-    const printer = rowCodes.printers[column] as Printer
+    const printer = rowCodes.printers[column]
     // Each average has a sum beside it.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
     if (name === 'sum')

@@ -28,7 +28,7 @@ export class IdIndex {
   set(id: number, slot: number): void {
     const number = Math.floor(id / CHUNK)
     const chunk = this.chunks.get(number) ?? this.open(number)
-    if (chunk[id - number * CHUNK] === NONE) (chunk[CHUNK] as number)++
+    if (chunk[id - number * CHUNK] === NONE) chunk[CHUNK]++
     chunk[id - number * CHUNK] = slot
   }
 
@@ -37,7 +37,7 @@ export class IdIndex {
     const number = Math.floor(id / CHUNK)
     const chunk = this.chunks.get(number) as Int32Array
     chunk[id - number * CHUNK] = NONE
-    if (--(chunk[CHUNK] as number) > 0) return
+    if (--chunk[CHUNK] > 0) return
     this.chunks.delete(number)
     this.numbers = null
   }
@@ -53,14 +53,14 @@ export class IdIndex {
     let [passed, looked] = [0, 0]
     for (let index = 0; index < this.numbers.length && looked < idsMax; index++) {
       const chunk = this.chunks.get(this.numbers.at(isDescending ? -1 - index : index) as number) as Int32Array
-      const rows = chunk[CHUNK] as number
+      const rows = chunk[CHUNK]
       if (isWanted === null && passed + rows <= from) {
         passed += rows
         continue
       }
       looked += CHUNK
       for (let at = 0; at < CHUNK; at++) {
-        const slot = chunk[isDescending ? CHUNK - 1 - at : at] as number
+        const slot = chunk[isDescending ? CHUNK - 1 - at : at]
         if (slot === NONE || (isWanted !== null && !isWanted(slot)) || passed++ < from) continue
         found.push(slot)
         if (passed === end) return found

@@ -139,16 +139,15 @@ function rangesWithin(words: Int32Array, floats: Float64Array): Ranges {
     range32(column, rows, from, to, least, width, flip) {
       for (let row = 0, at = column >> 2; row < rows; row += 32) {
         let word = flip === 0 ? 0 : -1
-        for (let bit = 0; bit < 32; bit++, at++) word ^= Number(((words[at] as number) - least) >>> 0 <= width) << bit
-        words[(to + (row >> 3)) >> 2] = (words[(from + (row >> 3)) >> 2] as number) & word
+        for (let bit = 0; bit < 32; bit++, at++) word ^= Number((words[at] - least) >>> 0 <= width) << bit
+        words[(to + (row >> 3)) >> 2] = words[(from + (row >> 3)) >> 2] & word
       }
     },
     range64(column, rows, from, to, least, greatest, flip) {
       for (let row = 0, at = column >> 3; row < rows; row += 32) {
         let word = flip === 0 ? 0 : -1
-        for (let bit = 0; bit < 32; bit++, at++)
-          word ^= Number((floats[at] as number) >= least && (floats[at] as number) <= greatest) << bit
-        words[(to + (row >> 3)) >> 2] = (words[(from + (row >> 3)) >> 2] as number) & word
+        for (let bit = 0; bit < 32; bit++, at++) word ^= Number(floats[at] >= least && floats[at] <= greatest) << bit
+        words[(to + (row >> 3)) >> 2] = words[(from + (row >> 3)) >> 2] & word
       }
     },
   }

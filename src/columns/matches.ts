@@ -35,7 +35,7 @@ export function matchesOf(conditions: readonly Condition[], segments: readonly S
 
 /** Returns the rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
 export function restrict({ segments, bits }: Matches, condition: Condition): Matches {
-  return counted(segments, (segment, at) => meeting(segment, [condition], bits[at] as number, segment.workBits))
+  return counted(segments, (segment, at) => meeting(segment, [condition], bits[at], segment.workBits))
 }
 
 /** Counts the bits of bitmaps; `bitmapOf` returns the address of a segment's, or `NO_ROWS`. */
@@ -43,7 +43,7 @@ function counted(all: readonly Segment[], bitmapOf: (segment: Segment, at: numbe
   const [segments, bits, counts]: [Segment[], number[], number[]] = [[], [], []]
   let total = 0
   for (let at = 0; at < all.length; at++) {
-    const segment = all[at] as Segment
+    const segment = all[at]
     const found = bitmapOf(segment, at)
     if (found === NO_ROWS) continue
     const count = found === segment.liveBits ? segment.live : segment.kernel.wasm.popcount(found, segment.bitmapBytes)
@@ -63,7 +63,7 @@ export function candidatesOf({ segments }: RowStore, conditions: readonly Condit
   for (const segment of segments) {
     let isRuledOut = false
     for (let at = 0; at < ranges.length && !isRuledOut; at++) {
-      const { column, least, greatest } = ranges[at] as Condition
+      const { column, least, greatest } = ranges[at]
       isRuledOut = segment.greatestOf(column) < least || segment.leastOf(column) > greatest
     }
     if (!isRuledOut) found.push(segment)
@@ -114,7 +114,7 @@ function test(segment: Segment, condition: Condition, from: number, to: number):
   const { wasm, scratch } = segment.kernel
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
-  const address = segment.addresses[column] as number
+  const address = segment.addresses[column]
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0
   if (byRank) wasm.rank(address, from, segment.bitmapBytes, byRank.address, scratch.column)
@@ -129,8 +129,8 @@ function testAny(segment: Segment, others: readonly Condition[], from: number, t
   const { words, scratch } = segment.kernel
   const rest = meeting(segment, others, from, scratch.column)
   for (let at = 0; at < segment.bitmapBytes; at += 4) {
-    const left = rest === NO_ROWS ? 0 : (words[(rest + at) >> 2] as number)
-    words[(to + at) >> 2] = (words[(from + at) >> 2] as number) & ~left
+    const left = rest === NO_ROWS ? 0 : words[(rest + at) >> 2]
+    words[(to + at) >> 2] = words[(from + at) >> 2] & ~left
   }
 }
 
@@ -139,7 +139,7 @@ function testEach(segment: Segment, column: number, passes: (code: number) => bo
   const { words } = segment.kernel
   for (let at = 0; at < segment.bitmapBytes; at += 4) {
     let found = 0
-    for (let left = words[(from + at) >> 2] as number; left !== 0; left &= left - 1) {
+    for (let left = words[(from + at) >> 2]; left !== 0; left &= left - 1) {
       const bit = 31 - Math.clz32(left & -left)
       if (passes(segment.codeAt(8 * at + bit, column))) found |= 1 << bit
     }

@@ -37,11 +37,11 @@ export class OrderDemand {
     const column = this.entity.properties.indexOf(property)
     // The index of ids serves lists by id in any order of the rows.
     if (column === ID || !isUsable(property)) return null
-    const lists = (this.lists[column] as number) + 1
+    const lists = this.lists[column] + 1
     this.lists[column] = lists
     if (column === this.column || lists < LISTS_MIN) return null
     // Twice as many, so that two kinds of lists that are asked for equally often do not take turns.
-    return lists > 2 * (this.lists[this.column] as number) ? column : null
+    return lists > 2 * this.lists[this.column] ? column : null
   }
 }
 

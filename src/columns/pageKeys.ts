@@ -20,7 +20,7 @@ export function pageKeysOf(coded: Coded, sorts: readonly Sort[]): PageKey[] | nu
   for (const { property, descending } of order(coded.entity, sorts)) {
     const column = coded.entity.properties.indexOf(property)
     const ranks = ranksOf(coded, column)
-    if (ranks === undefined || (coded.uncoded[column] as number) > 0) return null
+    if (ranks === undefined || coded.uncoded[column] > 0) return null
     keys.push({ column, isDescending: descending, ranks })
   }
   return keys
@@ -42,21 +42,21 @@ export function sortBy(
   for (let at = 0; at < order.length; at++) order[at] = at
   order.sort((one, other) => {
     for (let level = 0; level < keys.length; level++) {
-      const own = values[level] as Float64Array
-      const difference = compareCodes(own[one] as number, own[other] as number)
-      if (difference !== 0) return (keys[level] as PageKey).isDescending ? -difference : difference
+      const own = values[level]
+      const difference = compareCodes(own[one], own[other])
+      if (difference !== 0) return keys[level].isDescending ? -difference : difference
     }
     return 0
   })
   const sorted = new Int32Array(order.length)
-  for (let at = 0; at < order.length; at++) sorted[at] = numbers[order[at] as number] as number
+  for (let at = 0; at < order.length; at++) sorted[at] = numbers[order[at]]
   return sorted
 }
 
 function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore): Float64Array {
   const values = new Float64Array(slots.length)
   for (let at = 0; at < slots.length; at++) {
-    const code = rows.codeAt(slots[at] as number, column)
+    const code = rows.codeAt(slots[at], column)
     values[at] = ranks === null ? code : ranks.rankOf(code)
   }
   return values
@@ -67,7 +67,7 @@ export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, positio
   const sets: Condition[][] = []
   const equal: Condition[] = []
   for (const [index, key] of keys.entries()) {
-    const code = rowCodes.find(key.column, position[index] as string | null)
+    const code = rowCodes.find(key.column, position[index])
     // A text that no row has any more, or a number that has no code.
     if (code === null) return null
     const before = conditionBefore(key, code)

@@ -32,7 +32,7 @@ export function pageRangeOf(list: Counts, key: PageKey, from: number, end: numbe
 function groupsOf({ segments, counts }: Counts, column: number): Group[] {
   const groups = segments.map((segment, index): Group => {
     const greatest = segment.hasNone[column] ? Number.POSITIVE_INFINITY : segment.greatestOf(column)
-    return { least: segment.leastOf(column), greatest, segments: [segment], rows: counts[index] as number }
+    return { least: segment.leastOf(column), greatest, segments: [segment], rows: counts[index] }
   })
   groups.sort((one, other) => (one.least < other.least ? -1 : Number(one.least > other.least)))
   const apart: Group[] = []

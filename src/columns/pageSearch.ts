@@ -5,7 +5,6 @@ import { BUCKETS, SEGMENT_ROWS } from './kernel.ts'
 import { type Matches, restrict } from './matches.ts'
 import { type PageKey, sortSlots } from './pageKeys.ts'
 import { ID, type RowStore } from './rowStore.ts'
-import type { Segment } from './segment.ts'
 
 /** Minimum rows that are sorted at once, besides twice the page's: more are divided into buckets first. */
 const SORTED_MIN = 128
@@ -41,7 +40,7 @@ export class PageSearch {
   /** By the index of ids, from the nearer end; null: another key comes first, or that would take longer. */
   private findById(matches: Matches, from: number, end: number): number[] | null {
     const { rows } = this
-    const { column, isDescending } = this.keys[0] as PageKey
+    const { column, isDescending } = this.keys[0]
     const { total } = matches
     if (column !== ID || rows.column === ID) return null
     const isFromEnd = total - end < from
@@ -82,13 +81,13 @@ export class PageSearch {
 
   /** The cut of all that rows can have by a key. */
   private cutOf({ segments }: Matches, level: number): Cut {
-    const key = this.keys[level] as PageKey
+    const key = this.keys[level]
     const { column, ranks } = key
     let [least, greatest, isWide] = ranks ? [0, ranks.greatest, false] : [Infinity, -Infinity, false]
     for (const segment of ranks ? [] : segments) {
       least = Math.min(least, segment.leastOf(column))
       greatest = Math.max(greatest, segment.greatestOf(column))
-      isWide ||= segment.isWide[column] as boolean
+      isWide ||= segment.isWide[column]
     }
     for (const condition of this.conditions) {
       if (condition.column !== column || condition.isComplement || condition.byRank !== ranks) continue
@@ -108,7 +107,7 @@ export class PageSearch {
       const end = wasm.gather(bits, bytes, 0, scratch.selected) >> 2
       const [codes, first] = isWide ? [floats, column >> 3] : [words, column >> 2]
       for (let at = scratch.selected >> 2; at < end; at++) {
-        const code = codes[first + (words[at] as number)] as number
+        const code = codes[first + words[at]]
         if (code < least) least = code
         if (code > greatest) greatest = code
       }
@@ -133,7 +132,7 @@ export class PageSearch {
     let before = 0
     for (let at = 0; at < BUCKETS; at++) {
       const first = isDescending ? BUCKETS - 1 - at : at
-      let rows = counts[first] as number
+      let rows = counts[first]
       if (from >= before + rows) {
         before += rows
         continue
@@ -141,8 +140,8 @@ export class PageSearch {
       let last = first
       while (++at < BUCKETS && before + rows < end) {
         const next = isDescending ? BUCKETS - 1 - at : at
-        if (first === NONE || next === NONE || rows + (counts[next] as number) > this.sortedMax) break
-        rows += counts[next] as number
+        if (first === NONE || next === NONE || rows + counts[next] > this.sortedMax) break
+        rows += counts[next]
         last = next
       }
       return { first, last, rows, before }
@@ -156,8 +155,8 @@ export class PageSearch {
     const { rows } = this
     let to = scratch.selected
     for (let at = 0; at < segments.length; at++) {
-      const { bitmapBytes, number } = segments[at] as Segment
-      to = wasm.gather(bits[at] as number, bitmapBytes, number * rows.segmentRows, to)
+      const { bitmapBytes, number } = segments[at]
+      to = wasm.gather(bits[at], bitmapBytes, number * rows.segmentRows, to)
     }
     return sortSlots(words.slice(scratch.selected >> 2, to >> 2), this.keys, rows)
   }
@@ -170,8 +169,8 @@ export class PageSearch {
   ) {
     const { wasm, scratch } = this.rows.kernel
     for (let at = 0; at < segments.length; at++) {
-      const segment = segments[at] as Segment
-      const [own, from, bytes] = [segment.addresses[column] as number, bits[at] as number, segment.bitmapBytes]
+      const segment = segments[at]
+      const [own, from, bytes] = [segment.addresses[column], bits[at], segment.bitmapBytes]
       const isMade = ranks !== null || (isWide && !segment.isWide[column])
       if (ranks) wasm.rank(own, from, bytes, ranks.address, scratch.column)
       else if (isMade) wasm.widen(own, 8 * bytes, scratch.column)
@@ -183,10 +182,10 @@ export class PageSearch {
 /** Returns whether the row of a slot is among the matches. */
 function wantedIn({ kernel: { words }, segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
   const addresses = new Int32Array(segments.length)
-  for (const [index, { number }] of matches.segments.entries()) addresses[number] = (matches.bits[index] as number) >> 2
+  for (const [index, { number }] of matches.segments.entries()) addresses[number] = matches.bits[index] >> 2
   return (slot) => {
-    const address = addresses[(slot / segmentRows) | 0] as number
+    const address = addresses[(slot / segmentRows) | 0]
     const row = slot % segmentRows
-    return address !== 0 && (((words[address + (row >> 5)] as number) >>> (row & 31)) & 1) === 1
+    return address !== 0 && ((words[address + (row >> 5)] >>> (row & 31)) & 1) === 1
   }
 }

@@ -47,7 +47,7 @@ export class RowCodes {
   code(row: Row): UncodedValues | null {
     let uncoded: Map<number, string> | null = null
     for (let column = 0; column < this.kinds.length; column++) {
-      const text = row[column] as string | null
+      const text = row[column]
       const dictionary = this.dictionaries[column]
       const code = dictionary && text !== null ? dictionary.code(text) : this.find(column, text)
       if (code === null) uncoded = (uncoded ?? new Map()).set(column, text as string)
@@ -69,13 +69,13 @@ export class RowCodes {
     let uncoded: Map<number, string> | null = null
     let start = from
     for (let column = 0; column < codes.length; column++) {
-      const dictionary = dictionaries[column] as Dictionary | null
+      const dictionary = dictionaries[column]
       let end = start
       let code: number | null
       if (dictionary) {
         let hasEscapes = false
         for (; end < to; end++) {
-          const byte = bytes[end] as number
+          const byte = bytes[end]
           if (byte === TAB) break
           if (byte === BACKSLASH) hasEscapes = true
         }

@@ -45,7 +45,7 @@ export class RowStore {
     const segments = Math.min(Math.ceil(rows / (FILL * this.segmentRows)), sample.length >> 3)
     sample.sort()
     for (let at = 0; at < segments; at++) {
-      const code = sample[Math.floor((at * sample.length) / segments)] as number
+      const code = sample[Math.floor((at * sample.length) / segments)]
       if (at === 0 || !Object.is(code, (this.leaves.at(-1) as Segment).begin.code))
         this.open(this.leaves.length, { code, id: Number.NEGATIVE_INFINITY })
     }
@@ -58,19 +58,19 @@ export class RowStore {
   /** Reads all codes of these rows, one row after the other. */
   readAll(slots: readonly number[], into: Float64Array): void {
     for (let at = 0; at < slots.length; ) {
-      const number = Math.floor((slots[at] as number) / this.segmentRows)
+      const number = Math.floor(slots[at] / this.segmentRows)
       const first = number * this.segmentRows
       let end = at + 1
-      while (end < slots.length && Math.floor((slots[end] as number) / this.segmentRows) === number) end++
-      ;(this.segments[number] as Segment).readAll(slots, first, at, end, into)
+      while (end < slots.length && Math.floor(slots[end] / this.segmentRows) === number) end++
+      this.segments[number].readAll(slots, first, at, end, into)
       at = end
     }
   }
 
   /** Adds a row that is not there. @throws KernelFull */
   add(codes: Float64Array): void {
-    const id = codes[ID] as number
-    const slot = this.makeRoom({ code: codes[this.column] as number, id })
+    const id = codes[ID]
+    const slot = this.makeRoom({ code: codes[this.column], id })
     this.segmentOf(slot).put(slot % this.segmentRows, codes)
     this.ids.set(id, slot)
     this.rows++
@@ -78,7 +78,7 @@ export class RowStore {
 
   /** Adds or replaces a row. @throws KernelFull */
   put(codes: Float64Array): void {
-    const id = codes[ID] as number
+    const id = codes[ID]
     const slot = this.ids.get(id)
     if (slot >= 0 && Object.is(this.codeAt(slot, this.column), codes[this.column]))
       this.segmentOf(slot).put(slot % this.segmentRows, codes)
@@ -94,7 +94,7 @@ export class RowStore {
   }
 
   private segmentOf(slot: number): Segment {
-    return this.segments[Math.floor(slot / this.segmentRows)] as Segment
+    return this.segments[Math.floor(slot / this.segmentRows)]
   }
 
   private removeAt(slot: number, id: number) {
@@ -114,7 +114,7 @@ export class RowStore {
     if (this.leaves.length === 0) this.open(0, key)
     for (;;) {
       const at = this.leafOf(key)
-      const segment = this.leaves[at] as Segment
+      const segment = this.leaves[at]
       const row = segment.freeRow()
       if (row >= 0) return segment.number * this.segmentRows + row
       this.split(at, key)
@@ -124,7 +124,7 @@ export class RowStore {
   /** The index of the leaf in which a row is, or would be. */
   private leafOf(key: Bound): number {
     // All that is less than the others is in the first leaf.
-    return firstNotBefore(1, this.leaves.length, (at) => compare((this.leaves[at] as Segment).begin, key) <= 0) - 1
+    return firstNotBefore(1, this.leaves.length, (at) => compare(this.leaves[at].begin, key) <= 0) - 1
   }
 
   private open(at: number, begin: Bound): Segment {
@@ -137,7 +137,7 @@ export class RowStore {
 
   /** Adds a segment behind a full one: empty for rows that come in order, else with half of its rows. */
   private split(at: number, key: Bound) {
-    const segment = this.leaves[at] as Segment
+    const segment = this.leaves[at]
     const isAppended = at === this.leaves.length - 1 && this.isBehindAll(segment, key)
     const bound = isAppended ? key : middleOf(segment, this.column)
     const other = this.open(at + 1, bound)
@@ -163,12 +163,12 @@ export class RowStore {
 /** Returns where the greater half of a full segment's rows begins: at a code, or, if all have the same, at an id. */
 function middleOf(segment: Segment, column: number): Bound {
   const sorted = codesOf(segment, column)
-  const middle = sorted[sorted.length >> 1] as number
+  const middle = sorted[sorted.length >> 1]
   if (!Object.is(middle, sorted[0])) return { code: middle, id: Number.NEGATIVE_INFINITY }
   const next = sorted.find((code) => !Object.is(code, middle))
   if (next !== undefined) return { code: next, id: Number.NEGATIVE_INFINITY }
   const ids = codesOf(segment, ID)
-  return { code: middle, id: ids[ids.length >> 1] as number }
+  return { code: middle, id: ids[ids.length >> 1] }
 }
 
 /** In ascending order; NaN, which is no value, comes last. */

@@ -65,15 +65,15 @@ export class Segment {
   put(row: number, codes: Float64Array): void {
     const { words, floats } = this.kernel
     for (let column = 0; column < codes.length; column++) {
-      const code = codes[column] as number
+      const code = codes[column]
       if (!this.isWide[column] && !isNarrow(code)) this.widen(column)
-      const address = this.addresses[column] as number
+      const address = this.addresses[column]
       if (this.isWide[column]) floats[(address >> 3) + row] = code
       else words[(address >> 2) + row] = Number.isNaN(code) ? NO_CODE : code
       this.bound(column, code)
     }
     if (!this.isLive(row)) {
-      words[this.wordOf(row)] = (words[this.wordOf(row)] as number) | (1 << (row & 31))
+      words[this.wordOf(row)] = words[this.wordOf(row)] | (1 << (row & 31))
       this.live++
     }
     if (row >= this.rows) this.rows = row + 1
@@ -81,12 +81,12 @@ export class Segment {
 
   remove(row: number): void {
     const { words } = this.kernel
-    words[this.wordOf(row)] = (words[this.wordOf(row)] as number) & ~(1 << (row & 31))
+    words[this.wordOf(row)] = words[this.wordOf(row)] & ~(1 << (row & 31))
     this.live--
   }
 
   isLive(row: number): boolean {
-    return (((this.kernel.words[this.wordOf(row)] as number) >>> (row & 31)) & 1) === 1
+    return ((this.kernel.words[this.wordOf(row)] >>> (row & 31)) & 1) === 1
   }
 
   /** A row that is free; -1: there is none. */
@@ -96,7 +96,7 @@ export class Segment {
     const { words } = this.kernel
     let word = this.liveBits >> 2
     while (words[word] === -1) word++
-    const free = ~(words[word] as number)
+    const free = ~words[word]
     return 32 * (word - (this.liveBits >> 2)) + 31 - Math.clz32(free & -free)
   }
 
@@ -112,12 +112,12 @@ export class Segment {
 
   /** No code of a column that is or was there is less; Infinity: there is none. */
   leastOf(column: number): number {
-    return this.leasts[column] as number
+    return this.leasts[column]
   }
 
   /** Returns the greatest code of a column that is or was there; -Infinity: there is none. */
   greatestOf(column: number): number {
-    return this.greatests[column] as number
+    return this.greatests[column]
   }
 
   /**
@@ -130,12 +130,12 @@ export class Segment {
     const columns = addresses.length
     for (let column = 0; column < columns; column++) {
       if (this.isWide[column]) {
-        const base = ((addresses[column] as number) >> 3) - first
-        for (let at = from; at < end; at++) into[at * columns + column] = floats[base + (slots[at] as number)] as number
+        const base = (addresses[column] >> 3) - first
+        for (let at = from; at < end; at++) into[at * columns + column] = floats[base + slots[at]]
       } else {
-        const base = ((addresses[column] as number) >> 2) - first
+        const base = (addresses[column] >> 2) - first
         for (let at = from; at < end; at++) {
-          const code = words[base + (slots[at] as number)] as number
+          const code = words[base + slots[at]]
           into[at * columns + column] = code === NO_CODE ? Number.NaN : code
         }
       }
@@ -143,9 +143,9 @@ export class Segment {
   }
 
   codeAt(row: number, column: number): number {
-    const address = this.addresses[column] as number
-    if (this.isWide[column]) return this.kernel.floats[(address >> 3) + row] as number
-    const code = this.kernel.words[(address >> 2) + row] as number
+    const address = this.addresses[column]
+    if (this.isWide[column]) return this.kernel.floats[(address >> 3) + row]
+    const code = this.kernel.words[(address >> 2) + row]
     return code === NO_CODE ? Number.NaN : code
   }
 
@@ -163,12 +163,12 @@ export class Segment {
 
   private bound(column: number, code: number) {
     if (Number.isNaN(code)) this.hasNone[column] = true
-    if (code < (this.leasts[column] as number)) this.leasts[column] = code
-    if (code > (this.greatests[column] as number)) this.greatests[column] = code
+    if (code < this.leasts[column]) this.leasts[column] = code
+    if (code > this.greatests[column]) this.greatests[column] = code
   }
 
   private widen(column: number) {
-    const from = this.addresses[column] as number
+    const from = this.addresses[column]
     const to = this.kernel.reserve(WIDE * this.capacity)
     this.kernel.wasm.widen(from, this.capacity, to)
     this.addresses[column] = to

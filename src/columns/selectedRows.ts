@@ -26,7 +26,7 @@ export class SelectedRows {
   floatsOf(column: number): number {
     const { wasm, scratch } = this.kernel
     const { segment } = this
-    const address = segment.addresses[column] as number
+    const address = segment.addresses[column]
     if (segment.isWide[column]) return address
     wasm.widen(address, segment.rows, scratch.column)
     return scratch.column

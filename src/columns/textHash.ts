@@ -20,7 +20,7 @@ export function hashOf(bytes: Uint8Array, from: number, to: number, factors: Fac
   let hash = 0
   for (let begin = from; begin < to; begin += BLOCK) {
     const end = Math.min(begin + BLOCK, to)
-    for (let at = begin; at < end; at++) hash = (hash + Math.imul(factors[at - begin] as number, bytes[at] as number)) | 0
+    for (let at = begin; at < end; at++) hash = (hash + Math.imul(factors[at - begin], bytes[at])) | 0
     // Sums of few factors lie side by side; also, the next block must not be a sum like this one.
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     hash ^= hash >>> 13

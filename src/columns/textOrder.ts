@@ -32,7 +32,7 @@ const ATTEMPTS_MAX = 8
 /** The codes in order; takes some milliseconds for a million texts. */
 export function orderOf(codes: Int32Array): TextOrder {
   const ranks = new Int32Array(codes.length + 1)
-  for (let rank = 0; rank < codes.length; rank++) ranks[codes[rank] as number] = rank
+  for (let rank = 0; rank < codes.length; rank++) ranks[codes[rank]] = rank
   return { codes, ranks }
 }
 
@@ -44,7 +44,7 @@ export async function insertAt(
   texts: Texts,
   collation: Collation,
 ): Promise<TextOrder> {
-  const byRank = Map.groupBy(added, (_, index) => ranks[index] as number)
+  const byRank = Map.groupBy(added, (_, index) => ranks[index])
   const parts: Int32Array[] = []
   let from = 0
   for (const rank of [...byRank.keys()].sort((one, other) => one - other)) {
@@ -66,7 +66,7 @@ export async function sortTexts(codes: Int32Array, texts: Texts, collation: Coll
   const parts: number[][] = Array.from({ length: thresholds.length + 1 }, () => [])
   for (let from = 0; from < codes.length; ) {
     const piece = takePiece(codes, from, texts)
-    for (const part of await collation.places(piece, thresholds)) parts[part]?.push(codes[from++] as number)
+    for (const part of await collation.places(piece, thresholds)) parts[part]?.push(codes[from++])
   }
   const sorted: Int32Array[] = []
   for (const part of parts) {
@@ -85,10 +85,10 @@ async function sample(codes: Int32Array, pieceLength: number, texts: Texts, coll
     Math.floor((index + Math.random()) * stride),
   )
   const some = takePiece(pick(codes, picked), 0, texts)
-  const sorted = (await collation.order(some)).map((index) => some[index] as string)
+  const sorted = (await collation.order(some)).map((index) => some[index])
   const step = Math.max(1, sorted.length / parts)
   const thresholds: string[] = []
-  for (let at = step / 2; at < sorted.length; at += step) thresholds.push(sorted[Math.floor(at)] as string)
+  for (let at = step / 2; at < sorted.length; at += step) thresholds.push(sorted[Math.floor(at)])
   return thresholds
 }
 
@@ -97,7 +97,7 @@ function takePiece(codes: Int32Array, from: number, texts: Texts): string[] {
   const piece: string[] = []
   let characters = 0
   for (let index = from; index < codes.length && piece.length < STATEMENT_TEXTS_MAX; index++) {
-    const text = texts.text(codes[index] as number)
+    const text = texts.text(codes[index])
     characters += text.length
     if (characters > STATEMENT_CHARACTERS_MAX && piece.length > 0) break
     piece.push(text)
@@ -106,5 +106,5 @@ function takePiece(codes: Int32Array, from: number, texts: Texts): string[] {
 }
 
 function pick(codes: Int32Array, indexes: ArrayLike<number>): Int32Array {
-  return Int32Array.from(indexes, (index) => codes[index] as number)
+  return Int32Array.from(indexes, (index) => codes[index])
 }

@@ -119,11 +119,11 @@ export class TextRanks {
     let { from, to } = rangeOf(order, gap)
     for (let isFirst = true; from < to; isFirst = false) {
       const ranks = isFirst ? this.near(order, operand, { from, to }) : spread({ from, to })
-      const thresholds = ranks.map((rank) => this.texts.text(order.codes[rank] as number))
+      const thresholds = ranks.map((rank) => this.texts.text(order.codes[rank]))
       const equal = thresholds.indexOf(operand)
-      if (equal >= 0) return ranks[equal] as number
+      if (equal >= 0) return ranks[equal]
       const [place] = (await this.collation.places([operand], thresholds)) as [number]
-      if (place > 0) from = (ranks[place - 1] as number) + 1
+      if (place > 0) from = ranks[place - 1] + 1
       to = ranks[place] ?? to
     }
     return to
@@ -131,7 +131,7 @@ export class TextRanks {
 
   /** Ranks around the place that the operand has by ICU here, which orders most texts as PostgreSQL does. */
   private near({ codes }: TextOrder, operand: string, { from, to }: Range): number[] {
-    const isLess = (rank: number) => guess.compare(this.texts.text(codes[rank] as number), operand) < 0
+    const isLess = (rank: number) => guess.compare(this.texts.text(codes[rank]), operand) < 0
     const place = firstNotBefore(from, to, isLess)
     const first = Math.max(from, place - NEAR)
     return Array.from({ length: Math.min(to, place + NEAR) - first }, (_, index) => first + index)
@@ -140,8 +140,8 @@ export class TextRanks {
 
 function rangeOf({ codes, ranks }: TextOrder, { below, above }: Gap): Range {
   return {
-    from: below === 0 ? 0 : (ranks[below] as number) + 1,
-    to: above === 0 ? codes.length : (ranks[above] as number),
+    from: below === 0 ? 0 : ranks[below] + 1,
+    to: above === 0 ? codes.length : ranks[above],
   }
 }
 
