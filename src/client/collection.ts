@@ -28,32 +28,37 @@ import { type RosterStep, type RosterSync, stepsOf } from './sync.ts'
 /** One page of a list. */
 export interface RosterPage<Row> {
   readonly rows: Row[]
-  /** How many rows match the filter, on all pages. */
+  /** Number of rows on all pages that match the filter. */
   readonly total: number
-  /** For `follow`; null: there is no such page, or this is it. */
+  /** For `follow`; null: this page has no such link. */
   readonly links: Readonly<Record<'first' | 'previous' | 'next' | 'last', string | null>>
 }
 
-/** The properties of a row that were asked for: all of them, or those named, and of an object its parts. */
+/** The selected properties of a row: all of them, or those named; of an object its named parts. */
 export type RosterRead<Row, Field, Name extends Field> = [Field] extends [Name] ? Row : RosterPicked<Row, Name>
 
 /** The operations on the rows of one entity. */
 export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds> {
-  /** A page: the first, or the one of the number. */
+  /** Returns a page, the first by default. */
   list<Name extends Field = Field>(query?: RosterQuery<Filter, Sort, Name>): Promise<RosterPage<RosterRead<Row, Field, Name>>>
-  /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts: its `fields`, too. */
+  /** Returns the page of a link of another page. Only the query string of the link counts, its `fields` included. */
   follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name>>>
-  /** Every row, page after page, by cursor: rows that come, go or move meanwhile neither repeat nor hide others. */
+  /**
+   * Yields every row, page after page, by cursor: rows that are created, changed or deleted in the meantime neither repeat nor
+   * hide others.
+   */
   all<Name extends Field = Field>(
     query?: RosterRows<Filter, Sort, Name>,
   ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
-  /** Every row, by one request. It fails where the answer ends early, so a loop that ends by itself has met all. */
+  /** Yields every row of one response. Throws if the response ends early, so a loop that completes has seen all rows. */
   stream<Name extends Field = Field>(
     query?: RosterStream<Filter, Sort, Name>,
   ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
-  /** Steps that bring a copy of all rows to now: all rows, then what has changed. Store `state` together with each step. */
+  /**
+   * Yields steps that bring a copy of all rows up to date: first all rows, then changes. Store `state` together with each step.
+   */
   sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
-  /** Groups of the rows that match: their count, and what is computed of each. */
+  /** Returns groups of the matching rows: their count, and the requested sums, averages, least and greatest values. */
   summary<
     Key extends RosterKey<Exclude<Sort, `-${string}`> & string, Kinds['dated']> = never,
     Sum extends Kinds['summed'] = never,
@@ -66,29 +71,29 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
   get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name>>
   create(values: Write, call?: RosterCall): Promise<Row>
   /**
-   * Up to 1,000 rows by one request, all or none; of an error, `details` name the rows by their index: `[3].Name`. It counts as a
-   * request for each 100 rows or 200 KiB begun. With `dryRun`, which only checks them, there are none.
+   * Creates up to 1,000 rows in one request, all or none. The `details` of an error name rows by their index: `[3].Name`. Every
+   * 100 rows or 200 KiB count as one request. With `dryRun` the rows are only checked, and none are returned.
    */
   createMany(rows: readonly Write[], call?: RosterCreateMany): Promise<Row[]>
-  /** Sets all properties: those left out to null, true or false to false. */
+  /** Sets all properties; properties that are left out become null, or false if they are true or false. */
   replace(id: number, values: Write, call?: RosterChange): Promise<Row>
-  /** Sets the properties that are given. */
+  /** Sets the given properties. */
   update(id: number, values: Write, call?: RosterChange): Promise<Row>
   delete(id: number, call?: RosterChange): Promise<void>
-  /** A page of what has changed in one row, also in one that is gone. */
+  /** Returns a page of the history of one row, which may be deleted. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
-  /** For `ifMatch`: the version of a row that a call has returned. @throws TypeError for any other */
+  /** For `ifMatch`: returns the version of a row that a call has returned. @throws TypeError for any other object */
   versionOf(row: Partial<Record<keyof Row, unknown>>): string
 }
 
 const PAGE_SIZE_MAX = 50
 
-/** The rows at `path`, as /Companies. */
+/** Returns the rows at `path`, such as /Companies. */
 export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds>(
   connection: Connection,
   path: string,
 ): RosterCollection<Row, Write, Filter, Sort, Field, Kinds> {
-  /** By rows themselves, which so are as the server has answered them. */
+  /** Versions by row object: rows stay exactly as the server returned them. */
   const versions = new WeakMap<object, string>()
 
   async function page<Read>(query: string, { signal }: RosterCall): Promise<RosterPage<Read>> {
@@ -105,11 +110,11 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   ): Promise<Read> {
     const body = values === undefined ? undefined : bodyText(values)
     const { ifMatch, signal } = call
-    // Without it the write would be carried out whatever others have changed.
+    // An undefined version is an error: the write would overwrite any changes of others.
     if ('ifMatch' in call && !/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
       throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
     const answer = await connection.send({ method, path: at, body, ifMatch, signal })
-    // A proxy that compresses makes a weak tag of it, which no server would match.
+    // A proxy that compresses makes the tag weak, and servers match only strong ones.
     const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
     if (tag !== undefined && typeof answer.body === 'object' && answer.body !== null) versions.set(answer.body, tag)
     return answer.body as Read
@@ -165,7 +170,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   }
 }
 
-/** The links of a list, on the address that the client knows: the server may call itself otherwise behind a proxy. */
+/** Returns the links of a list with the address that the client knows: behind a proxy the server may use another one. */
 function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'] {
   const header = headers.get('Location') ?? headers.get('Link') ?? ''
   const found = new Map<string, string>()
@@ -175,7 +180,9 @@ function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'
   return { first: linkTo('first'), previous: linkTo('previous', 'prev'), next: linkTo('next'), last: linkTo('last') }
 }
 
-/** With its question mark. The rest of a link does not count, so that no link can lead the key elsewhere. */
+/**
+ * Returns the query string of a link, with its question mark. The rest is dropped, so that no link can lead the key elsewhere.
+ */
 function queryOf(link: string): string {
   return /\?[^#]*/.exec(link)?.[0] ?? ''
 }

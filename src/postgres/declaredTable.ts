@@ -2,7 +2,7 @@
 import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 
-/** A constraint or an index: its name, its definition in SQL, its columns, and the table that a foreign key refers to. */
+/** A constraint or an index: its name, its definition in SQL, its columns, and the table of a foreign key. */
 export interface Part {
   readonly name: string
   readonly text: string
@@ -13,26 +13,26 @@ export interface Part {
 export interface DeclaredColumn {
   readonly name: string
   readonly text: string
-  /** Order in which missing columns are added: a column needs only columns of steps before its own. */
+  /** When to add a missing column: it needs only columns of earlier steps. */
   readonly step: Step
-  /** Source of a copy's values in rows that refer to others already. */
+  /** The copied column that fills this one in existing rows. */
   readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
 }
 
 export type DeclaredTable = ReturnType<typeof declaredTable>
 
-/** `key` and `made of key` need another table. */
+/** Order of adding columns; those of `key` and `made of key` need another table. */
 export type Step = 'plain' | 'made' | 'key' | 'made of key'
 
-/** A name as SQL needs it: with quotes where it is a word of the language. */
+/** Returns a name for SQL, with quotes if it is a reserved word. */
 export type Quote = (name: string) => string
 
-/** The tables of entities, each behind those that it refers to, where that can be. `prefix`: of names but those of columns. */
+/** Returns the tables of entities, referenced tables first if possible. `prefix`: begins all names but those of columns. */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
   return referredFirst(entities).map((entity) => declaredTable(entity, entities, quote, prefix))
 }
 
-/** Checks that no two tables or indexes have one name, which the schema would refuse. @throws Error that names both tables */
+/** @throws Error if two tables or indexes have the same name, which PostgreSQL would refuse; names both tables */
 export function requireOwnNames(tables: readonly DeclaredTable[]): void {
   const seen = new Map<string, string>()
   for (const { table, constraints, indexes } of tables) {
@@ -90,7 +90,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
     return made(column, type, value(property), property)
   }
 
-  /** Column that other rows copy from this one: a text that is never null, because foreign keys do not compare nulls. */
+  /** Returns the column that other rows copy: a text that is never null, because foreign keys do not compare nulls. */
   function sourceColumn(property: Property): DeclaredColumn {
     return made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${value(property)}, '')`, property)
   }
@@ -100,7 +100,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
     return { name, text: `${type} generated always as (${value}) stored`, step }
   }
 
-  /** Returns whether it is a copy, or made of one. */
+  /** True if the property is a copy, or computed from one. */
   function isCopied(property: Property): boolean {
     const { writable, computedFrom } = property
     if (writable || property === entity.id) return false
@@ -108,7 +108,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
     return properties.some((other) => computedFrom.includes(other.column) && isCopied(other))
   }
 
-  /** The property's value in expressions, which may not name a column that is itself made by one. */
+  /** Returns the value of a property for expressions, which must not refer to a generated column. */
   function value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
     if (writable || property === entity.id) return quote(column)
@@ -116,7 +116,7 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
     return computedBy ?? joined(computedFrom)
   }
 
-  /** The values of the columns that have one, with a space between. */
+  /** Joins the values that are not null, with a space between. */
   function joined(columns: readonly string[]): string {
     const parts = columns.map((column) => {
       const of = properties.find((property) => property.column === column)
@@ -163,7 +163,7 @@ function keyColumn(column: string, { table, copy }: Reference): DeclaredColumn {
   return { name: keyColumn, text: 'text', step: 'key', filledBy: { reference: column, table, column: sourceColumn } }
 }
 
-/** As people write it: `timestamptz(0)`, `numeric(12, 2)`; texts in the order of the Unicode root collation. */
+/** Returns the type as people write it: `timestamptz(0)`, `numeric(12, 2)`; texts with the Unicode root collation. */
 function typeOf({ kind }: Property): string {
   if (kind.columnType === 'text') return 'text collate "und-x-icu"'
   return kind.columnType.replace('timestamp(0) with time zone', 'timestamptz(0)').replace(',', ', ')

@@ -1,18 +1,18 @@
-// Tables as the catalog has them, and how they differ from their declarations, as SQL that adds what is missing.
+// Differences between a table and its declaration, as SQL that adds what is missing.
 import type postgres from 'postgres'
 import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
 
 /**
- * Compares a table with its declaration. Returns SQL that adds what other tables may refer to (`first`), and the rest, once these
- * have what this one refers to (`last`); and remarks: differences without SQL, each with what the developer has to do. `wanted`:
- * what the catalog says of the table where it is as declared.
+ * Compares a table with its declaration. Returns SQL in two parts: `first`, which other tables may need, and `last`, which needs
+ * parts of others; and remarks: differences without SQL, with advice for the developer. `wanted`: the table as the catalog
+ * describes it when it is as declared.
  */
 export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {
   const { table } = declared
   const target = quote(table)
   const remarks: string[] = []
   const lacking = declared.columns.filter(({ name }) => !found.columns.has(name))
-  /** Columns of another type or rule than declared: nothing is built on them. */
+  /** Columns whose type or rules differ; no SQL is made that depends on them. */
   const changed = declared.columns.map(({ name }) => name).filter(compareColumn)
   const constraints = [...declared.constraints, ...declared.foreignKeys].filter(lacksConstraint)
   nameUndeclared()
@@ -48,7 +48,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
     ]
   }
 
-  /** `isLate`: those that need another table, or a column that does. */
+  /** Columns to add. `isLate`: those that need another table, or a column that does. */
   function added(isLate: boolean): string[] {
     const late = lacking.filter(({ step }) => step === 'key' || step === 'made of key')
     return constraints
@@ -60,7 +60,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
     return columns.some((column) => changed.includes(column))
   }
 
-  /** Names in what a column differs. Returns whether it does. */
+  /** Adds a remark for each difference of a column. True if there is any. */
   function compareColumn(name: string): boolean {
     const [is, should] = [found.columns.get(name), wanted.columns.get(name)]
     if (!is || !should) return false
@@ -72,7 +72,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
     return aspects.length > 0
   }
 
-  /** A constraint with the same rule by another name is not added a second time. */
+  /** True if no constraint has the same rule; its name does not count. */
   function lacksConstraint(part: Part): boolean {
     const [is, should] = [found.constraints.get(part.name), wanted.constraints.get(part.name)]
     if (is === should || isOnChanged(part)) return false
@@ -104,7 +104,7 @@ export function compareTable(declared: DeclaredTable, found: FoundTable, wanted:
   }
 }
 
-/** Aspects of a column, of which the catalog has null for none: identity, or the expression of a default, or a generated one. */
+/** Aspects of a column; the catalog has null for no identity, and for no expression of a default or generated column. */
 const ASPECTS = {
   type: 'the type',
   collation: 'the collation',
@@ -114,7 +114,7 @@ const ASPECTS = {
   fallback: 'the default',
 } as const
 
-/** The indexes of a table as one text, if it has any. */
+/** Returns the SQL of a table's indexes, if it has any. */
 export function indexTexts(table: string, indexes: readonly Part[], quote: Quote): string[] {
   const texts = indexes.map(({ name, text }) => `create index ${name} on ${quote(table)} ${text};`)
   return texts.length === 0 ? [] : [texts.join('\n')]
@@ -130,10 +130,10 @@ export function alterText(table: string, action: string): string {
 
 type FoundColumn = Readonly<Record<keyof typeof ASPECTS, string | boolean | null>>
 
-/** A table as the catalog has it: by names, what differs where tables differ. `isRecorded`: it tells servers of its changes. */
+/** A table in the catalog: its parts by name. `isRecorded`: triggers record its changes. */
 export type FoundTable = Awaited<ReturnType<typeof readParts>> & { readonly isRecorded: boolean }
 
-/** Reads tables of the first schema of the search path; missing tables are left out. */
+/** Reads tables of the first schema of the search path; skips missing tables. */
 export async function readTables(sql: postgres.ISql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
   const found = new Map<string, FoundTable>()
   for (const table of tables) {
@@ -145,7 +145,7 @@ export async function readTables(sql: postgres.ISql, tables: readonly string[]):
   return found
 }
 
-/** Columns by name, and definitions of constraints and of indexes, but for those of constraints: `(name, id)`. */
+/** Reads columns by name, and definitions of constraints and of other indexes: `(name, id)`. */
 async function readParts(sql: postgres.ISql, oid: string) {
   const columns = await sql<(FoundColumn & { name: string })[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, c.collname as collation,

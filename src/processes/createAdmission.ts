@@ -1,4 +1,4 @@
-// Keys and rate limits of one worker, kept as the database has them.
+// Keys and rate limits of one worker, kept in sync with the database.
 import { Admission } from '../admit/admission.ts'
 import { KeyRefresh } from '../admit/keyRefresh.ts'
 import { Keyring } from '../admit/keyring.ts'
@@ -14,18 +14,18 @@ import { parseNetworks } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
 import type { WorkerContext } from './messages.ts'
 
-/** Interval of refreshes without requests: a change of keys also tells the supervisor of other webhooks. */
+/** Interval of refreshes without requests. They also let the supervisor notice changed webhooks. */
 const REFRESH_EVERY_MS = 4_000
 const USED_EVERY_MS = 10_000
-/** Maximum time for the last note: a database that hangs must not hold up the end. */
+/** Maximum time to note the last used keys at a stop, if the database hangs. */
 const NOTE_MS_MAX = 300
 const OVERFLOWED = seriesOf('overflowed')
 
-/** A worker's admission, and what keeps its keys those of the database. */
+/** Creates a worker's admission and the refresh of its keys. */
 export function createAdmission(config: Config, { bootstrapKey, tables, tablesFor, log }: WorkerContext, database: Database) {
   const { rateLimitStore, trustedProxies } = config
   const keyring = new Keyring(bootstrapKey)
-  // All workers lose the store at once; the first one logs it.
+  // All workers lose Redis at once; only the first one logs it.
   function onOutage(error: Error | null) {
     if (!limiters.noteStore(error !== null)) return
     if (error === null) log.info('rate limit store reachable again')
@@ -37,7 +37,8 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   const keys = new KeyRefresh(keySource(database), {
     async onKeys(records) {
       const limits = ownLimitsOf(records)
-      // Tables first: a key with limits of its own is charged by no others. Until the supervisor answers, it is withheld.
+      // Opens tables before keys are replaced: a key with its own limits is never charged by others. Until its table is open, the
+      // key is withheld.
       const own = await tablesFor(limits)
       const isOpen = own !== null && update(own)
       const [usable, withheld] = own === null ? divided(records) : [records, []]
@@ -57,7 +58,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
   noteLimits()
   const timers = [setInterval(() => keys.refresh().catch(() => undefined), REFRESH_EVERY_MS), setInterval(noteUse, USED_EVERY_MS)]
 
-  /** False: a table cannot be opened. */
+  /** Opens the tables of keys with their own limits. False if one cannot be opened. */
   function update(own: LimiterTables['own']): boolean {
     try {
       limiters.update(own)
@@ -68,7 +69,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     }
   }
 
-  /** Keys that have the table of their limits, and those that have not. */
+  /** Splits keys into those whose table is open, or not needed, and the others. */
   function divided(records: readonly KeyRecord[]) {
     const { yes = [], no = [] } = Object.groupBy(records, (record) => (limiters.hasTableOf(record) ? 'yes' : 'no'))
     return [yes, no] as const
@@ -79,7 +80,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     gauge(seriesOf('limiterKeysMax'), config.rateLimitClients)
   }
 
-  /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */
+  /** Stores which keys were used, where a failure may lose some, and logs if the limiter's table was too small for the keys. */
   async function noteUse() {
     const { windows } = limiters.keys
     const requests = windows.overflowed
@@ -89,7 +90,7 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     if (requests > 0)
       log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
     const ids = keyring.takeUsed()
-    // As a read, since it may be done twice.
+    // Sent as a read, because repeating it does no harm.
     if (ids.length > 0) await database.read(touchKeys(ids)).catch(() => undefined)
   }
 
@@ -97,9 +98,9 @@ export function createAdmission(config: Config, { bootstrapKey, tables, tablesFo
     admission: new Admission(keyring, limiters, trustedProxies === null ? null : parseNetworks(trustedProxies), keys),
     keys,
     hasKeys: () => keyring.hasKeys,
-    // The worker that logged the outage may have died; then this one logs its end.
+    // The worker that logged the outage may have died; then this one logs the end of the outage.
     ready: store?.greeting.promise.then((isHere) => isHere && onOutage(null)),
-    /** While the database can still be asked. */
+    /** Stops the refresh and notes the last used keys; the database must still be reachable. */
     async close() {
       timers.forEach(clearInterval)
       await withDeadline(noteUse(), NOTE_MS_MAX, () => undefined)

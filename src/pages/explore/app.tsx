@@ -9,7 +9,7 @@ import { ResourceView } from './resourceView.tsx'
 import { Store } from './store.ts'
 import { emptyView, go, printView, readView, viewStore } from './view.ts'
 
-/** The page: it loads the OpenAPI document first. */
+/** The page. It loads the OpenAPI document first. */
 function App() {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
   Store.redraw = redraw
@@ -75,12 +75,12 @@ function App() {
   )
 }
 
-/** Asks for a key, and says what one is. */
+/** Form that asks for a key, and says what a key is. */
 function KeyForm({ refusal }: { readonly refusal: string }) {
   const [text, setText] = useState('')
   const submit = (event: Event) => {
     event.preventDefault()
-    // As it is copied from a header, or from a line of a file.
+    // The text may have been copied from a header, or from a line of a file.
     const key = text.trim().replace(/^apikey\s+/i, '')
     if (key !== '') keepKey(key)
   }
@@ -112,7 +112,7 @@ function KeyForm({ refusal }: { readonly refusal: string }) {
   )
 }
 
-/** Asks which key to use, where a link has brought another one; `offered`: empty if that one cannot be used. */
+/** Asks which key to use, after a link has brought another one. `offered`: empty if that one cannot be used. */
 function KeyQuestion({ own, offered, refusal }: Readonly<Record<'own' | 'offered' | 'refusal', string>>) {
   const keep = useRef<HTMLButtonElement>(null)
   useEffect(() => keep.current?.focus(), [])

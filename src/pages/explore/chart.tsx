@@ -14,12 +14,12 @@ const [TOP, BOTTOM] = [16, 34]
 
 /** A chart as wide as the window, with a legend. */
 export function ChartView(whole: Props) {
-  // A line is of dates alone.
+  // A line chart shows only dates, without the group that has no date.
   const end = whole.style === 'line' && whole.endsWithNone ? -1 : undefined
   const props = { ...whole, bars: whole.bars.slice(0, end), values: whole.values.slice(0, end) }
   const { question, count, total, bars, series, otherSeries } = props
   const { measure, by, and } = question
-  // Bars that lie down have names at their left.
+  // Horizontal bars have names at their left.
   const isLying = by.unit === null
   const title = `${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`
   const frame = useRef<HTMLDivElement>(null)
@@ -62,9 +62,9 @@ export function ChartView(whole: Props) {
 
 type Drawn = Props & { readonly colours: readonly string[]; readonly width: number }
 
-/** Lowest and highest value of an axis, and its lines: 1, 2 or 5 times a power of ten apart. */
+/** Lowest and highest value of an axis, and its grid lines: 1, 2 or 5 times a power of ten apart. */
 function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'otherBar'>) {
-  // What is left may be far more than any name has: it would make their bars too small to see.
+  // The bar of the others is left out: it may be far larger than all, and make them too small to see.
   const ends = values.flatMap((row, bar) => (bar === otherBar ? [] : spansOf(row, style === 'stacked').flat()))
   const [low, high] = ends.reduce(([least, most], end) => [Math.min(least, end), Math.max(most, end)], [0, 0])
   const rough = (high - low || 1) / 4
@@ -74,7 +74,7 @@ function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'o
   return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, place) => from + place * step) }
 }
 
-/** Begin and end of each value on the axis: on top of each other, or side by side from zero. */
+/** Start and end of each value on the axis: stacked, or side by side from zero. */
 function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
   const ends = { up: 0, down: 0 }
   return row.map((value) => {
@@ -93,7 +93,7 @@ function Standing(props: Drawn) {
   const band = (width - left) / Math.max(1, bars.length)
   const middle = (bar: number) => left + band * (bar + 0.5)
   const step = Math.ceil((7 * Math.max(...bars.map((bar) => bar.length)) + 10) / band)
-  // What has no date comes last, and is named.
+  // The bar without a date comes last, and has a label.
   const isNamed = (place: number) =>
     endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
   const isGrouped = style === 'grouped'
@@ -152,7 +152,7 @@ function Standing(props: Drawn) {
   )
 }
 
-/** The name and the values of a bar. */
+/** Text with the name and the values of a bar. */
 function titleOf({ question: { measure }, bars, series, values }: Props, bar: number): string {
   const isOne = series.length === 1
   const parts = (values[bar] ?? []).flatMap((value, place) =>
@@ -211,23 +211,23 @@ function Lying(props: Drawn) {
   )
 }
 
-/** Null where the browser blocks canvases. */
+/** Null if the browser blocks canvases. */
 const ruler = document.createElement('canvas').getContext('2d')
-/** Characters as people count them; browsers before 2024 may know code points alone. */
+/** Splits a text into characters as people count them; browsers before 2024 may only know code points. */
 const lettersOf = (text: string) =>
   'Segmenter' in Intl ? Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment) : [...text]
-/** More letters fit into no label, unless they have no width. */
+/** Maximum letters to measure; more fit into no label. */
 const LETTERS_MAX = 100
 
-/** Width of a label in pixels. */
+/** Returns the width of a label in pixels. */
 function widthOf(text: string): number {
   if (ruler === null) return 7.5 * text.length
-  // The font of labels in explore.css.
+  // Same font as the labels in explore.css.
   ruler.font = '12px system-ui, sans-serif'
   return ruler.measureText(text).width
 }
 
-/** Cuts a name to a width in pixels, between its letters: an emoji stays whole. */
+/** Cuts a name to a width in pixels, between letters, so that an emoji stays whole. */
 function shorten(name: string, width: number): string {
   const letters: string[] = []
   for (const letter of lettersOf(name)) {

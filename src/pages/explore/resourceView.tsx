@@ -31,7 +31,7 @@ export function ResourceView({ resource, view }: Shown) {
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(isSummary && asks ? printPath(resource.plural, filters) : null, readTotal, path, 'HEAD')
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
-  // A refusal leaves nothing of what was shown before; any other problem leaves it.
+  // A refused request hides the page shown before; any other problem leaves it.
   const page = asked.problem?.status === 400 ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
   const closeRow = () => {
@@ -94,7 +94,7 @@ function emptyWords(total: number, filters: number): string {
   return filters > 0 ? 'No rows match these filters.' : 'No rows.'
 }
 
-/** While a row is open, Escape closes it, and arrows lead to the next and the previous one. */
+/** Keys for an open row: Escape closes it, arrows open the previous and the next one. */
 function useRowKeys(view: View, { answer }: Asked<Page>, close: () => void): void {
   useEffect(() => {
     if (view.row === '') return
