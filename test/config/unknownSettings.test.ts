@@ -9,7 +9,13 @@ const missesOf = (...names: string[]) =>
 
 describe('a line of a file', () => {
   test('that is a setting is fine', () => {
-    expect(faultsOf(Object.keys(settings).map((name) => `${name}=x`).join('\n'))).toEqual([])
+    expect(
+      faultsOf(
+        Object.keys(settings)
+          .map((name) => `${name}=x`)
+          .join('\n'),
+      ),
+    ).toEqual([])
   })
 
   test('that is none is a fault, with its file and the setting that is near, and without its value', () => {
