@@ -1,8 +1,6 @@
 // The HTTP app: routes, authenticates and charges each request, calls its handler, and adds common headers to the response.
-import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
-import { CLIENT_IDLE_MS } from '../execute/limits.ts'
 import type { Log } from '../log.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import { suggest } from '../model/nearest.ts'
@@ -13,6 +11,7 @@ import { respondError } from '../respond/error.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerTextOf, databaseIsAway, keyChecks, rateLimitExceeded, unauthorized, unconfirmed } from './authentication.ts'
 import { type AddCors, isPreflight, respondPreflight } from './cors.ts'
+import { addRest, addRoute, checkElysia, createElysia, type Failed } from './elysia.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
@@ -34,40 +33,30 @@ export interface Parts extends EndpointParts {
 export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
   const router = createRouter({ ...parts, keysInUse: keyChecks(admission) })
-  const app = new Elysia({
-    name: 'roster',
-    handler: { standardHostname: false },
-    serve: {
-      development: false,
-      idleTimeout: CLIENT_IDLE_MS / 1_000,
-      // Ours is smaller, and answers with a body of ours.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      error: () => new Response(null, { status: 500, headers: { 'X-Content-Type-Options': 'nosniff' } }),
-    },
-  }).onError(async ({ request, error, server }) => {
-    const [startMs, requestId] = [performance.now(), requestIdOf(request)]
-    const address = parts.admission.addressOf(request, server)
-    const rateLimit = await parts.admission.charge(null, address)
-    const call = { request, server, requestId, startMs, address, location: null, key: null, rateLimit }
+  const onError = async ({ request, error, server }: Failed) => {
+    const startMs = performance.now()
+    const address = admission.addressOf(request, server)
+    const rateLimit = await admission.charge(null, address)
+    const call = { request, server, requestId: requestIdOf(request), startMs, address, location: null, key: null, rateLimit }
     return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
-  })
+  }
+  checkElysia(createElysia(onError))
+  const app = createElysia(onError)
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
-  const serve =
-    (own: Location | null) =>
-    ({ request }: { request: Request }) =>
-      respond(parts, router, app.server, request, own)
+  const answerAt = (own: Location | null, request: Request) => respond(parts, router, app.server, request, own)
   for (const [path, { allow }] of router.added)
     for (const method of allow.split(', ').slice(0, -1))
-      app.route(method, `/${path.replace('*', ':id')}`, serve(null), { parse: 'none' })
+      addRoute(app, method, `/${path.replace('*', ':id')}`, (request) => answerAt(null, request))
   const taken = app.routes.map(({ method, path }) => `${method} ${path}`)
   requireFree(ownRoutes, taken)
-  for (const own of ownRoutes)
-    for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method]) {
-      const location = { endpoint: ownEndpoint(own), id: '' }
-      app.route(method, own.path, serve(location), { parse: 'none' })
-    }
+  for (const own of ownRoutes) {
+    const location = { endpoint: ownEndpoint(own), id: '' }
+    for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method])
+      addRoute(app, method, own.path, (request) => answerAt(location, request))
+  }
   router.others = ownPaths(ownRoutes)
-  return app.all('/*', serve(null), { parse: 'none' })
+  addRest(app, (request) => answerAt(null, request))
+  return app
 }
 
 const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }

@@ -1,5 +1,4 @@
 // Authentication: reads, checks and charges the API key of a request, and makes the errors for a request that is refused.
-import { bearer } from '@elysiajs/bearer'
 import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
@@ -7,29 +6,14 @@ import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { retryLater } from '../execute/outcomes.ts'
 import type { KeysInUse } from '../operations/resourceRequest.ts'
-
-const SCHEME = 'ApiKey'
-/** Name of a header that no client can send, half of a surrogate pair, which the plugin reads if there is no `Authorization`. */
-const UNREACHABLE = '\ud800'
-const NO_QUERY: Record<string, string> = {}
-
-/** Function by which the plugin reads a request. */
-type Derive = (context: { headers: { authorization: string }; query: Record<string, string> }) => { bearer?: string }
-
-/**
- * The plugin with our scheme. Its hook is called directly, with the one header that it reads: as a global hook it has Elysia copy
- * all headers and parse the query string, which costs a twelfth of a request by id. The hook takes `ApiKeyx` for `ApiKey x`, and
- * `apikey x` for nothing, so it gets the canonical spelling.
- */
-const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNREACHABLE } })
-const derive = plugin.event.transform?.[0]?.fn as Derive
+import { bearerOf } from './elysia.ts'
 
 /** The key in `Authorization: ApiKey <key>`; undefined: there is none, or it is not well formed. Spec 5, rule 1 */
 export function bearerTextOf({ headers }: Request): string | undefined {
   const header = headers.get('authorization')
   if (header === null) return undefined
   const authorization = canonicalAuthorization(header)
-  return authorization === null ? undefined : derive({ headers: { authorization }, query: NO_QUERY }).bearer
+  return authorization === null ? undefined : bearerOf(authorization)
 }
 
 /** Authentication schemes that people try by mistake. */

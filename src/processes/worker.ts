@@ -1,6 +1,5 @@
 // One server as a worker runs it: its parts, from the pools of connections to the listener, and their end.
 import { resolve } from 'node:path'
-import type { AnyElysia } from 'elysia'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
@@ -11,6 +10,7 @@ import { isAway } from '../execute/outcomes.ts'
 import { endConnections } from '../execute/pool.ts'
 import { type Parts as AppParts, createApp } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
+import { ownRoutesOf } from '../http/elysia.ts'
 import type { OwnRoute } from '../http/ownRoutes.ts'
 import { breakOffStreams } from '../http/streamBody.ts'
 import { TableCopies } from '../memory/tableCopies.ts'
@@ -303,23 +303,7 @@ function countDelays(): void {
   }, DELAY_EVERY_MS).unref()
 }
 
-/** Routes of the Elysia app that is the default export of `file`, with the API's keys, limits and errors. @throws Error */
+/** The routes of the module APP_FILE. @throws Error */
 async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
-  if (file === null) return []
-  const { default: app } = await import(resolve(file))
-  if (typeof app?.handle !== 'function' || !Array.isArray(app.routes))
-    throw new Error(`${file} has no default export that is an Elysia app`)
-  return (app as AnyElysia).routes.map(({ method, path, hooks }): OwnRoute => {
-    if (method === 'WS' || method === 'ALL' || /[*?]/.test(path))
-      throw new Error(
-        `${file} cannot have the route ${method} ${path}: neither WebSockets, all() nor * and ? in a path are supported`,
-      )
-    const { security } = (hooks?.detail ?? {}) as { security?: unknown }
-    return {
-      method,
-      path,
-      isOpen: Array.isArray(security) && security.length === 0,
-      handle: async (request) => app.handle(request),
-    }
-  })
+  return file === null ? [] : ownRoutesOf((await import(resolve(file))).default, file)
 }
