@@ -15,7 +15,7 @@ import { addRest, addRoute, checkElysia, createElysia, type Failed } from './ely
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
-import type { Location, Router } from './router.ts'
+import type { Match, Router } from './router.ts'
 import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
@@ -43,16 +43,14 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   checkElysia(createElysia(onError))
   const app = createElysia(onError)
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
-  const answerAt = (own: Location | null, request: Request) => respond(parts, router, app.server, request, own)
-  for (const [path, { allow }] of router.added)
-    for (const method of allow.split(', ').slice(0, -1))
-      addRoute(app, method, `/${path.replace('*', ':id')}`, (request) => answerAt(null, request))
-  const taken = app.routes.map(({ method, path }) => `${method} ${path}`)
-  requireFree(ownRoutes, taken)
+  const answerAt = (match: Match | null, request: Request) => respond(parts, router, app.server, request, match)
+  for (const { method, pattern, match } of router.routes)
+    addRoute(app, method, pattern, (request, id) => answerAt(match(id), request))
+  requireFree(ownRoutes, router.routes)
   for (const own of ownRoutes) {
-    const location = { endpoint: ownEndpoint(own), id: '' }
+    const match = { endpoint: ownEndpoint(own), id: '', path: null }
     for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method])
-      addRoute(app, method, own.path, (request) => answerAt(location, request))
+      addRoute(app, method, own.path, (request) => answerAt(match, request))
   }
   router.others = ownPaths(ownRoutes)
   addRest(app, (request) => answerAt(null, request))
@@ -61,20 +59,21 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
 
 const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
 
-/** Answers a request. `own`: the project's own route that the framework has found; null: the router has to look. */
+/** Answers a request. `match`: what the framework has found; null: the router has to look. */
 async function respond(
   parts: Parts,
   router: Router,
   server: Exchange['server'],
   request: Request,
-  own: Location | null,
+  match: Match | null,
 ): Promise<Response> {
   const startMs = performance.now()
   const requestId = requestIdOf(request)
   const address = parts.admission.addressOf(request, server)
   const target = readTarget(request)
   const path = target.fault === null ? target.path : pathOf(request.url)
-  const location = own ?? router.find(path) ?? router.other(path)
+  const isRight = match !== null && (match.path === null || match.path === path)
+  const location = isRight ? match : (router.find(path) ?? router.other(path))
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.

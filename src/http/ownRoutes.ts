@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { readBytes } from '../parse/body.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
-import { defineEndpoint, type Endpoint } from './router.ts'
+import { defineEndpoint, type Endpoint, type Route } from './router.ts'
 
 /** A route of the app that APP_FILE names. */
 export interface OwnRoute {
@@ -14,13 +14,12 @@ export interface OwnRoute {
   handle(request: Request): Promise<Response>
 }
 
-/** Checks that the API has none of the routes. `taken`: `GET /Bookings/:id`. @throws Error that names the first */
-export function requireFree(own: readonly OwnRoute[], taken: readonly string[]): void {
-  const nameless = (route: string) => route.replace(/:\w+/g, ':').toLowerCase()
-  const names = new Set(taken.map(nameless))
+/** Checks that the API has none of the project's own routes. @throws Error that names the first */
+export function requireFree(own: readonly OwnRoute[], routes: readonly Route[]): void {
+  const nameless = (method: string, path: string) => `${method} ${path}`.replace(/:\w+/g, ':').toLowerCase()
+  const taken = new Set(routes.map(({ method, pattern }) => nameless(method, pattern)))
   for (const { method, path } of own)
-    if (names.has(nameless(`${method} ${path}`)))
-      throw new Error(`APP_FILE cannot have the route ${method} ${path}: the API has it`)
+    if (taken.has(nameless(method, path))) throw new Error(`APP_FILE cannot have the route ${method} ${path}: the API has it`)
 }
 
 /** Handlers of `ask`, by the request that a route is answering. */

@@ -24,6 +24,24 @@ export interface Location {
   readonly id: string
 }
 
+/** A location that the framework has matched. */
+export interface Match extends Location {
+  /** The path of which that is right; the framework may have read another one from the URL. Null: of any. */
+  readonly path: string | null
+}
+
+/** A method of a path in the spelling with which it was added, for the framework. */
+export interface Route {
+  readonly method: string
+  /** `/Absences/:id` */
+  readonly pattern: string
+  /** Makes the match of the framework's parameter; null: the router has to look. */
+  match(id: string): Match | null
+}
+
+/** The id of a row. Any other segment may be the name of another path in another case: `/Absences/summary`. */
+const ROW_ID = /^\d+$/
+
 /** An endpoint with these methods; wherever there is GET there is HEAD. D19 */
 export function defineEndpoint(
   methods: Endpoint['methods'],
@@ -33,14 +51,14 @@ export function defineEndpoint(
   return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural, route }
 }
 
-/** Replaces the framework's router, which minds case, decodes ids, and takes a wrong method for an unknown path. */
+/** Finds what the framework does not: it minds case and slashes, and takes a wrong method for an unknown path. */
 export class Router {
-  /** By the path without `*`: one segment, or two. */
+  /** By the path in lower case: one segment, or two. */
   private readonly fixed = new Map<string, Endpoint>()
-  /** By the path without its second segment, which is the id. */
+  /** By the path in lower case without its second segment, which is the id. */
   private readonly items = new Map<string, Endpoint>()
-  /** Every path in the spelling with which it was added. */
-  readonly added: [path: string, endpoint: Endpoint][] = []
+  /** For the framework, which matches paths in the spelling with which they were added. */
+  readonly routes: Route[] = []
 
   /** Paths of APP_FILE's routes. */
   others: readonly (readonly [RegExp, Endpoint])[] = []
@@ -52,21 +70,18 @@ export class Router {
     const name = path.replace('/*', '')
     const lower = name.toLowerCase()
     if (endpoints.has(lower)) throw new Error(`two entities or pages claim /${lower}`)
-    endpoints.set(lower, endpoint).set(name, endpoint)
-    this.added.push([path, endpoint])
+    endpoints.set(lower, endpoint)
+    this.routes.push(...routesOf(`/${path}`, endpoint))
   }
 
   /** `path` begins with a slash. Null: there is nothing there. */
   find(path: string): Location | null {
     if (path === '//') return null // its one slash at the end is the root's own
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
-    const slash = path.indexOf('/', 1)
-    const hasId = slash !== -1 && slash < end
-    // Ids begin with a digit, which is 48 to 57, and no other second segment does.
-    const first = hasId ? path.charCodeAt(slash + 1) : 0
-    const fixed = first >= 48 && first <= 57 ? undefined : named(this.fixed, path.slice(1, end))
+    const fixed = named(this.fixed, path.slice(1, end))
     if (fixed) return { endpoint: fixed, id: '' }
-    if (!hasId) return null
+    const slash = path.indexOf('/', 1)
+    if (slash === -1 || slash >= end) return null
     const behind = path.indexOf('/', slash + 1)
     const idEnd = behind === -1 ? end : Math.min(behind, end)
     const id = path.slice(slash + 1, idEnd)
@@ -82,16 +97,28 @@ export class Router {
 
   /** The first segments there are, for a hint. */
   get names(): string[] {
-    return this.added.flatMap(([path]) => (path === '' || path.includes('/') ? [] : [path.toLowerCase()]))
+    const paths = new Set(this.routes.map(({ pattern }) => pattern.slice(1).toLowerCase()))
+    return [...paths].filter((path) => path !== '' && !path.includes('/'))
   }
 }
 
-/** Finds a path in the spelling with which it was added at once; others are decoded and changed to lower case. */
-function named(endpoints: ReadonlyMap<string, Endpoint>, path: string): Endpoint | undefined {
-  return endpoints.get(path) ?? endpoints.get(decode(path).toLowerCase())
+function routesOf(path: string, endpoint: Endpoint): Route[] {
+  const [before = '', after] = path.split('*')
+  const fixed = { endpoint, id: '', path }
+  const match = (id: string) => (ROW_ID.test(id) ? { endpoint, id, path: before + id + after } : null)
+  // OPTIONS, the last one, is for the router: no handler answers it.
+  const methods = endpoint.allow.split(', ').slice(0, -1)
+  return methods.map((method) =>
+    after === undefined ? { method, pattern: path, match: () => fixed } : { method, pattern: `${before}:id${after}`, match },
+  )
 }
 
-/** A segment that cannot be decoded matches nothing as it stands. */
+/** Finds a path in any case, percent-encoded or not. */
+function named(endpoints: ReadonlyMap<string, Endpoint>, path: string): Endpoint | undefined {
+  return endpoints.get(decode(path).toLowerCase())
+}
+
+/** Decodes a path or a segment; one that cannot be decoded stays as it is. */
 function decode(segment: string): string {
   if (!segment.includes('%')) return segment
   try {

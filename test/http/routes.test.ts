@@ -17,6 +17,7 @@ import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, tablesFor } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
 
 const entities = await loadEntities()
 const config = readConfig({ RATE_LIMIT_CLIENTS: '1' })
@@ -86,6 +87,24 @@ test('a route of APP_FILE that passes on an answer of the API has each common he
   expect(headers.get('etag')).toBe('"1"')
 })
 
+describe('a URL in which the framework finds another path', () => {
+  const server = useServer()
+
+  test('an HTTPS URL whose host is called as a path leads to its own path', async () => {
+    for (const host of ['livez', 'changes']) {
+      const { headers } = await appOf().handle(new Request(`https://${host}/`))
+      expect(headers.get('cache-control')).toBe('max-age=300')
+    }
+  })
+
+  test('HTTP/1.0 without a Host finds nothing at a path that only ends as a known one', async () => {
+    for (const path of ['/nothing/livez', '/nothing/Companies', '/nothing/Companies/1']) {
+      const answer = await exchange(server.url, `GET ${path} HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`)
+      expect([path, answer.slice(9, 12)]).toEqual([path, '404'])
+    }
+  })
+})
+
 describe('a documented path and another spelling of it are answered alike', () => {
   const server = useServer()
   beforeAll(async () => void (await createRow(server, '/Companies', { Name: 'Acme' })))
@@ -93,7 +112,26 @@ describe('a documented path and another spelling of it are answered alike', () =
   const both = (line: string) => Promise.all(['/Companies', '/companies'].map((path) => sendRaw(server, line.replace('~', path))))
 
   test.each([
-    ...['', '/', '//', '/1', '/1/', '/%31', '/1%20', '/1//', '/%', '/%2F', '/1%2F2', '/%ff', '/..', '/*', '/:id'],
+    ...[
+      '',
+      '/',
+      '//',
+      '/summary',
+      '/%53ummary',
+      '/1/changes',
+      '/1',
+      '/1/',
+      '/%31',
+      '/1%20',
+      '/1//',
+      '/%',
+      '/%2F',
+      '/1%2F2',
+      '/%ff',
+      '/..',
+      '/*',
+      '/:id',
+    ],
     ...['/1?x=1', '/1;a'],
     '?PageSize=5&page=2',
   ])('GET /Companies%s', async (rest) => {
