@@ -21,7 +21,7 @@ import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
-/** Dependencies of an app, made by the worker. */
+/** Dependencies of an app. The worker makes them. */
 export interface Parts extends EndpointParts {
   readonly admission: Admission
   /** Null: no page of another origin may read answers. */
@@ -42,7 +42,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   }
   checkElysia(createElysia(onError))
   const app = createElysia(onError)
-  // The server is asked for at each request: a getter of the framework's would be defined anew for each.
+  // `app.server` is read at each request, since it is null until the app listens. Elysia's own getter for handlers costs more.
   const answerAt = (match: Match | null, request: Request) => respond(parts, router, app.server, request, match)
   for (const { method, pattern, match } of router.routes)
     addRoute(app, method, pattern, (request, id) => answerAt(match(id), request))
@@ -59,7 +59,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
 
 const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
 
-/** Answers a request. `match`: what the framework has found; null: the router has to look. */
+/** Answers a request. `match`: the location that Elysia has found; null: the router looks for it. */
 async function respond(
   parts: Parts,
   router: Router,
@@ -92,7 +92,7 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** A request with what was found out about it before the response. */
+/** A request with its target, and with whether its key is known to be valid still. */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean
@@ -124,7 +124,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
   const { plural } = endpoint
-  // Before anything is read, so that a key learns nothing of what it has no right to.
+  // Rights are checked before anything is read, so that a key learns nothing of rows that it may not read.
   const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
   if (key !== null && plural !== null) requireRight(key.rights, plural, action)
   const mayRead = key !== null && plural !== null && allows(key.rights, plural, 'read')
@@ -143,12 +143,12 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   })
 }
 
-/** Answers a request that a route of a project's own makes for its client: by its key, and charged with it. */
+/** Answers a request that a route of APP_FILE sends by `ask`: with the key of its client, and without another charge. */
 async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
-  // As it is now: an open route has not asked whether the key is still valid.
+  // The key is checked now, because an open route has not checked it.
   const confirmed = await parts.admission.confirm(bearerTextOf(outer.request))
-  // A long write needs more time of the connection, which is that of the client's request.
+  // A long write extends the timeout of its connection, which is the connection of the client's request.
   const server = outer.server && {
     requestIP: () => outer.server?.requestIP(outer.request) ?? null,
     timeout: (_: Request, seconds: number) => outer.server?.timeout(outer.request, seconds),
@@ -167,19 +167,19 @@ function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextR
     return respondError(error, baseUrl())
   }
   log.error('a request failed', { ...idsOf(call), error: String((error as Error | null)?.stack ?? error) })
-  // Nothing of the cause reaches the client, only the id under which the log has it.
+  // The client gets the id under which the log has the cause, and nothing of the cause itself.
   const message = `The server failed. Its log has the details under request id ${call.requestId}.`
   return respondError(new ApiError('InternalError', message), baseUrl())
 }
 
-/** Makes the response: with the common headers, and a line in the access log. `isArriving`: the request's body has not ended. */
+/** Makes the response, with the common headers, and writes the access log. `isArriving`: the request's body has not ended. */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
   const { addCors, isDraining } = parts
   const { request, rateLimit } = call
   const { status, body } = reply
   const headers: Record<string, string> = { ...reply.headers }
   if (rateLimit !== null) {
-    // Spec 8. The header names the limit by its period.
+    // Spec 8: the limit is named by its period.
     headers['X-RateLimit-Limit'] = rateLimit.rule.period
     headers['X-RateLimit-Remaining'] = rateLimit.remaining
     headers['X-RateLimit-Reset'] = rateLimit.reset

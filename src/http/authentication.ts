@@ -8,7 +8,7 @@ import { retryLater } from '../execute/outcomes.ts'
 import type { KeysInUse } from '../operations/resourceRequest.ts'
 import { bearerOf } from './elysia.ts'
 
-/** The key in `Authorization: ApiKey <key>`; undefined: there is none, or it is not well formed. Spec 5, rule 1 */
+/** Reads the key of `Authorization: ApiKey <key>`; undefined if the header is missing or not well formed. Spec 5, rule 1 */
 export function bearerTextOf({ headers }: Request): string | undefined {
   const header = headers.get('authorization')
   if (header === null) return undefined
@@ -18,10 +18,10 @@ export function bearerTextOf({ headers }: Request): string | undefined {
 
 /** Authentication schemes that people try by mistake. */
 const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
-/** Headers that people put keys into by mistake. */
+/** Headers in which people send keys by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
 
-/** ` The scheme is ApiKey, not Bearer.` for a key in another API's form, whether it is known or not; '' for any other. D33 */
+/** Returns what is wrong with the form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if nothing is. D33 */
 function hintForKey({ headers }: Request): string {
   const header = headers.get('authorization')
   if (header === null || header === '') {
@@ -35,30 +35,30 @@ function hintForKey({ headers }: Request): string {
   return rest.length === 0 ? ' ApiKey and a space stand in front of the key.' : ''
 }
 
-/** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */
+/** 429: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. Spec 7, rule 1 */
 export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus): ApiError {
   const seconds = String(retryAfterSeconds)
   const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
   return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })
 }
 
-/** 503, until the database was reached for the first time. */
+/** 503, until the database has been reached for the first time. */
 export function databaseIsAway(): ApiError {
   return retryLater('The database is not there yet; retry after the seconds in Retry-After.')
 }
 
-/** 401, for a request without a valid key; the message says where its form is not ours. */
+/** 401, for a request without a valid key. */
 export function unauthorized(request: Request): ApiError {
   const message = `The request needs a valid key in the header Authorization: ApiKey <key>.${hintForKey(request)}`
   return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
 }
 
-/** 503, while it is not known whether the key is still valid. */
+/** 503, while the database cannot say whether the key is still valid. */
 export function unconfirmed(): ApiError {
   return retryLater('The key cannot be checked at the moment; retry after the seconds in Retry-After.')
 }
 
-/** Checks and charges the keys of requests that go on for long, or count as several. */
+/** Checks the keys of streams again while they run, and charges requests that count as several. */
 export function keyChecks(admission: Admission): KeysInUse {
   const confirm = async (request: Request): Promise<Key> => {
     const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))
@@ -74,7 +74,7 @@ export function keyChecks(admission: Admission): KeysInUse {
       if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
       return key.rights
     },
-    // D59
+    // D59: a body of many rows counts as several requests.
     async chargeMore(charged, count) {
       if (charged.key === null) return
       const limiter = admission.limiters.of(charged.key)

@@ -2,25 +2,25 @@
 import { parseOrigins } from '../model/corsOrigins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
-/** Headers that browsers ask leave for: all that the server reads, those of the 401, and Cache-Control, which pages send. */
+/** Request headers that pages may send: those that the server reads, those that its 401 speaks of, and Cache-Control. */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'
-/** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */
+/** Response headers that a browser would hide from the page. Fetch standard, CORS-safelisted response-header name */
 const EXPOSED =
   'Location, Link, ETag, Content-Disposition, Idempotency-Replayed, X-Total-Count, X-Changes-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, RetryAfter, Retry-After, X-Request-Id, Allow, WWW-Authenticate'
-/** Chromium keeps the answer to a preflight for two hours at most, Firefox for a day. */
+/** Time for which a browser may keep the answer to a preflight. Chromium keeps it for at most two hours, Firefox for a day. */
 const PREFLIGHT_SECONDS = 86_400
 
-/** Adds the headers that the page at `origin` needs; null: the request names none. */
+/** Adds the headers by which a page at `origin` may read the response; null: the request names no origin. */
 export type AddCors = (headers: Record<string, string>, origin: string | null) => void
 
-/** Reads the setting CORS_ORIGINS; null: no page of another origin may read responses, and none has a header for it. */
+/** Reads the setting CORS_ORIGINS; null: no page of another origin may read responses, which have no CORS headers. */
 export function createCors(corsOrigins: string | null): AddCors | null {
   if (corsOrigins === null) return null
   const origins = parseOrigins(corsOrigins)
   const isOpen = origins === '*'
   return (headers, origin) => {
-    // Also where the origin is none of these, or missing: a cache must not give that answer to a page that may read it.
+    // `Vary` is sent whatever the origin, so that no cache gives a response without CORS headers to a page that may read it.
     if (!isOpen) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
     const allowed = isOpen ? '*' : origin
     if (allowed === null || !(isOpen || origins.has(allowed))) return
@@ -29,12 +29,12 @@ export function createCors(corsOrigins: string | null): AddCors | null {
   }
 }
 
-/** Returns whether a request is a browser's preflight. It sends no key, and the page cannot see why it is refused. */
+/** Returns whether a request is a browser's preflight, which has no key. */
 export function isPreflight({ method, headers }: Request): boolean {
   return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }
 
-/** Allows any request, whatever is at its path: the page can read the answer that says what is wrong. `AddCors` adds the rest. */
+/** Allows every request at any path: a page cannot see why a preflight is refused, but can read the error of its request. */
 export function respondPreflight(): Reply {
   return respondEmpty({
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',

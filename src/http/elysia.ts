@@ -6,10 +6,10 @@ import type { Exchange } from './exchange.ts'
 import type { OwnRoute } from './ownRoutes.ts'
 
 const SERVE = {
-  // Else a failure is a page that shows the source.
+  // In development Bun answers a failure with a page that shows the source.
   development: false,
   idleTimeout: CLIENT_IDLE_MS / 1_000,
-  // The limit of parse/body.ts is smaller, and its error has a body of ours.
+  // parse/body.ts has a smaller limit, and its error has the API's form.
   maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   error: () => new Response(null, { status: 500, headers: { 'X-Content-Type-Options': 'nosniff' } }),
 }
@@ -21,12 +21,12 @@ export interface Failed {
   readonly server: Exchange['server']
 }
 
-/** Creates an app without routes. */
+/** Creates an app without routes, with the options and the handler of errors that every app has. */
 export function createElysia(onError: (failed: Failed) => Promise<Response>) {
   return (
     new Elysia({
       name: 'roster',
-      // Else the path is taken to begin after the eleventh character of the URL, and `http://a/Companies` has none.
+      // By default Elysia looks for the path from the eleventh character of the URL on, and misses that of `http://a/Companies`.
       handler: { standardHostname: false },
       serve: SERVE,
     })
@@ -37,24 +37,27 @@ export function createElysia(onError: (failed: Failed) => Promise<Response>) {
 
 type Handle = (request: Request, id: string) => Response | Promise<Response>
 
-/** Without it Elysia would read the body of a handler in whose text it finds the word. */
+/** Keeps Elysia from reading the body, which it does when it finds the word `body` in the text of a handler. */
 const UNPARSED = { parse: 'none' } as const
 
 /**
- * Adds a route. `path` may have a parameter `:id`, which the handler gets decoded; else it gets ''. Elysia reads the text of the
- * functions it calls, and prepares what they name: query, headers and body must not be among it.
+ * Adds a route. `path` may have a parameter `:id`, which the handler gets decoded; without one it gets ''. Elysia reads the text
+ * of the functions that it calls, and parses what they name, so they must name neither query, headers nor body.
  */
 export function addRoute(app: AnyElysia, method: string, path: string, handle: Handle): void {
   if (path.includes('/:id')) app.route(method, path, ({ request, params }) => handle(request, params.id as string), UNPARSED)
   else app.route(method, path, ({ request }) => handle(request, ''), UNPARSED)
 }
 
-/** Adds the route of all paths and methods that no other route has. */
+/** Adds the route for all paths and methods that no other route matches. */
 export function addRest(app: AnyElysia, handle: (request: Request) => Response | Promise<Response>): void {
   app.all('/*', ({ request }) => handle(request), UNPARSED)
 }
 
-/** The routes of the app that is the default export of APP_FILE, `file`. @throws Error */
+/**
+ * Reads the routes of the default export of APP_FILE, whose path is `file`.
+ * @throws Error if it is no app, or has a route that the API cannot serve
+ */
 export function ownRoutesOf(app: AnyElysia | undefined, file: string): OwnRoute[] {
   if (typeof app?.handle !== 'function' || !Array.isArray(app.routes))
     throw new Error(`${file} has no default export that is an Elysia app`)
@@ -74,7 +77,7 @@ export function ownRoutesOf(app: AnyElysia | undefined, file: string): OwnRoute[
 }
 
 const SCHEME = 'ApiKey'
-/** Name of a header that no client can send, half of a surrogate pair, which the plugin reads if there is no `Authorization`. */
+/** Name of a query parameter that no client can send: half of a surrogate pair. The plugin reads it without `Authorization`. */
 const UNREACHABLE = '\ud800'
 const NO_QUERY: Record<string, string> = {}
 
@@ -82,19 +85,19 @@ const NO_QUERY: Record<string, string> = {}
 type ReadBearer = (context: { headers: { authorization: string }; query: Record<string, string> }) => { bearer?: string }
 
 /**
- * The plugin with our scheme. Its hook is called directly, with the one header that it reads: as a global hook it has Elysia copy
- * all headers and parse the query string, which costs a twelfth of a request by id.
+ * The plugin with our scheme. Its hook is called directly, with the one header that it reads. As a global hook it would have
+ * Elysia copy all headers and parse the query string, which costs a twelfth of a request by id.
  */
 const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNREACHABLE } })
 const readBearer = (plugin.event.transform?.[0]?.fn ?? null) as ReadBearer | null
 
-/** The key of a canonical `ApiKey <key>`. The plugin takes `ApiKeyx` for `ApiKey x`, and `apikey x` for nothing. */
+/** Reads the key of `ApiKey <key>`, exactly in this spelling: the plugin takes `ApiKeyx` for `ApiKey x`, and no `apikey x`. */
 export function bearerOf(authorization: string): string | undefined {
   return (readBearer as ReadBearer)({ headers: { authorization }, query: NO_QUERY }).bearer
 }
 
 /**
- * Checks that the libraries do what this file relies on. `app`: without routes; it gets some, and is of no further use.
+ * Checks that the libraries do what this file relies on. `app` has no routes; the check adds some, so it must not serve later.
  * @throws Error for versions that do something else
  */
 export function checkElysia(app: AnyElysia, read: ReadBearer | null = readBearer): void {
@@ -106,7 +109,7 @@ export function checkElysia(app: AnyElysia, read: ReadBearer | null = readBearer
     found.push(request === sent && !request.bodyUsed ? `${route} ${id}` : 'another request')
     return new Response(null)
   }
-  // A host as short as a host can be; all is called before Elysia returns.
+  // The host is as short as possible. Elysia calls handlers before `handle` returns, so nothing is awaited.
   const sent = ['checks/1', 'checks', 'other/path'].map((path) => new Request(`http://a/${path}`, { method: 'PUT', body: '{}' }))
   const [byId, fixed, rest] = sent as [Request, Request, Request]
   addRoute(app, 'PUT', '/checks/:id', note('by id', byId))

@@ -15,18 +15,17 @@ import { StoredBody } from '../respond/storedBody.ts'
 import { databaseIsAway } from './authentication.ts'
 import { type Endpoint, Router } from './router.ts'
 
-/** Dependencies of the endpoints. */
 export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summaryLimit' | 'bodyLimit'>, FeedParts {
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
-  /** Base of links, without a slash at the end. */
+  /** Base address of links, without a slash at the end. */
   baseUrl(): string
-  /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
+  /** True until the database has been reached for the first time; until then no key is known. */
   isWaiting(): boolean
 }
 
-/** Creates the router of the pages, the probes, /Changes, and four paths for each entity. @throws Error if two are the same */
+/** Creates the router: pages, probes, /Changes, and four paths for each entity. @throws Error if two paths are the same */
 export function createRouter(parts: EndpointParts): Router {
   const { entities, database, migrationFiles, limits, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
@@ -45,11 +44,11 @@ export function createRouter(parts: EndpointParts): Router {
     throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
   }
   open('readyz', readiness, { isUnlimited: true })
-  // Made when it is first asked for, since the address that it names is known only once the server listens.
+  // The document is made at the first request, since the address that it names is known only once the server listens.
   let described: StoredBody | null = null
   open('openapi.json', ({ request: { headers } }) => {
     const facts = { baseUrl: baseUrl(), limits: limits.ofKeys, anonymousLimits: limits.anonymous }
-    // Its ETag saves sending it again, and a client that keeps it asks each time.
+    // A client that keeps the document asks each time whether it has changed; the ETag saves sending it again.
     const stored = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' }
     described ??= new StoredBody(JSON.stringify(describeApi(entities, facts)), stored)
     return described.reply(headers)

@@ -14,12 +14,12 @@ export interface Exchange extends Charged {
   readonly server: (ResourceRequest['server'] & PeerAddresses) | null
   readonly requestId: string
   readonly startMs: number
-  /** Address of the client, as of the request's arrival. */
+  /** Address of the client when the request arrived; Bun forgets it when the client leaves. */
   readonly address: string
   readonly location: Location | null
 }
 
-/** Facts about a response; of a stream, once it has ended. */
+/** Facts about a response that was sent. */
 interface Answered {
   readonly status: number
   readonly bytes: number
@@ -28,7 +28,7 @@ interface Answered {
   readonly isCut?: boolean
 }
 
-/** Counts a request that was answered, and writes its line of the log. */
+/** Counts an answered request, and writes its line of the access log. */
 export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answered): void {
   const { location } = call
   const { method } = call.request
@@ -54,7 +54,7 @@ function kindOf({ endpoint, id }: Location, method: string, isStream: boolean): 
   return route.endsWith('/Changes') ? 'changes' : 'row'
 }
 
-/** Correlation ids: the request id, and the trace of other programs. */
+/** Correlation ids: the request id, and the ids of the client's trace. */
 export function idsOf({ request, requestId }: Exchange): LogFields {
   return { requestId, ...readTraceParent(request) }
 }
@@ -67,6 +67,6 @@ export function readTraceParent({ headers }: Request): { readonly traceId: strin
   if (text === null) return null
   const [, traceId, spanId, more] = PATTERN.exec(text) ?? []
   if (traceId === undefined || spanId === undefined) return null
-  // Later versions may say more.
+  // Only later versions than 00 may have further fields.
   return more !== undefined && text.startsWith('00') ? null : { traceId, spanId }
 }

@@ -5,7 +5,7 @@ import { readBytes } from '../parse/body.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
 import { defineEndpoint, type Endpoint, type Route } from './router.ts'
 
-/** A route of the app that APP_FILE names. */
+/** A route of the app that is the default export of APP_FILE. */
 export interface OwnRoute {
   readonly method: string
   /** As the framework writes it: `/Bookings/:id/approve`. */
@@ -22,10 +22,10 @@ export function requireFree(own: readonly OwnRoute[], routes: readonly Route[]):
     if (taken.has(nameless(method, path))) throw new Error(`APP_FILE cannot have the route ${method} ${path}: the API has it`)
 }
 
-/** Handlers of `ask`, by the request that a route is answering. */
+/** The functions that answer `ask`, by the request for which a route of APP_FILE was called. */
 const askers = new WeakMap<Request, NonNullable<ResourceRequest['answerInner']>>()
 
-/** An endpoint of a project's own route, under the rules of all others. */
+/** Makes an endpoint of a route of APP_FILE; keys, limits and errors are those of all endpoints. */
 export function ownEndpoint({ method, path, isOpen, handle }: OwnRoute): Endpoint {
   const route = path.replace(/:(\w+)\??/g, '{$1}')
   const respond = async (call: ResourceRequest) => {
@@ -36,7 +36,7 @@ export function ownEndpoint({ method, path, isOpen, handle }: OwnRoute): Endpoin
   return defineEndpoint({ [method]: respond }, { isOpen, route })
 }
 
-/** Endpoints of the project's own paths for OPTIONS, and for methods without a route; Elysia calls the other routes itself. */
+/** Makes endpoints for OPTIONS and for unknown methods at the paths of APP_FILE. Elysia matches the routes themselves. */
 export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
   const absent = () => {
     throw new ApiError('NotFound', 'There is nothing at this path.')
@@ -48,24 +48,24 @@ export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
   })
 }
 
-/** The request with its body in memory, which may be as long as that of one row. */
+/** Reads the body into memory, as far as the limit for one row, and returns a request that has it. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
-  // The URL of a request of HTTP/1.0 without a Host header is relative.
+  // HTTP/1.0 allows requests without a Host header, whose URL is relative.
   const { href } = new URL(request.url, 'http://localhost')
   if (method === 'GET' || method === 'HEAD') return new Request(href, { method: 'GET', headers })
   const body = await readBytes(request)
   return new Request(href, { method, headers, body: body.length === 0 ? null : body })
 }
 
-/** Headers of each answer, in the spelling by which `finish` sets them, if a route passes on an answer of the API with them. */
+/** Common headers as `finish` spells them. A route may pass on a response of the API that has them already. */
 const COMMON = [
   ...['X-Request-Id', 'X-Content-Type-Options', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ...['RateLimit', 'RateLimit-Policy', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'],
 ]
 const commonNames = new Map(COMMON.map((name) => [name.toLowerCase(), name]))
 
-/** @throws Error of what failed there, or cannot be sent, which is for the log and not for clients */
+/** @throws Error if the route failed, or if its response cannot be sent. The error is logged, and the client gets a 500 */
 async function replyOf(response: Response): Promise<Reply> {
   const { status } = response
   const body = new Uint8Array(await response.arrayBuffer())
@@ -75,16 +75,16 @@ async function replyOf(response: Response): Promise<Reply> {
   return { status, headers, body: body.length === 0 ? null : body }
 }
 
-/** Encodes a segment of a path; one that URLs leave out, or take for the folder above, as one that names nothing. */
+/** Encodes a segment of a path. A URL drops '' and `.`, and resolves `..`, so these get a space, which makes the path unknown. */
 const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(segment) ? `${segment} ` : segment)
 
 /** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
-/** For each client's request, how many of the same kind, reading or writing, `ask` has sent for it. */
+/** Number of requests that `ask` has sent for a client's request, of the same kind: reading or writing. */
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 
-/** Adds the client's headers to the first request of the same kind; each later write gets a key of its own, made from its key. */
+/** Adds the client's headers to the first request of its kind. Each later write gets its own Idempotency-Key, derived from it. */
 function passOn(request: Request, method: string, headers: Headers) {
   if (isReading(method) !== isReading(request.method)) return
   const number = (asks.get(request) ?? 0) + 1
@@ -99,9 +99,9 @@ function passOn(request: Request, method: string, headers: Headers) {
 }
 
 /**
- * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status:
- * 'Approved' })`. Only the rows of an array are charged to the key's limits. Under an `Idempotency-Key` each write is done
- * once, if the route asks the same in the same order. @throws Error for a request that no route of APP_FILE was called with
+ * Sends a request to the API with the key and the rights of the client of `request`: `ask(request, 'PATCH', ['Bookings', id],
+ * { Status: 'Approved' })`. Only the rows of an array are charged to the key's limits. If the client sends an `Idempotency-Key`,
+ * each write is done once, provided that the route asks the same in the same order. @throws Error if `request` is not a client's
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = askers.get(request)

@@ -2,47 +2,47 @@
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
-/** The methods of one path. */
+/** One path of the API with the handlers of its methods. */
 export interface Endpoint {
-  /** The pattern of its path, for the log: `/Absences/{id}`. */
+  /** Pattern of the path for the access log and metrics: `/Absences/{id}`. */
   readonly route: string
-  /** Each answers a request with what the server has found out about it before. */
+  /** Handlers by method. GET also answers HEAD. */
   readonly methods: Readonly<Record<string, (call: ResourceRequest) => Promise<Reply> | Reply>>
-  /** For `Allow`: the methods, and HEAD and OPTIONS, which every path has. */
+  /** Value of `Allow`: the methods, HEAD for GET, and OPTIONS, which every path has. */
   readonly allow: string
-  /** Answers without a key. */
+  /** True if requests need no key. */
   readonly isOpen: boolean
   readonly isUnlimited: boolean
-  /** The entity that a key needs a right to; null: none. */
+  /** Plural of the entity to which a key needs a right; null: it needs none. */
   readonly plural: string | null
 }
 
 /** Result of routing a path. */
 export interface Location {
   readonly endpoint: Endpoint
-  /** The path's second segment, decoded; '' where the endpoint takes none. */
+  /** Second segment of the path, decoded; '' if the endpoint has no id. */
   readonly id: string
 }
 
-/** A location that the framework has matched. */
+/** A location that Elysia has matched. */
 export interface Match extends Location {
-  /** The path of which that is right; the framework may have read another one from the URL. Null: of any. */
+  /** Path of the request for which the match is right: from some URLs Elysia reads another path. Null: it is right for all. */
   readonly path: string | null
 }
 
-/** A method of a path in the spelling with which it was added, for the framework. */
+/** A route for Elysia, which matches paths only in the spelling in which they were added. */
 export interface Route {
   readonly method: string
-  /** `/Absences/:id` */
+  /** Path as Elysia writes it: `/Absences/:id`. */
   readonly pattern: string
-  /** Makes the match of the framework's parameter; null: the router has to look. */
+  /** Returns the match for the parameter that Elysia has found; null: the router must look. */
   match(id: string): Match | null
 }
 
-/** The id of a row. Any other segment may be the name of another path in another case: `/Absences/summary`. */
+/** Id of a row. Any other segment may be another path in another case: `/Absences/summary`. */
 const ROW_ID = /^\d+$/
 
-/** An endpoint with these methods; wherever there is GET there is HEAD. D19 */
+/** Makes an endpoint of the handlers of its methods; where there is GET, HEAD is allowed, too. D19 */
 export function defineEndpoint(
   methods: Endpoint['methods'],
   { isOpen = false, isUnlimited = false, plural = null, route = '' }: Partial<Endpoint> = {},
@@ -51,19 +51,18 @@ export function defineEndpoint(
   return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural, route }
 }
 
-/** Finds what the framework does not: it minds case and slashes, and takes a wrong method for an unknown path. */
+/** Finds the paths that Elysia does not match: in another case, with a slash at the end, or with a method they do not have. */
 export class Router {
-  /** By the path in lower case: one segment, or two. */
+  /** Endpoints without an id, by their path in lower case, without a slash in front. */
   private readonly fixed = new Map<string, Endpoint>()
-  /** By the path in lower case without its second segment, which is the id. */
+  /** Endpoints with an id, by their path in lower case without the id's segment. */
   private readonly items = new Map<string, Endpoint>()
-  /** For the framework, which matches paths in the spelling with which they were added. */
   readonly routes: Route[] = []
 
-  /** Paths of APP_FILE's routes. */
+  /** Endpoints of the paths of APP_FILE, for methods that no route there has. */
   others: readonly (readonly [RegExp, Endpoint])[] = []
 
-  /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
+  /** Adds a path in the spelling of the docs, without slashes at its ends; `*` is the id, and can only be the second segment. */
   add(path: string, methods: Endpoint['methods'], options: Partial<Endpoint> = {}): void {
     const endpoint = defineEndpoint(methods, { route: `/${path.replace('/*', '/{id}')}`, ...options })
     const endpoints = path.includes('/*') ? this.items : this.fixed
@@ -74,9 +73,10 @@ export class Router {
     this.routes.push(...routesOf(`/${path}`, endpoint))
   }
 
-  /** `path` begins with a slash. Null: there is nothing there. */
+  /** Finds the endpoint of a path of the API, which begins with a slash; null: there is none. */
   find(path: string): Location | null {
-    if (path === '//') return null // its one slash at the end is the root's own
+    // Without the slash at its end it would be the root.
+    if (path === '//') return null
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
     const fixed = named(this.fixed, path.slice(1, end))
     if (fixed) return { endpoint: fixed, id: '' }
@@ -89,13 +89,13 @@ export class Router {
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
-  /** Finds the path of a route of APP_FILE, for methods that the route does not have. */
+  /** Finds the endpoint of a path of APP_FILE, for methods that no route there has. */
   other(path: string): Location | null {
     const endpoint = this.others.find(([pattern]) => pattern.test(path))?.[1]
     return endpoint ? { endpoint, id: '' } : null
   }
 
-  /** The first segments there are, for a hint. */
+  /** Paths of one segment in lower case, of which an error suggests the nearest. */
   get names(): string[] {
     const paths = new Set(this.routes.map(({ pattern }) => pattern.slice(1).toLowerCase()))
     return [...paths].filter((path) => path !== '' && !path.includes('/'))
@@ -106,7 +106,7 @@ function routesOf(path: string, endpoint: Endpoint): Route[] {
   const [before = '', after] = path.split('*')
   const fixed = { endpoint, id: '', path }
   const match = (id: string) => (ROW_ID.test(id) ? { endpoint, id, path: before + id + after } : null)
-  // OPTIONS, the last one, is for the router: no handler answers it.
+  // OPTIONS, the last method, has no handler, so the router finds its path.
   const methods = endpoint.allow.split(', ').slice(0, -1)
   return methods.map((method) =>
     after === undefined ? { method, pattern: path, match: () => fixed } : { method, pattern: `${before}:id${after}`, match },

@@ -13,7 +13,7 @@ const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
 /** Bytes that Bun adds, except the digits of the body's length. */
 const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
 
-/** Links of at most this length fit twice into any head, because all other headers together have less than 2 KiB. */
+/** Maximum length of links that fit twice into any head, because all other headers together have less than 2 KiB. */
 const LINKS_LENGTH_SAFE = 1024
 
 /** One way to shorten a head, and what the client loses by it. */
@@ -23,11 +23,14 @@ interface Step {
   readonly dropsCursor: boolean
 }
 
-/** Taken in this order until the head fits. In `Location` the link `next` follows `previous`, so it keeps its cursor longer. */
+/**
+ * Steps in the order in which they are taken until the head fits. In `Location` the link `next` follows `previous`, so it keeps
+ * its cursor longer.
+ */
 const STEPS: readonly Step[] = [
   // `*` names all headers for pages that send no cookies, and only those get a response.
   { shorten: (headers) => replace(headers, 'Access-Control-Expose-Headers', '*'), dropsCursor: false },
-  // It repeats `Location`.
+  // `Link` repeats `Location`.
   { shorten: (headers) => delete headers.Link, dropsCursor: false },
   // A page whose origin may read the response may read it by `*` too.
   { shorten: (headers) => replace(headers, 'Access-Control-Allow-Origin', '*'), dropsCursor: false },

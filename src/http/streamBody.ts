@@ -11,26 +11,26 @@ const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
 /** Level of zlib beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 
-/** The functions that break off the streams that have not ended. */
+/** Functions that break off the streams of this process, one for each stream that has not ended. */
 const open = new Set<() => void>()
 
-/** Breaks off all streams: to a client of HTTP/1.0, one whose connection is just closed would look whole. */
+/** Breaks off all streams with an error. A stream that is just closed would look whole to a client of HTTP/1.0. */
 export function breakOffStreams(): void {
   for (const breakOff of open) breakOff()
 }
 
 interface Watch {
   readonly request: { readonly signal: AbortSignal }
-  /** The line that says what ended it; '': none, and the connection breaks. */
+  /** Returns the last line, which says what ended the stream; '' to break the connection instead. */
   faultLine(error: unknown): string
-  /** Called once. `isWhole`: the client has taken every row. */
+  /** Called once at the end. `isWhole`: the client has taken every row. */
   onEnd(bytes: number, isWhole: boolean): void
   readonly stallMs?: number
 }
 
 /**
- * Makes each text when the client has taken the one before; other requests come between two of them. A fault adds a line, or cuts
- * the body off, so that no part of a list can be taken for the whole.
+ * Streams a body: each text is made when the client has taken the one before, so that other requests run in between. After an
+ * error a last line says so, or the connection breaks, so that no part of a list can be taken for the whole.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
   const { texts, isGzipped, slot } = streamed
@@ -40,10 +40,10 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   let controller: ReadableStreamDefaultController<Uint8Array>
   let bytes = 0
   let isEnded = false
-  /** Its last text is being made, and nothing may follow that. */
+  /** True while the last text is being made, which nothing may follow. */
   let isEnding = false
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** Time that a slow client has left; it starts again every 1,000 rows. */
+  /** Time for which a slow client may still keep the stream waiting; it is renewed every 1,000 rows. */
   let leftMs = STALLS_MAX * stallMs
   let turns = 0
 
@@ -60,7 +60,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   }
   const leave = () => end(false)
 
-  /** Starts the time in which the client has to read. */
+  /** Starts the timeout in which the client must read. */
   function beginWait() {
     slot.idleSinceMs = performance.now()
     timer = setTimeout(breakOff, Math.min(leftMs, stallMs))
@@ -85,7 +85,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     isEnding = true
     const tail = encoder instanceof GzipEncoder ? await encoder.encode('', constants.Z_FINISH) : null
     if (isEnded) return
-    // The rest, with the checksum.
+    // The tail has gzip's checksum.
     if (tail !== null) controller.enqueue(tail)
     controller.close()
     end(isWhole)
@@ -126,7 +126,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
           const startMs = performance.now()
           const next = await texts.next()
           pace.note(performance.now() - startMs)
-          // Meanwhile its client may have left, or it was evicted.
+          // Meanwhile the client may have left, or the stream was evicted.
           if (isEnded || isEnding) return
           await (next.done ? finish(true) : send(next.value))
         } catch (error) {
@@ -139,7 +139,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   )
 }
 
-/** Compresses texts one by one, each flushed, so that the client can read it at once. */
+/** Compresses texts one by one, and flushes after each, so that the client can read it at once. */
 class GzipEncoder {
   private readonly gzip: Gzip = createGzip({ level: GZIP_LEVEL })
   private readonly pieces: Buffer[] = []
@@ -155,7 +155,7 @@ class GzipEncoder {
     })
   }
 
-  /** Frees its memory, which is outside of the heap. */
+  /** Frees zlib's memory, which the garbage collector does not see. */
   close(): void {
     this.gzip.destroy()
   }
@@ -164,7 +164,7 @@ class GzipEncoder {
 type WholeBody = Exclude<Reply['body'], Streamed>
 
 const PIECE_BYTES = 64 * 1024
-/** Shorter bodies go out as they are. */
+/** Maximum length of a body that is sent in one piece. */
 const WHOLE_BYTES_MAX = 512 * 1024
 
 /**

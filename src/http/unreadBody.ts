@@ -1,9 +1,9 @@
-// Request bodies that no handler has read: a small one is read to its end; the sender of any other is cut off.
+// Request bodies that no handler has read: a small one is read to its end; of any other the connection is closed.
 import { readPieces } from '../parse/body.ts'
 
 /** Maximum length of a body that is read although no handler needs it. */
 const REST_BYTES_MAX = 16 * 1024
-/** Longer than a client needs between head and body; one that stops there holds its connection no longer. */
+/** Maximum time to read such a body, longer than a client pauses between head and body. */
 const REST_MS_MAX = 1_000
 
 /** Returns whether a body may still be arriving, by the headers: `request.body` is null for GET and HEAD even with a body. */
@@ -14,8 +14,8 @@ export function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
 }
 
 /**
- * Reads a small body to its end; false: it has not ended, and its sender can only be cut off. A client that still sends
- * when its connection is closed gets a reset, and may never see the answer that has refused it. RFC 9112, 9.6
+ * Reads a small body to its end; false: it has not ended, so the connection must be closed. A client that is still sending when
+ * its connection is closed gets a reset, and may never see the response. RFC 9112, 9.6
  */
 export function readRest(request: Request): Promise<boolean> | boolean {
   if (Number(request.headers.get('content-length')) > REST_BYTES_MAX || request.body === null) return false

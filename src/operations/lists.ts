@@ -18,7 +18,7 @@ const ORDERINGS_MAX = 3
 
 const countList = countFrom('lists')
 
-/** A page of a list. @throws ApiError */
+/** Answers with a page of a list. @throws ApiError */
 export async function pageList(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory, cursors } = parts
   const parse = () => parseList(entity, call.query, cursors)
@@ -29,7 +29,8 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     return pageFromDatabase(entity, parts, call, query)
   }
   const target = `${call.url}?${call.query}`
-  // Parsed before the database is asked, so that a fault is named whatever the database does. A target in the cache has none.
+  // The query is parsed before the database is asked, so that its faults are named whatever the database does. A target in the
+  // cache has no faults.
   const parsed = memory.responses.has(target) ? null : parse()
   await copy.refresh()
   // A copy that was lost, or is behind, is not current, whatever its version.
@@ -66,7 +67,7 @@ async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: Reso
   return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
 }
 
-/** Adds to the error of a read that was too costly how to ask for less; rethrows any other. */
+/** Makes a handler that adds to the error of a list that cost too much how to ask for less, and rethrows any other error. */
 export function advise(advice: () => string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError && error.code === 'TooCostly')) throw error
@@ -74,7 +75,7 @@ export function advise(advice: () => string): (error: unknown) => never {
   }
 }
 
-/** Advice on a cheaper list, by what the query asks for; a clause of a sentence. */
+/** Returns advice on a cheaper list, as a clause, by what makes this one costly. */
 export function narrowing({ filters, sorts, page, seek }: Pick<ListQuery, 'filters' | 'sorts' | 'page' | 'seek'>): string {
   const ways: string[] = []
   const ofEveryRow = filters.filter(({ operator }) => operator.sign === '!=' || operator.folded !== null)
@@ -101,7 +102,7 @@ export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Cond
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag, 'X-Total-Count': total }, body: null }
 }
 
-/** Checks the conditions of a create: there always is a list. @throws ApiError InvalidHeader, PreconditionFailed */
+/** Checks the conditions of a create; its list always exists. @throws ApiError InvalidHeader, PreconditionFailed */
 export function requireList(headers: Headers): void {
   const conditions = parseConditions(headers)
   if (conditions === null) return

@@ -24,14 +24,14 @@ import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 
-/** A page of groups. @throws ApiError */
+/** Answers with a page of groups. @throws ApiError */
 export async function pageSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory } = parts
   const parse = () => parseSummary(entity, call.query, 'json')
   const copy = memory?.of(entity)
   if (!memory || !copy) return pageFromDatabase(entity, parts, call, parse())
   const target = `${call.url}?${call.query}`
-  // In the order of `pageList`: a fault is named whatever the database does, and only a current copy has cached responses.
+  // As in `pageList`: faults are named whatever the database does, and a copy that is not current has no cached response.
   const parsed = memory.responses.has(target) ? null : parse()
   await copy.refresh()
   const cached = copy.search === null ? null : memory.responses.get(target, copy.version)

@@ -3,17 +3,20 @@ import type { ListQuery } from '../model/query.ts'
 
 type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 
-/** Numbers of the pages that links lead to; null: none. `rows`: of this page. `hasMore`: in its direction there are. Spec 4.3 */
+/**
+ * Numbers of the pages that links lead to; null: no link. `rows`: the number of rows on this page. `hasMore`: more exist in the
+ * direction of `seek`. Spec 4.3
+ */
 export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean) {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  // Past the last page the previous one is the last there is.
+  // The page before one that is past the end is the last page.
   const previous = page > 1 ? Math.min(page - 1, last) : null
   if (seek === null) return { previous, next: page < last ? page + 1 : null, isFirst: page === 1, isLast: page === last, last }
   const isBehind = seek.side === 'behind'
-  // Nothing is left on that side: the page lies behind the last, or before the first.
+  // No row is left on that side, so the page is after the last one, or before the first.
   if (rows === 0) return { previous: isBehind ? last : null, next: isBehind ? null : 1, isFirst: false, isLast: false, last }
-  // The rows found decide, not the page's number: rows that came or went meanwhile have moved the pages, and a client that
-  // follows links to their end must meet every row. On the side from which it was sought there is the page with the link.
+  // The rows found decide, not the page's number, because rows that were added or deleted meanwhile have moved the pages, and a
+  // client that follows links to the end must see every row. On the other side is the page whose link was followed.
   const [hasBefore, hasBehind] = isBehind ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
@@ -26,7 +29,7 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   }
 }
 
-/** Adds a page's links to its headers; `Link` is the standard's spelling (RFC 8288). `cursors`: null without one. Spec 4.3 */
+/** Adds the links of a page to its headers. `cursors`: null for a link without one. Spec 4.3; `Link` is of RFC 8288. */
 export function addLinks(
   headers: Record<string, string>,
   { previous, next, isFirst, isLast, last }: ReturnType<typeof pageLinksOf>,

@@ -1,31 +1,31 @@
-// Responses before they are bytes: status, headers and body. http/ adds the common headers.
+// Replies: status, headers and body of a response, to which http/ adds the common headers.
 import type { ApiError } from '../errors.ts'
 
 export interface Reply {
   readonly status: number
-  /** Without the common headers. A cached response is sent many times with the same object. */
+  /** Headers without the common ones. They are never edited, because a cached reply is sent many times. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array<ArrayBuffer> | Streamed | null
 }
 
-/** A body that is produced while it is sent. */
+/** A body that is made while it is sent. */
 export interface Streamed {
   readonly texts: AsyncGenerator<string>
   readonly isGzipped: boolean
-  /** True if an error becomes a last line of the body; if not, the connection is broken off. */
+  /** True if an error is written as the last line; if false, the connection breaks. */
   readonly reportsErrorInBody: boolean
   readonly slot: StreamSlot
 }
 
-/** The slot that a stream occupies while it is sent; each process has a limited number. */
+/** A slot of the concurrency limit of streams, held while the stream is sent. */
 export interface StreamSlot {
-  /** Time at which the client stopped reading; null while the server prepares rows. */
+  /** When the client last stopped reading; null: the server is preparing its next rows. */
   idleSinceMs: number | null
-  /** Ends the stream with this error if it is evicted; null until the stream has started, before which it is never evicted. */
+  /** Ends the stream with this error when it is evicted; null: the stream has not started, and cannot be evicted. */
   onEvict: ((error: ApiError) => void) | null
-  /** Bytes of memory that the stream holds until its end. */
+  /** Bytes that the stream holds in memory until its end. */
   bytes: number
-  /** Frees the slot; further calls have no effect. */
+  /** Gives the slot back; further calls have no effect. */
   release(): void
 }
 
@@ -36,29 +36,29 @@ export function isStreamed(body: Reply['body']): body is Streamed {
 export type TextReply = Reply & { readonly body: string }
 export type BytesReply = Reply & { readonly body: Uint8Array<ArrayBuffer> }
 
-/** Content type of JSON, exactly as Spec 1, rule 3, has it. */
+/** Content type of JSON, exactly as Spec 1, rule 3 spells it. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Content type of NDJSON. */
+/** Content type of a stream with one JSON value a line. */
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
-/** Keeps responses out of caches and off browsers' disks: rows are personal data, and may change at once. RFC 9111, 5.2.2.5 */
+/** Keeps rows out of caches and off a browser's disk: they are people's data, and can change at any time. RFC 9111, 5.2.2.5 */
 export const NO_STORE = 'no-store'
 
-/** Responds with JSON; `headers` override the defaults. */
+/** Responds with JSON; `headers` override the default ones. */
 export function respondJson(status: number, body: string, headers?: Record<string, string>): TextReply {
   const own = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE }
   return { status, headers: headers ? { ...own, ...headers } : own, body }
 }
 
-/** Responds with a row. `tag`: its version, without quotes; `location`: address of a created row. RFC 9110, 8.8.3 */
+/** Responds with a row. `tag`: its version, without quotes; `location`: its address, for a new row. RFC 9110, 8.8.3 */
 export function respondRow(status: number, body: string, tag: string, location?: string): TextReply {
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, ETag: `"${tag}"` }
   if (location !== undefined) headers.Location = location
   return { status, headers, body }
 }
 
-/** Responds 304: the client's version of the row is current. RFC 9110, 15.4.5 */
+/** Responds 304 for a row of which the client has this version already. RFC 9110, 15.4.5 */
 export function respondUnchanged(tag: string): Reply {
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag: `"${tag}"` }, body: null }
 }
