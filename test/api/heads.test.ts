@@ -108,9 +108,9 @@ function checkHead(target: string, { status, headers, headBytes }: RawResponse) 
   else if (second) expect(headBytes + `Link: ${second}\r\n`.length).toBeGreaterThan(NGINX_BYTES)
 }
 
-describe('D31: the head of an answer', () => {
+describe('D31', () => {
   test(
-    `${REQUESTS} random lists: within 4 KiB up to 700 characters of target, within 16 KiB always, all links in Location`,
+    `the heads of ${REQUESTS} random lists have at most 4 KiB up to 700 characters of target, else 16 KiB, and all links`,
     async () => {
       console.log(`HEADS_REQUESTS=${REQUESTS} HEADS_SEED=${SEED}`)
       const seen = { withLink: 0, withoutLink: 0, cursors: 0, noCursor: 0, followed: 0, shortened: 0, asItWas: 0 }
@@ -148,7 +148,7 @@ describe('D31: the head of an answer', () => {
     20_000 + REQUESTS * 50,
   )
 
-  test('for a page of another origin: with all four links of the longest small target too, and what it may read', async () => {
+  test('a list for a page of another origin has CORS headers, also with all four links of the longest short target', async () => {
     const kept = '/Companies?PageSize=5&Name=!='
     const target = kept + 'x'.repeat(SHORT_TARGET - kept.length - '&page=2'.length)
     const longest = await ask(connections[0] as Connection, `${target}&page=2`, 'i'.repeat(128), ORIGIN)
@@ -182,7 +182,7 @@ describe('D31: the head of an answer', () => {
     expect(headers.has('link')).toBe(false)
   })
 
-  test('has Link up to the last byte of 4 KiB, and not one more, whatever else is in it', async () => {
+  test('a list has Link if its head has at most 4 KiB with it, whatever its other headers', async () => {
     const connection = connections[0] as Connection
     const list = async (length: number, requestId: number) => {
       const target = `/Companies?PageSize=5&Name=!=${'x'.repeat(length)}`
@@ -200,7 +200,7 @@ describe('D31: the head of an answer', () => {
     expect([withLink.length < 128, Math.max(...withLink)]).toEqual([true, NGINX_BYTES])
   })
 
-  test('where one cursor alone has room, the link to the next page has it', async () => {
+  test('a head with room for one cursor keeps that of the link to the next page', async () => {
     const { headers } = await server.get(`/Companies?sort=Name&PageSize=5&page=3&Name=!=${'x'.repeat(400)}`)
     const cursors = linksIn(headers.get('location') ?? '').map(({ address }) => /&cursor=(.*)/.exec(address)?.[1]?.length ?? 0)
     expect(cursors).toEqual([0, 0, expect.any(Number), 0])

@@ -14,13 +14,13 @@ test('D18: a compressed body is 415', async () => {
   expect((await server.send('POST', '/Companies', '{}', { 'content-encoding': 'identity' })).status).toBe(201)
 })
 
-test('HTTP/1.0, which needs no Host, is answered; its links stand on the address listened on', async () => {
+test('a request of HTTP/1.0 without a Host is answered; its links have the address on which the server listens', async () => {
   const answer = await exchange(server.url, `GET /Companies?PageSize=5&page=2 HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`)
   expect(answer).toStartWith('HTTP/1.1 200 OK')
   expect(answer).toContain(`<${server.url}/Companies?PageSize=5&page=1>; rel="first"`)
 })
 
-describe('the line of a request in the log', () => {
+describe('the access log’s line of a request', () => {
   const lines: { message: string; fields: LogFields }[] = []
   const log: Log = {
     ...{ debug() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => true },
@@ -51,7 +51,7 @@ describe('the line of a request in the log', () => {
     expect((await lineOf('GET', '/Nowhere')).fields).not.toHaveProperty('route')
   })
 
-  test('has the bytes of the body: of a list that is made, one that is cached, an error, and none', async () => {
+  test('has the bytes of the body: of a new list, a cached one, an error, and of a response without a body', async () => {
     await server.post('/Companies', { Name: 'Zoë' })
     for (const path of ['/Companies', '/Companies', '/Companies?Nmae=x', '/Companies/999999'])
       for (const method of ['GET', 'HEAD']) {
@@ -61,7 +61,7 @@ describe('the line of a request in the log', () => {
     expect((await lineOf('OPTIONS', '/Companies')).fields.bytes).toBe(0)
   })
 
-  test('has the address of the client, behind a trusted proxy that of its client', async () => {
+  test('has the address of the client; of a trusted proxy, that of its client', async () => {
     expect((await lineOf('GET', '/Companies')).fields.client).toBe('127.0.0.1')
     const forwarded = { 'x-forwarded-for': '203.0.113.7' }
     expect((await lineOf('GET', '/Companies', forwarded)).fields.client).toBe('203.0.113.7')
@@ -118,7 +118,7 @@ test.each([
   await stopped
 })
 
-test('while the server stops it is not ready, and says so', async () => {
+test('a server that is stopping is not ready, and says so', async () => {
   const stopping = await startServer()
   expect((await stopping.get('/readyz')).status).toBe(200)
   const stop = stopping.stop(100)

@@ -42,13 +42,13 @@ const listed = useServer(() => ({ databaseUrl: closed.databaseUrl, log, environm
 const open = useServer(() => ({ databaseUrl: closed.databaseUrl, environment: { CORS_ORIGINS: '*' } }))
 
 describe('without CORS_ORIGINS', () => {
-  test('no answer has a header for other origins', async () => {
+  test('no response has a CORS header', async () => {
     const origin = PAGE
     for (const headers of [{ origin }, { origin, authorization: '' }])
       expect(corsOf(await closed.get('/Companies', headers))).toEqual({})
   })
 
-  test('a preflight is an OPTIONS as any other', async () => {
+  test('a preflight is answered like any other OPTIONS', async () => {
     const answer = await preflight(closed, '/Companies')
     expect(corsOf(answer)).toEqual({})
     expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS'])
@@ -57,7 +57,7 @@ describe('without CORS_ORIGINS', () => {
 })
 
 describe('CORS_ORIGINS with a list', () => {
-  test('each of the origins is named in its own answers, and no other in any', async () => {
+  test('each listed origin is named in its own responses, and no other origin in any', async () => {
     for (const origin of [PAGE, SECOND])
       expect(corsOf(await listed.get('/Companies', { origin }))).toMatchObject({
         ...{ 'access-control-allow-origin': origin, vary: 'Origin' },
@@ -68,7 +68,7 @@ describe('CORS_ORIGINS with a list', () => {
     expect(corsOf(await listed.get('/Companies'))).toEqual({ vary: 'Origin' })
   })
 
-  test('refusals and failures can be read as well', async () => {
+  test('pages can read refusals and failures', async () => {
     await listed.sql`
       create function fail() returns trigger language plpgsql as $$
         begin raise exception 'x' using errcode = case new.name when 'full' then '53100' else '22012' end; end $$`
@@ -91,7 +91,7 @@ describe('CORS_ORIGINS with a list', () => {
     expect(failures).toEqual(['a request failed'])
   })
 
-  test('so can the open pages, and the probes', async () => {
+  test('pages can read the open pages and the probes', async () => {
     for (const path of ['/', '/livez', '/readyz', '/errors/NotFound']) {
       const answer = await listed.get(path, { origin: PAGE })
       expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, PAGE])
@@ -99,7 +99,7 @@ describe('CORS_ORIGINS with a list', () => {
     }
   })
 
-  test('D35: a preflight, which gets no leave from a foreign origin, counts as a request without a key; over the limit the page can read 429', async () => {
+  test('D35: a preflight counts as a request without a key, whatever its origin; over the limit the page can read the 429', async () => {
     const { status, headers } = await preflight(listed, '/Companies', FOREIGN)
     expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([204, null, 'Origin'])
     const remaining = async () => Number((await preflight(listed, '/Companies')).headers.get('x-ratelimit-remaining') as string)
@@ -114,7 +114,7 @@ describe('CORS_ORIGINS with a list', () => {
 })
 
 describe('CORS_ORIGINS=*', () => {
-  test('any page may read answers, which do not vary', async () => {
+  test('any page may read responses, which do not vary', async () => {
     for (const headers of [{ origin: PAGE }, { origin: 'null' }, {}])
       expect(corsOf(await open.get('/Companies', headers))).toEqual({
         'access-control-allow-origin': '*',
@@ -124,7 +124,7 @@ describe('CORS_ORIGINS=*', () => {
 })
 
 describe('a preflight', () => {
-  test('is 204 without a key, wherever it goes, and allows every method and header, and no cookies; the page then reads why not', async () => {
+  test('is 204 without a key at any path, and allows every method and header, and no cookies', async () => {
     for (const [path, method] of [
       ['/Companies', 'POST'],
       ['/absences/1', 'DELETE'],
@@ -141,7 +141,7 @@ describe('a preflight', () => {
     }
   })
 
-  test('is one with an origin and the method that is meant; any other OPTIONS lists the methods', async () => {
+  test('has an origin and the method of the request to come; any other OPTIONS lists the methods', async () => {
     for (const headers of [{ origin: PAGE }, { 'access-control-request-method': 'GET' }]) {
       const answer = await open.send('OPTIONS', '/Companies', undefined, { authorization: '', ...headers })
       expect([answer.headers.get('allow'), answer.headers.get('access-control-allow-methods')]).toEqual([
@@ -151,7 +151,7 @@ describe('a preflight', () => {
     }
   })
 
-  test('allows all headers that the server reads, but for those that no page can set, or that are a proxy’s', async () => {
+  test('allows all headers that the server reads, except those that no page can set, and those of proxies', async () => {
     const notOfPages = ['host', 'origin', 'content-length', 'transfer-encoding', 'access-control-request-method']
     const read = new Set<string>()
     const server = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)].filter((path) => !/^(?:client|cli|pages\/explore)\//.test(path))
@@ -171,7 +171,7 @@ describe('a preflight', () => {
   })
 })
 
-test('all headers that answers have are exposed, but for those that browsers show or keep to themselves', async () => {
+test('all response headers are exposed, except those that browsers always show or always hide', async () => {
   const created = await open.post('/Companies', { Name: 'Acme' })
   const answers = [
     ...[created, await open.get('/Companies?PageSize=5&page=2'), await open.send('PUT', '/Companies')],

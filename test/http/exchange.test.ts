@@ -4,7 +4,7 @@ import { readTraceParent } from '../../src/http/exchange.ts'
 const [TRACE, SPAN] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
 const read = (traceparent: string) => readTraceParent(new Request('http://localhost', { headers: { traceparent } }))
 
-test('a traceparent is read where it is one, and ignored where it is none', () => {
+test('a valid traceparent is read, and an invalid one is ignored', () => {
   for (const text of [
     `00-${TRACE}-${SPAN}-01`,
     `00-${TRACE}-${SPAN}-00`,

@@ -50,7 +50,7 @@ const bodyOf = (stallMs: number, onEnd: (isWhole: boolean) => void = () => undef
   )
 const nextEnd = () => new Promise<End>((resolve) => ends.push(resolve))
 
-test('sends what there is, and gives its place back once', async () => {
+test('a stream sends all of its texts, and gives its slot back once', async () => {
   texts = async function* () {
     yield 'one '
     yield 'two'
@@ -60,7 +60,7 @@ test('sends what there is, and gives its place back once', async () => {
   expect(await end).toEqual({ isWhole: true, released: 1 })
 })
 
-test('a client that takes nothing is cut off, and what makes the texts is ended', async () => {
+test('a client that reads nothing is disconnected, and the generator of the texts is ended', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   texts = async function* () {
     try {
@@ -81,7 +81,7 @@ test('a client that takes nothing is cut off, and what makes the texts is ended'
   socket.terminate()
 })
 
-test('D55: a client that sips is cut off before it has a thousand rows, however often it takes a little', async () => {
+test('D55: a slow client is disconnected before it has a thousand rows, however often it takes a little', async () => {
   texts = async function* () {
     for (;;) yield 'x'
   }
@@ -98,7 +98,7 @@ test('D55: a client that sips is cut off before it has a thousand rows, however 
   expect(await ended.promise).toBe(false)
 })
 
-test('a stream that is evicted ends with the line that says so, though its next text comes at that moment', async () => {
+test('an evicted stream ends with the line that says so, though its next text is ready at that moment', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   texts = async function* () {
     yield await promise
@@ -118,7 +118,7 @@ test('a stream that is evicted ends with the line that says so, though its next 
   expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe('evicted\n')
 })
 
-test('one that takes a thousand rows in time has its time again for the next', async () => {
+test('a client that takes a thousand rows in time has the whole time again for the next thousand', async () => {
   texts = async function* () {
     for (let index = 0; index < 1_000; index++) yield 'x'
   }
@@ -131,7 +131,7 @@ const CLIENTS = 100
 
 const place = usePlace()
 
-test('a long body comes in pieces, and comes whole', async () => {
+test('a long body is sent in pieces, and arrives whole', async () => {
   const body = crypto.getRandomValues(new Uint8Array(65_536)).toHex().repeat(9)
   const bytes = new TextEncoder().encode(body)
   const pieces = chunked(bytes, 'GET')
@@ -140,7 +140,7 @@ test('a long body comes in pieces, and comes whole', async () => {
   expect(bytes).toHaveLength(body.length)
 })
 
-test('a short one, a text, and one that HEAD asks about stay as they are', () => {
+test('a short body, a text, and a long body of HEAD stay as they are', () => {
   const [short, long] = [new Uint8Array(1_000), new Uint8Array(1_000_000)]
   for (const body of [short, '[]', null]) expect(chunked(body, 'GET')).toBe(body)
   expect(chunked(long, 'HEAD')).toBe(long)

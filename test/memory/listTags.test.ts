@@ -29,7 +29,7 @@ async function fill(rows: number) {
     insert into company (name, enabled) select 'c' || n % 7, n % 2 = 0 from generate_series(0, ${rows - 1}) as n`
 }
 
-test('is weak, and the same in every process, from memory as from the database', async () => {
+test('the tag of a list is weak, and the same in every process, from memory as from the database', async () => {
   await fill(12)
   for (const path of PATHS) {
     const first = await one.get(path)
@@ -38,7 +38,7 @@ test('is weak, and the same in every process, from memory as from the database',
   }
 })
 
-test('differs where rows, total or links do', async () => {
+test('the tag of a list differs if rows, total or links do', async () => {
   await fill(12)
   const paths = [...PATHS, '/Companies?PageSize=5', '/Companies?PageSize=05', '/Companies?PageSize=6&sort=Id']
   const pages = await Promise.all(paths.map((path) => one.get(path)))
@@ -47,7 +47,7 @@ test('differs where rows, total or links do', async () => {
   expect(tagOf(await one.get('/Companies?sort=Id'))).toBe(tagOf(pages[0] as Answer))
 })
 
-test('304 has the tag and the total, and no links, body or type', async () => {
+test('a 304 has the tag and the total, and no links, body or type', async () => {
   await fill(12)
   const path = PATHS[1] as string
   const page = await one.get(path)

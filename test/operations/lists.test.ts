@@ -24,6 +24,6 @@ test.each([
   expect(advice(query)).toContain(expected)
 })
 
-test('D39: what is as it should be is not spoken of', () => {
+test('D39: the advice does not speak of what is as it should be', () => {
   expect(advice('Name=x&sort=Weight')).toBe('narrow the ranges, or add a filter that few rows match')
 })
