@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { RegionFile } from '../os/region.ts'
@@ -76,7 +77,7 @@ export class LimiterFiles {
         const file = known?.file ?? fileFor(this.pathFor(table), 1, rulesOf(table))
         if (file.ensure() || !known) this.own.set(table, { file, serial: ++this.made })
       } catch (error) {
-        onNoRoom(error as Error, table.split('\n')[0] as string)
+        onNoRoom(errorOf(error), table.split('\n')[0] as string)
       }
     }
     const own = new Map([...this.own].map(([table, { file, serial }]) => [table, { path: file.path, serial }]))

@@ -2,6 +2,7 @@
 import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { progress } from './output.ts'
 import { messageOf, serverUrl, URL_MEANING } from './request.ts'
 import { CommandError, collect } from './run.ts'
@@ -115,7 +116,7 @@ async function copy(response: Response, format: Options['format'], file: number)
     }
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(`${CUT}: ${(error as Error).message}`)
+    throw new CommandError(`${CUT}: ${errorOf(error).message}`)
   }
   if (last.startsWith(FAULT)) throw new CommandError(`${CUT}: ${messageOf(last, 200)}`)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
@@ -136,6 +137,6 @@ function output<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw new CommandError(`the output could not be written: ${(error as Error).message}`)
+    throw new CommandError(`the output could not be written: ${errorOf(error).message}`)
   }
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
 import { devDependencies } from '../../package.json'
+import { errorOf } from '../errors.ts'
 import { newTables } from '../postgres/schemaDiff.ts'
 import { OWN_FROM } from './generate.ts'
 import { CommandError } from './run.ts'
@@ -45,7 +46,7 @@ function init(folder: string) {
       mkdirSync(dirname(file), { recursive: true })
       writeFileSync(file, files[name] as string)
     } catch (error) {
-      throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
+      throw new CommandError(`${file} cannot be written: ${errorOf(error).message}`)
     }
   }
   const isInstalled = existsSync(join(folder, 'node_modules/roster'))
@@ -98,7 +99,7 @@ function readManifest(file: string): Manifest {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new CommandError(`${file} is no JSON: ${(error as Error).message}`)
+    throw new CommandError(`${file} is no JSON: ${errorOf(error).message}`)
   }
 }
 

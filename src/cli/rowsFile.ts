@@ -1,5 +1,6 @@
 // A file that `roster import` reads: a CSV or NDJSON becomes rows of JSON, each with its line.
 import { statSync } from 'node:fs'
+import { errorOf } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { faultOf } from '../parse/body.ts'
 import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from './csvRecords.ts'
@@ -35,7 +36,7 @@ export class RowsFile {
     try {
       return statSync(this.path).isFile()
     } catch (error) {
-      throw this.unreadable(error as Error)
+      throw this.unreadable(errorOf(error))
     }
   }
 
@@ -65,7 +66,7 @@ export class RowsFile {
       for await (const bytes of file.stream()) yield decoder.decode(bytes, { stream: true })
       yield decoder.decode()
     } catch (error) {
-      throw this.unreadable(error as Error)
+      throw this.unreadable(errorOf(error))
     }
   }
 

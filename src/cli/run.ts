@@ -1,7 +1,7 @@
 // The command line: runs a command, and says what is wrong with its words in a line of stderr.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config.ts'
-import { Refused } from '../errors.ts'
+import { errorOf, Refused } from '../errors.ts'
 import { printable } from '../log.ts'
 import { suggest } from '../model/nearest.ts'
 import { DeclarationError } from '../registry.ts'
@@ -23,7 +23,7 @@ export async function runCommandLine(program: Command, words: readonly string[])
     // Commander has said what is wrong; help that was asked for is none.
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE
     const isKnown = [CommandError, ConfigError, DeclarationError, Refused].some((kind) => error instanceof kind)
-    console.error(isKnown ? printable((error as Error).message).replace(/^/gm, 'roster: ') : error)
+    console.error(isKnown ? printable(errorOf(error).message).replace(/^/gm, 'roster: ') : error)
     return FAILED
   }
 }
@@ -86,7 +86,7 @@ export function parserOf<T>(parse: (text: string) => T): (text: string) => T {
     try {
       return parse(text)
     } catch (error) {
-      throw new InvalidArgumentError((error as Error).message)
+      throw new InvalidArgumentError(errorOf(error).message)
     }
   }
 }
@@ -105,6 +105,6 @@ export function orUsage<T>(command: Command, option: string, parse: () => T): T 
   try {
     return parse()
   } catch (error) {
-    return command.error(`error: option '${option}' is invalid. ${(error as Error).message}`)
+    return command.error(`error: option '${option}' is invalid. ${errorOf(error).message}`)
   }
 }

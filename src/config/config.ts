@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import type { Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { errorOf } from '../errors.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
@@ -36,7 +37,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
       check?.(text)
       return read ? read(text) : value
     } catch (error) {
-      const { message } = error as Error
+      const { message } = errorOf(error)
       faults.push(`${name} must be ${allowed}${message && `; ${message}`}`)
       return null
     }

@@ -1,6 +1,7 @@
 // Findings about the database: version, role, connections, migrations; rights and indexes of tables, changes that are held back.
 import type postgres from 'postgres'
 import { type Config, isPooled, LOOPBACK } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import type { Entity } from '../model/entity.ts'
@@ -120,7 +121,7 @@ async function examineMigrations(
   try {
     folders.push(...migrationFolders(config).map(readMigrations))
   } catch (error) {
-    return [fault('migrations', `${(error as Error).message}: mend MIGRATIONS_DIR`)]
+    return [fault('migrations', `${errorOf(error).message}: mend MIGRATIONS_DIR`)]
   }
   if (applied === 'lacking') return []
   if (hasNoSchema)
@@ -132,7 +133,7 @@ async function examineMigrations(
     const names = pending.map(({ file }) => file).join(', ')
     return [fault('migrations', `${names} not applied: start a server as the role that owns the tables`)]
   } catch (error) {
-    return [fault('migrations', (error as Error).message)]
+    return [fault('migrations', errorOf(error).message)]
   }
 }
 

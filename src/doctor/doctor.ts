@@ -5,6 +5,7 @@ import { withoutEcho } from '../admit/redis.ts'
 import { counted, formatTable, print } from '../cli/output.ts'
 import { CommandError } from '../cli/run.ts'
 import { type Config, ConfigError } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { withDeadline } from '../os/time.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { DeclarationError, loadEntities } from '../registry.ts'
@@ -86,7 +87,7 @@ async function examineRedis(url: string): Promise<Finding[]> {
     return [fault('redis', `${text}: Redis ${REDIS_MIN} or later is needed`), clock]
   } catch (error) {
     const remedy = 'limits would hold per machine; start it, or mend the address'
-    return [fault('redis', `RATE_LIMIT_STORE cannot be used (${withoutEcho((error as Error).message)}): ${remedy}`)]
+    return [fault('redis', `RATE_LIMIT_STORE cannot be used (${withoutEcho(errorOf(error).message)}): ${remedy}`)]
   } finally {
     client.close()
   }

@@ -7,6 +7,7 @@ import { anonymousClients } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
 import { counted } from '../cli/output.ts'
 import { type Config, LOOPBACK } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { checkCertificate, readCertificate } from '../os/certificate.ts'
 import { countEnded, deleteEnded } from '../os/endedServers.ts'
 import { inTurn, lockPort, memoryFolderOf } from '../os/folder.ts'
@@ -106,7 +107,7 @@ async function port(check: string, at: Parameters<typeof takePort>[0]): Promise<
     await takePort(at).then((release) => release())
     return ok(check, `${text} is free`)
   } catch (error) {
-    return fault(check, (error as Error).message)
+    return fault(check, errorOf(error).message)
   }
 }
 
@@ -134,6 +135,6 @@ function tls({ tlsCert, tlsKey, publicUrl: url, trustedProxies }: Config): Findi
       )
     return leftMs < RENEWAL_MS ? advice('tls', `${text}: see that it is renewed`) : ok('tls', text)
   } catch (error) {
-    return fault('tls', `${(error as Error).message}: no server starts`)
+    return fault('tls', `${errorOf(error).message}: no server starts`)
   }
 }

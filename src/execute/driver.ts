@@ -28,11 +28,16 @@ interface SendOptions {
 /** An answer of false to the driver's hook keeps other statements from being pipelined. */
 const EXCLUSIVE = { onexecute: () => false }
 
+/** Returns the values of a statement as the driver's types want them: a list that may be changed, though the driver does not. */
+export function parametersOf({ values }: Statement): (string | null)[] {
+  return values as (string | null)[]
+}
+
 /** Makes a query of a statement. */
-export function queryOf(client: postgres.Sql, { text, values }: Statement, { prepare, isExclusive }: SendOptions): DriverQuery {
+export function queryOf(client: postgres.Sql, statement: Statement, { prepare, isExclusive }: SendOptions): DriverQuery {
   // `simple: false`, since without it a statement without parameters would never be prepared.
   const options = { simple: false, prepare, ...(isExclusive ? EXCLUSIVE : {}) }
-  return client.unsafe(text, values as string[], options).values() as unknown as DriverQuery
+  return client.unsafe(statement.text, parametersOf(statement), options).values() as unknown as DriverQuery
 }
 
 /** After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer. */

@@ -1,5 +1,6 @@
 // Sends webhooks: elects one process of all servers, and runs each hook.
 import { setTimeout } from 'node:timers/promises'
+import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import type { AllowedTargets } from '../model/networks.ts'
@@ -84,7 +85,7 @@ export class HookSender {
       } catch (error) {
         const { log } = this.options
         if (!this.isFailing && !this.isStopping)
-          log.warn('webhooks wait: the sender cannot use the database', { reason: (error as Error).message })
+          log.warn('webhooks wait: the sender cannot use the database', { reason: errorOf(error).message })
         this.isFailing = true
         await this.pause(againMs)
       }

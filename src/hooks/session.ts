@@ -1,6 +1,7 @@
 // The connection of the sender of webhooks, which holds its lock.
 import type postgres from 'postgres'
 import { type ConnectOptions, openFirst } from '../execute/connect.ts'
+import { parametersOf } from '../execute/driver.ts'
 import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -114,8 +115,8 @@ export class Session {
     return saved.count === 1
   }
 
-  read({ text, values }: Statement): Promise<Row[]> {
-    return this.run((sql) => sql.unsafe(text, values as string[], { prepare: false }).values()) as Promise<Row[]>
+  read(statement: Statement): Promise<Row[]> {
+    return this.run((sql) => sql.unsafe(statement.text, parametersOf(statement), { prepare: false }).values()) as Promise<Row[]>
   }
 
   async end(): Promise<void> {

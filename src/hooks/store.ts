@@ -4,6 +4,7 @@ import type postgres from 'postgres'
 import { commaList } from '../compile/batch.ts'
 import { isAfter, SETTLED } from '../compile/changes.ts'
 import { Refused } from '../errors.ts'
+import { parametersOf } from '../execute/driver.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
@@ -115,7 +116,7 @@ export class HookStore {
   /** Reads the positions of the first `most` events that wait for a hook. */
   private async waiting(sql: postgres.ISql, events: readonly string[], place: ChangesPlace, most: number) {
     const statement = compileWaiting(events, this.entities, place, most)
-    return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, statement.values as string[], { prepare: false })
+    return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, parametersOf(statement), { prepare: false })
   }
 
   /** Runs a statement that must find the hook. */

@@ -5,6 +5,7 @@ import { Kernel, KernelFull } from '../columns/kernel.ts'
 import { orderFor } from '../columns/orderDemand.ts'
 import { ID } from '../columns/rowStore.ts'
 import { Slices } from '../columns/slices.ts'
+import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { FiltersAndSorts } from '../model/query.ts'
@@ -179,7 +180,7 @@ export class TableCopies {
       tracked.copy = null
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
         this.noteFailure(tracked, error, () => tracked.pauses.afterLoss(performance.now()))
-      else log.warn('a table is in memory no more', { table: entity.table, reason: (error as Error).message })
+      else log.warn('a table is in memory no more', { table: entity.table, reason: errorOf(error).message })
     }
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)

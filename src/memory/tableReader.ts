@@ -1,6 +1,7 @@
 // Loads a copy: reads a whole table in one snapshot, over its own connection, so that no other statement waits.
 import type postgres from 'postgres'
 import { inTransaction, openFirst } from '../execute/connect.ts'
+import { parametersOf } from '../execute/driver.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -62,8 +63,8 @@ async function readWithin(
   sampled: Property | null,
   begin: Begin,
 ): Promise<LoadedState> {
-  const ask = async ({ text, values }: Statement) =>
-    (await transaction.unsafe(text, values as string[]).values()) as unknown as (string | null)[][]
+  const ask = async (statement: Statement) =>
+    (await transaction.unsafe(statement.text, parametersOf(statement)).values()) as unknown as (string | null)[][]
   // Set within the transaction, since a pooler refuses settings at connection start. Without sorts each piece is found by the
   // index of ids, whatever the planner estimates.
   await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)

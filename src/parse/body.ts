@@ -1,5 +1,5 @@
 // Request bodies: reads them within limits of size, time and nesting, and parses JSON with exact numbers.
-import { ApiError } from '../errors.ts'
+import { ApiError, errorOf } from '../errors.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { withDeadline } from '../os/time.ts'
@@ -229,7 +229,7 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
 
 /** Reason why a text is not JSON, which continues "it is not JSON". `error`: thrown by JSON.parse. */
 export function faultOf(error: unknown): string {
-  return excerpt((error as Error).message.replace('JSON Parse error: ', ''))
+  return excerpt(errorOf(error).message.replace('JSON Parse error: ', ''))
 }
 
 /** Returns whether a JSON value is an object. */

@@ -1,5 +1,6 @@
 // Deletes answers and changes that are older than they are kept, in slices.
 import { setTimeout } from 'node:timers/promises'
+import { errorOf } from '../errors.ts'
 import { openFirst } from '../execute/connect.ts'
 import { isAway } from '../execute/outcomes.ts'
 
@@ -122,7 +123,7 @@ export function deleteOldRows(
       sql = null
       if (signal.aborted || isAway(error) || failing.has(kind)) return 0
       failing.add(kind)
-      onFault((error as Error).message)
+      onFault(errorOf(error).message)
       return 0
     }
   }

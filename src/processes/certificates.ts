@@ -1,5 +1,6 @@
 // The TLS certificate: watches its files, and replaces the workers once they have another one.
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Certificate, checkCertificate, readCertificate } from '../os/certificate.ts'
 import { readForStart } from './startError.ts'
@@ -41,7 +42,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
       }
       fault = ''
     } catch (error) {
-      const { message: reason } = error as Error
+      const { message: reason } = errorOf(error)
       found ||= reason
       looks = found === fault ? looks + 1 : 1
       fault = found

@@ -1,6 +1,7 @@
 // Files of rate limits that all workers share: keeps them usable while the server runs.
 import { LimiterFiles, type LimiterTables, type OwnLimits } from '../admit/limiterFiles.ts'
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
 
@@ -15,7 +16,7 @@ export function openTables(config: Config, log: Log, onReplaced: () => void) {
   } catch (error) {
     try {
       const tables = tablesIn('disk', config, log, onReplaced)
-      const reason = (error as Error).message
+      const reason = errorOf(error).message
       log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', { reason })
       return tables
     } catch {
@@ -45,7 +46,7 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     try {
       tables = make(limits)
     } catch (error) {
-      log.error('rate limit tables cannot be repaired: the last ones stay in use', { error: (error as Error).message })
+      log.error('rate limit tables cannot be repaired: the last ones stay in use', { error: errorOf(error).message })
     }
     if (tables.serial !== serial) onReplaced()
     return tables

@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import type postgres from 'postgres'
 import { version } from '../../package.json'
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
 import { QUERY_MS_MAX } from '../execute/limits.ts'
 import { classify, unavailable } from '../execute/outcomes.ts'
@@ -125,7 +126,7 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
     const host = at.host.includes(':') ? `[${at.host}]` : at.host
     return { url: `http://${host}:${server.port}`, stop: () => server.stop(true) }
   } catch (error) {
-    throw new StartError(`cannot listen on ADMIN_PORT ${at.host}:${at.port}: ${(error as Error).message}`)
+    throw new StartError(`cannot listen on ADMIN_PORT ${at.host}:${at.port}: ${errorOf(error).message}`)
   }
 }
 

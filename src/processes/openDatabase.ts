@@ -1,6 +1,8 @@
 // Opens the database at a start: migrations, checks of tables and triggers, the sample, and the secret of cursors.
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
+import { parametersOf } from '../execute/driver.ts'
 import { isAway } from '../execute/outcomes.ts'
 import { readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'
@@ -26,8 +28,8 @@ export async function openDatabase(url: string, opening: Opening): Promise<Opene
     return { reason: null, cursorSecret: await prepare(url, opening) }
   } catch (error) {
     if (!isAway(error)) throw error
-    await requireTls(url, error as Error)
-    return { reason: (error as Error).message, cursorSecret: null }
+    await requireTls(url, errorOf(error))
+    return { reason: errorOf(error).message, cursorSecret: null }
   }
 }
 
@@ -42,7 +44,7 @@ async function prepare(url: string, { config, log, entities, isEmbedded }: Openi
   else await warnOfSuperuser(url, log)
   const secret = await readCursorSecret(url).catch(orDatabaseError)
   await withConnection(url, (sql) =>
-    requireTables(entities, { read: ({ text, values }) => sql.unsafe(text, values as string[]).values() as never }),
+    requireTables(entities, { read: (statement) => sql.unsafe(statement.text, parametersOf(statement)).values() as never }),
   ).catch(orDatabaseError)
   return secret
 }

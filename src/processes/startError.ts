@@ -1,6 +1,7 @@
 // Faults that stop a start: each says what the operator has to do.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { errorOf } from '../errors.ts'
 import { refusesTls } from '../execute/connect.ts'
 import { lockPort } from '../os/folder.ts'
 
@@ -40,7 +41,7 @@ export function readForStart<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new StartError((error as Error).message, { cause: error })
+    throw new StartError(errorOf(error).message, { cause: error })
   }
 }
 

@@ -1,6 +1,7 @@
 // The supervisor: starts PostgreSQL and workers, watches them, and stops them in the reverse order.
 import { readDevelopmentKey } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
@@ -221,7 +222,7 @@ export class Supervisor {
       while (!this.running.isStopping && (await this.open()) !== null) await Bun.sleep(RETRY_MS)
     } catch (error) {
       if (this.running.isStopping) return
-      this.log.error('the database cannot be used: the server stops', { reason: (error as Error).message })
+      this.log.error('the database cannot be used: the server stops', { reason: errorOf(error).message })
       return this.onFailure()
     }
     if (this.running.isStopping || this.cursorSecret === null) return

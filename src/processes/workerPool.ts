@@ -1,5 +1,6 @@
 // Worker processes on one port: starts them, replaces those that end or hang, and exchanges them all on request.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
+import { errorOf } from '../errors.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
 import type { Log } from '../log.ts'
 import { MetricSums } from '../metrics/sums.ts'
@@ -78,7 +79,7 @@ export class WorkerPool {
       } catch (error) {
         if (this.isStopping) return
         worker.isLeaving = false
-        log.error('restart given up: a new worker cannot start', { error: (error as Error).message })
+        log.error('restart given up: a new worker cannot start', { error: errorOf(error).message })
         if (!this.workers.has(worker)) this.replace(worker)
         return
       }
@@ -138,7 +139,7 @@ export class WorkerPool {
     try {
       await this.launch().ready // which is watched from now on
     } catch (error) {
-      if (!this.isStopping) this.replace(worker, error as Error)
+      if (!this.isStopping) this.replace(worker, errorOf(error))
     }
   }
 }
