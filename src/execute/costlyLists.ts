@@ -11,6 +11,7 @@ const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
 /** Time for which lists are costly after one like them took long. */
 const COSTLY_FOR_MS = 60_000
+/** Maximum memory of the kinds that are remembered. */
 const KINDS_BYTES_MAX = 256 * 1024
 
 /** Limits costly lists, since each keeps a processor of the database busy. They wait here before they wait for a connection. */

@@ -119,7 +119,15 @@ export class Database {
     await this.pool.closed
   }
 
-  /** Answers each statement by its deadline, alone or in a batch. @throws ApiError 503 at once if too many are in flight */
+  /**
+   * Answers each statement by its deadline, alone or in a batch. @throws ApiError 503 at once if too many are in flight
+   *
+   * A list meets three deadlines, because each of them ends something else.
+   * - The one of `ListReads` ends the wait of one client, who may still wait for a connection.
+   * - This one ends the wait for the statement, in a batch or between two attempts. It knows whether a write may have been done,
+   *   and counts frozen connections. Questions of `memory/` have no other one, so `readAlone` cannot do without it.
+   * - The one of `send` ends the use of a connection by one attempt. Otherwise a frozen connection would be in use for ever.
+   */
   private async admit(ask: () => Promise<Row[]>, progress: WriteProgress | null = null, hasClaim = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
@@ -240,7 +248,7 @@ export class Database {
     const startMs = performance.now()
     let isAnswered = false
     try {
-      // Without this deadline a frozen connection would keep its share of the semaphore, and its pool, for ever.
+      // Without this deadline a write on a frozen connection would never give back its permit, nor let its pool close.
       const rows = await this.deadlines.race(query, () => unavailable())
       isAnswered = true
       this.refusal = null

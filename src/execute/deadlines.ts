@@ -1,15 +1,7 @@
 // Deadlines of many promises, with one timer.
 import { DEADLINE_CHECK_MS } from './limits.ts'
 
-/**
- * One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race.
- *
- * A list meets three deadlines, since each ends something else; the first one that passes answers.
- * - `ListReads`: the wait of one client, from its request on, for its turn at a connection too.
- * - `Database.admit`: the wait for a statement, in a batch and between attempts too. It knows whether a write may have been done,
- *   and counts frozen connections. Questions of `memory/` have this deadline alone, so lists cannot do without it in `readAlone`.
- * - `Database.send`: the use of a connection by one attempt, which would otherwise hold a frozen connection for ever.
- */
+/** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
 export class Deadlines {
   private readonly waiting = new Set<{ readonly dueMs: number; onMiss(): Error; reject(error: unknown): void }>()
   private timer: ReturnType<typeof setInterval> | null = null

@@ -77,6 +77,8 @@ export const CLIENT_CHECK_MS = 250
 
 // Long writes.
 
+/** Maximum long writes of a worker that wait or run. Further ones are refused at once. */
+export const LONG_WRITES_MAX = 8
 /** Maximum time to wait for earlier long writes. */
 export const LONG_WRITE_WAIT_MS_MAX = 30_000
 /** `statement_timeout` of long writes: a rename may take a minute, as docs/api.md says. */

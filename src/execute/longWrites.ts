@@ -3,11 +3,8 @@ import type { BatchableStatement } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 import { Database, type DatabaseOptions } from './database.ts'
-import { LONG_QUERY_MS_MAX, LONG_STATEMENT_MS_MAX, LONG_WRITE_WAIT_MS_MAX } from './limits.ts'
+import { LONG_QUERY_MS_MAX, LONG_STATEMENT_MS_MAX, LONG_WRITE_WAIT_MS_MAX, LONG_WRITES_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
-
-/** Maximum writes that wait or run; further ones are refused at once. */
-const WRITES_MAX = 8
 
 /** A queue of long writes, over a connection that no other statement uses. */
 export class LongWrites {
@@ -25,7 +22,7 @@ export class LongWrites {
 
   /** Runs a statement after those that came earlier, again only if it had no effect. @throws as `Database.write`; ApiError 503 */
   async write({ text, values, claim, keyId }: BatchableStatement): Promise<Row[]> {
-    if (this.queued >= WRITES_MAX) throwBusy()
+    if (this.queued >= LONG_WRITES_MAX) throwBusy()
     this.queued++
     const before = this.last
     const { promise, resolve } = Promise.withResolvers<void>()
