@@ -19,7 +19,7 @@ export interface DeclaredColumn {
   readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
 }
 
-export type DeclaredTable = ReturnType<typeof declaredTable>
+export type DeclaredTable = ReturnType<Declaration['tableWith']>
 
 /** Order of adding columns; those of `key` and `made of key` need another table. */
 export type Step = 'plain' | 'made' | 'key' | 'made of key'
@@ -29,7 +29,10 @@ export type Quote = (name: string) => string
 
 /** Returns the tables of entities, referenced tables first if possible. `prefix`: begins all names but those of columns. */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
-  return referredFirst(entities).map((entity) => declaredTable(entity, entities, quote, prefix))
+  return referredFirst(entities).map((entity) => {
+    const sources = copiedProperties(entity, entities)
+    return new Declaration(entity, quote, prefix).tableWith(sources)
+  })
 }
 
 /** @throws Error if two tables or indexes have the same name, which PostgreSQL would refuse; names both tables */
@@ -46,19 +49,48 @@ export function requireOwnNames(tables: readonly DeclaredTable[]): void {
 
 const IDENTITY = 'bigint generated always as identity (maxvalue 9007199254740991)'
 
-function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote, prefix: string) {
-  const { properties, rules } = entity
-  const id = entity.id.column
-  const table = prefix + entity.table
-  const sources = copiedProperties(entity, entities)
-  return {
-    table,
-    columns: [
-      ...properties.map(column),
+/** Makes the SQL of one entity's table. `prefix`: begins all names but those of columns. */
+class Declaration {
+  private readonly id: string
+  private readonly table: string
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly quote: Quote,
+    private readonly prefix: string,
+  ) {
+    this.id = entity.id.column
+    this.table = prefix + entity.table
+  }
+
+  /** `sources`: properties of this table that other tables copy. */
+  tableWith(sources: readonly Property[]) {
+    const { id, table, quote } = this
+    const { properties } = this.entity
+    return {
+      table,
+      columns: this.columns(sources),
+      constraints: this.constraints(sources),
+      foreignKeys: properties.flatMap(({ column, reference }) => (reference ? [this.foreignKey(column, reference)] : [])),
+      indexes: properties
+        .filter((property) => property.indexed && property !== this.entity.id)
+        .map(({ column }) => part(`${table}_${column}_sorted`, `(${quote(column)}, ${id})`, column)),
+    }
+  }
+
+  private columns(sources: readonly Property[]): DeclaredColumn[] {
+    const { properties } = this.entity
+    return [
+      ...properties.map((property) => this.column(property)),
       ...properties.flatMap(({ column, reference }) => (reference?.copy ? [keyColumn(column, reference)] : [])),
-      ...sources.map(sourceColumn),
-    ],
-    constraints: [
+      ...sources.map((property) => this.sourceColumn(property)),
+    ]
+  }
+
+  private constraints(sources: readonly Property[]): Part[] {
+    const { id, table, quote, prefix } = this
+    const { properties, rules } = this.entity
+    return [
       part(`${table}_pk`, `primary key (${id})`, id),
       ...sources.map(({ column }) => {
         const copy = keyColumnOf(column)
@@ -71,86 +103,82 @@ function declaredTable(entity: Entity, entities: readonly Entity[], quote: Quote
         const rule = `check (${quote(later.column)} >= ${quote(earlier.column)})`
         return part(prefix + constraint, rule, later.column, earlier.column)
       }),
-      ...properties.flatMap(checks),
-    ],
-    foreignKeys: properties.flatMap(({ column, reference }) => (reference ? [foreignKey(column, reference)] : [])),
-    indexes: properties
-      .filter((property) => property.indexed && property !== entity.id)
-      .map(({ column }) => part(`${table}_${column}_sorted`, `(${quote(column)}, ${id})`, column)),
+      ...properties.flatMap((property) => this.checks(property)),
+    ]
   }
 
-  function column(property: Property): DeclaredColumn {
+  private column(property: Property): DeclaredColumn {
     const { column, kind, required, writable } = property
-    if (property === entity.id) return { name: column, text: IDENTITY, step: 'plain' }
+    if (property === this.entity.id) return { name: column, text: IDENTITY, step: 'plain' }
     const type = typeOf(property)
     if (writable) {
       const fallback = kind.default === null ? '' : ` default ${kind.default}`
       return { name: column, text: `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`, step: 'plain' }
     }
-    return made(column, type, value(property), property)
+    return this.made(column, type, this.value(property), property)
   }
 
   /** Returns the column that other rows copy: a text that is never null, because foreign keys do not compare nulls. */
-  function sourceColumn(property: Property): DeclaredColumn {
-    return made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${value(property)}, '')`, property)
+  private sourceColumn(property: Property): DeclaredColumn {
+    return this.made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${this.value(property)}, '')`, property)
   }
 
-  function made(name: string, type: string, value: string, property: Property): DeclaredColumn {
-    const step = isCopied(property) ? 'made of key' : 'made'
+  private made(name: string, type: string, value: string, property: Property): DeclaredColumn {
+    const step = this.isCopied(property) ? 'made of key' : 'made'
     return { name, text: `${type} generated always as (${value}) stored`, step }
   }
 
   /** True if the property is a copy, or computed from one. */
-  function isCopied(property: Property): boolean {
+  private isCopied(property: Property): boolean {
     const { writable, computedFrom } = property
-    if (writable || property === entity.id) return false
+    if (writable || property === this.entity.id) return false
     if (computedFrom.length === 0) return true
-    return properties.some((other) => computedFrom.includes(other.column) && isCopied(other))
+    return this.entity.properties.some((other) => computedFrom.includes(other.column) && this.isCopied(other))
   }
 
   /** Returns the value of a property for expressions, which must not refer to a generated column. */
-  function value(property: Property): string {
+  private value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
-    if (writable || property === entity.id) return quote(column)
+    if (writable || property === this.entity.id) return this.quote(column)
     if (computedFrom.length === 0) return `substr(nullif(${keyColumnOf(column)}, ''), 2)`
-    return computedBy ?? joined(computedFrom)
+    return computedBy ?? this.joined(computedFrom)
   }
 
   /** Joins the values that are not null, with a space between. */
-  function joined(columns: readonly string[]): string {
+  private joined(columns: readonly string[]): string {
     const parts = columns.map((column) => {
-      const of = properties.find((property) => property.column === column)
-      const one = !of || of.writable ? quote(column) : `(${value(of)})`
+      const of = this.entity.properties.find((property) => property.column === column)
+      const one = !of || of.writable ? this.quote(column) : `(${this.value(of)})`
       return `coalesce(' ' || nullif(${one}${of?.kind.columnType === 'text' ? '' : '::text'}, ''), '')`
     })
     return `nullif(substr(${parts.join(' || ')}, 2), '')`
   }
 
-  function checks({ column, kind, reference }: Property): Part[] {
-    const own = quote(column)
+  private checks({ column, kind, reference }: Property): Part[] {
+    const own = this.quote(column)
     if (reference?.copy) {
       const { keyColumn } = reference.copy
-      return [part(`${table}_${column}_found`, `check ((${own} is null) = (${keyColumn} is null))`, column, keyColumn)]
+      return [part(`${this.table}_${column}_found`, `check ((${own} is null) = (${keyColumn} is null))`, column, keyColumn)]
     }
     if (kind.values) {
       const values = kind.values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')
-      return [part(`${table}_${column}_known`, `check (${own} in (${values}))`, column)]
+      return [part(`${this.table}_${column}_known`, `check (${own} in (${values}))`, column)]
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    return [part(`${table}_${column}_range`, `check (${own} between ${min} and ${max})`, column)]
+    return [part(`${this.table}_${column}_range`, `check (${own} between ${min} and ${max})`, column)]
   }
 
-  function foreignKey(column: string, { table: named, copy }: Reference): Part {
-    const own = quote(column)
-    const other = prefix + named
+  private foreignKey(column: string, { table: named, copy }: Reference): Part {
+    const own = this.quote(column)
+    const other = this.prefix + named
     if (!copy) {
-      const text = `foreign key (${own}) references ${quote(other)} (id)`
-      return { ...part(`${table}_${column}_found`, text, column), table: other }
+      const text = `foreign key (${own}) references ${this.quote(other)} (id)`
+      return { ...part(`${this.table}_${column}_found`, text, column), table: other }
     }
     const { keyColumn, sourceColumn } = copy
-    const text = `foreign key (${own}, ${keyColumn})\n    references ${quote(other)} (id, ${sourceColumn}) on update cascade`
-    return { ...part(`${table}_${column}_current`, text, column, keyColumn), table: other }
+    const text = `foreign key (${own}, ${keyColumn})\n    references ${this.quote(other)} (id, ${sourceColumn}) on update cascade`
+    return { ...part(`${this.table}_${column}_current`, text, column, keyColumn), table: other }
   }
 }
 

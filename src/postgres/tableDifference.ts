@@ -8,99 +8,132 @@ import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declare
  * describes it when it is as declared.
  */
 export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {
-  const { table } = declared
-  const target = quote(table)
-  const remarks: string[] = []
-  const lacking = declared.columns.filter(({ name }) => !found.columns.has(name))
+  return new Comparison(declared, found, wanted, quote).result()
+}
+
+class Comparison {
+  private readonly target: string
+  private readonly remarks: string[] = []
+  private readonly lacking: readonly DeclaredColumn[]
   /** Columns whose type or rules differ; no SQL is made that depends on them. */
-  const changed = declared.columns.map(({ name }) => name).filter(compareColumn)
-  const constraints = [...declared.constraints, ...declared.foreignKeys].filter(lacksConstraint)
-  nameUndeclared()
-  const first = [...columns('plain', 'made'), ...added(false)]
-  return { table, remarks, first, last: [...columns('key', 'made of key'), ...added(true), ...indexes()] }
+  private readonly changed: readonly string[]
 
-  function indexes(): string[] {
-    const there = new Set(found.indexes.values())
-    const isLacking = (part: Part) => !there.has(wanted.indexes.get(part.name) as string) && !isOnChanged(part)
-    return indexTexts(table, declared.indexes.filter(isLacking), quote)
+  constructor(
+    private readonly declared: DeclaredTable,
+    private readonly found: FoundTable,
+    private readonly wanted: FoundTable,
+    private readonly quote: Quote,
+  ) {
+    const { table, columns } = declared
+    this.target = quote(table)
+    this.lacking = columns.filter(({ name }) => !found.columns.has(name))
+    this.changed = columns.map(({ name }) => name).filter((name) => this.compareColumn(name))
   }
 
-  function columns(...steps: Step[]): string[] {
-    return steps.flatMap((step) => lacking.filter((column) => column.step === step).flatMap((column) => addedColumn(column)))
+  /** Call it once: it adds remarks. */
+  result() {
+    const { table, constraints, foreignKeys } = this.declared
+    const lacking = [...constraints, ...foreignKeys].filter((part) => this.lacksConstraint(part))
+    this.nameUndeclaredColumns()
+    this.nameUndeclaredConstraints()
+    this.nameUnusedIndexes()
+    const first = [...this.columns('plain', 'made'), ...this.added(lacking, false)]
+    const last = [...this.columns('key', 'made of key'), ...this.added(lacking, true), ...this.indexes()]
+    return { table, remarks: this.remarks, first, last }
   }
 
-  function addedColumn({ name, text, filledBy }: DeclaredColumn): string[] {
+  private indexes(): string[] {
+    const there = new Set(this.found.indexes.values())
+    const isLacking = (part: Part) => !there.has(this.wanted.indexes.get(part.name) as string) && !this.isOnChanged(part)
+    return indexTexts(this.declared.table, this.declared.indexes.filter(isLacking), this.quote)
+  }
+
+  private columns(...steps: Step[]): string[] {
+    return steps.flatMap((step) =>
+      this.lacking.filter((column) => column.step === step).flatMap((column) => this.addedColumn(column)),
+    )
+  }
+
+  private addedColumn({ name, text, filledBy }: DeclaredColumn): string[] {
     if (text.endsWith(' not null'))
-      remarks.push(
-        `${table}.${name} is required: if the table has rows, change the file, so that it adds the column without "not null", sets its values, and then sets "not null".`,
+      this.remarks.push(
+        `${this.declared.table}.${name} is required: if the table has rows, change the file, so that it adds the column without "not null", sets its values, and then sets "not null".`,
       )
     if (text.includes(' generated always as ('))
-      remarks.push(
-        `${table}.${name} is made of others: adding it rewrites the table, and requests for its rows wait or get 503 until then.`,
+      this.remarks.push(
+        `${this.declared.table}.${name} is made of others: adding it rewrites the table, and requests for its rows wait or get 503 until then.`,
       )
-    const add = alterText(target, `add column ${quote(name)} ${text}`)
-    if (!filledBy || !found.columns.has(filledBy.reference)) return [add]
+    const add = alterText(this.target, `add column ${this.quote(name)} ${text}`)
+    if (!filledBy || !this.found.columns.has(filledBy.reference)) return [add]
     const { reference, table: source, column } = filledBy
     const other = `${source}_${reference}`
     return [
       add,
-      `update ${target} set ${name} = ${other}.${column} from ${quote(source)} as ${other}\n  where ${other}.id = ${target}.${quote(reference)};`,
+      `update ${this.target} set ${name} = ${other}.${column} from ${this.quote(source)} as ${other}\n  where ${other}.id = ${this.target}.${this.quote(reference)};`,
     ]
   }
 
-  /** Columns to add. `isLate`: those that need another table, or a column that does. */
-  function added(isLate: boolean): string[] {
-    const late = lacking.filter(({ step }) => step === 'key' || step === 'made of key')
+  /** Returns SQL that adds constraints. `isLate`: those that need another table, or a column that does. */
+  private added(constraints: readonly Part[], isLate: boolean): string[] {
+    const late = this.lacking.filter(({ step }) => step === 'key' || step === 'made of key')
     return constraints
       .filter((part) => isLate === ('table' in part || late.some(({ name }) => part.columns.includes(name))))
-      .map((part) => alterText(target, `add ${constraintText(part)}`))
+      .map((part) => alterText(this.target, `add ${constraintText(part)}`))
   }
 
-  function isOnChanged({ columns }: Part): boolean {
-    return columns.some((column) => changed.includes(column))
+  private isOnChanged({ columns }: Part): boolean {
+    return columns.some((column) => this.changed.includes(column))
   }
 
   /** Adds a remark for each difference of a column. True if there is any. */
-  function compareColumn(name: string): boolean {
-    const [is, should] = [found.columns.get(name), wanted.columns.get(name)]
+  private compareColumn(name: string): boolean {
+    const is = this.found.columns.get(name)
+    const should = this.wanted.columns.get(name)
     if (!is || !should) return false
     const aspects = (Object.keys(ASPECTS) as (keyof typeof ASPECTS)[]).filter((aspect) => is[aspect] !== should[aspect])
     for (const aspect of aspects)
-      remarks.push(
-        `${table}.${name}: ${ASPECTS[aspect]} is ${is[aspect] ?? 'none'} in the database and ${should[aspect] ?? 'none'} in the entity; change the column by hand.`,
+      this.remarks.push(
+        `${this.declared.table}.${name}: ${ASPECTS[aspect]} is ${is[aspect] ?? 'none'} in the database and ${should[aspect] ?? 'none'} in the entity; change the column by hand.`,
       )
     return aspects.length > 0
   }
 
   /** True if no constraint has the same rule; its name does not count. */
-  function lacksConstraint(part: Part): boolean {
-    const [is, should] = [found.constraints.get(part.name), wanted.constraints.get(part.name)]
-    if (is === should || isOnChanged(part)) return false
-    if (is === undefined) return ![...found.constraints.values()].includes(should as string)
-    byHand(`the constraint ${part.name} is not as declared`, `drop constraint ${part.name}, add ${constraintText(part)}`)
+  private lacksConstraint(part: Part): boolean {
+    const is = this.found.constraints.get(part.name)
+    const should = this.wanted.constraints.get(part.name)
+    if (is === should || this.isOnChanged(part)) return false
+    if (is === undefined) return ![...this.found.constraints.values()].includes(should as string)
+    this.byHand(`the constraint ${part.name} is not as declared`, `drop constraint ${part.name}, add ${constraintText(part)}`)
     return false
   }
 
-  function nameUndeclared() {
-    for (const name of found.columns.keys())
-      if (!wanted.columns.has(name))
-        remarks.push(
-          `${table}.${name}: no property has this column. By hand: if a property was renamed, rename the column; if new rows cannot have a value, drop its "not null".`,
+  private nameUndeclaredColumns(): void {
+    for (const name of this.found.columns.keys())
+      if (!this.wanted.columns.has(name))
+        this.remarks.push(
+          `${this.declared.table}.${name}: no property has this column. By hand: if a property was renamed, rename the column; if new rows cannot have a value, drop its "not null".`,
         )
-    const absent = [...wanted.constraints].filter(([name]) => !found.constraints.has(name))
-    for (const [name, definition] of found.constraints) {
-      if (wanted.constraints.has(name)) continue
-      const same = absent.find(([, text]) => text === definition)?.[0]
-      const action = same ? `rename constraint ${quote(name)} to ${same}` : `drop constraint ${quote(name)}`
-      byHand(`no entity declares the constraint ${name}`, action)
-    }
-    const needed = new Set(wanted.indexes.values())
-    for (const [name, definition] of found.indexes)
-      if (!needed.has(definition)) remarks.push(`${table}: no list needs the index ${name}.`)
   }
 
-  function byHand(what: string, action: string) {
-    remarks.push(`${table}: ${what}. By hand: ${alterText(target, action)}`)
+  private nameUndeclaredConstraints(): void {
+    const absent = [...this.wanted.constraints].filter(([name]) => !this.found.constraints.has(name))
+    for (const [name, definition] of this.found.constraints) {
+      if (this.wanted.constraints.has(name)) continue
+      const same = absent.find(([, text]) => text === definition)?.[0]
+      const action = same ? `rename constraint ${this.quote(name)} to ${same}` : `drop constraint ${this.quote(name)}`
+      this.byHand(`no entity declares the constraint ${name}`, action)
+    }
+  }
+
+  private nameUnusedIndexes(): void {
+    const needed = new Set(this.wanted.indexes.values())
+    for (const [name, definition] of this.found.indexes)
+      if (!needed.has(definition)) this.remarks.push(`${this.declared.table}: no list needs the index ${name}.`)
+  }
+
+  private byHand(what: string, action: string): void {
+    this.remarks.push(`${this.declared.table}: ${what}. By hand: ${alterText(this.target, action)}`)
   }
 }
 
