@@ -22,11 +22,11 @@ import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
-import { createAdmission } from './createAdmission.ts'
 import { FINISH_MS, type WorkerContext } from './messages.ts'
 import { type Part, Parts } from './parts.ts'
 import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
+import { WorkerAdmission } from './workerAdmission.ts'
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
 const OWN_FILES = 16
@@ -50,7 +50,7 @@ export class Worker {
   private readonly running: Parts
   private readonly pools: Pools
   private readonly memory: TableCopies | null
-  private readonly keys: ReturnType<typeof createAdmission>
+  private readonly keys: WorkerAdmission
   private readonly cursors: Cursors
   private entities: readonly Entity[] = []
   private app: ReturnType<typeof createApp> | null = null
@@ -68,7 +68,7 @@ export class Worker {
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)
     this.memory = createMemory(config, context, this.pools)
-    this.keys = createAdmission(config, context, this.pools.database)
+    this.keys = new WorkerAdmission(config, context, this.pools.database)
     this.cursors = new Cursors(context.cursorSecret ?? '')
   }
 

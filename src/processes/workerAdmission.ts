@@ -1,0 +1,145 @@
+// Keys and rate limits of one worker, kept in sync with the database.
+import { Admission } from '../admit/admission.ts'
+import { KeyRefresh, type Outage } from '../admit/keyRefresh.ts'
+import { Keyring } from '../admit/keyring.ts'
+import { type LimiterTables, ownLimitsOf } from '../admit/limiterFiles.ts'
+import { Limiters } from '../admit/limiters.ts'
+import { RedisWindows } from '../admit/redis.ts'
+import type { Config } from '../config/config.ts'
+import type { Database } from '../execute/database.ts'
+import { keySource, touchKeys } from '../keys/store.ts'
+import { count, gauge, seriesOf } from '../metrics/counts.ts'
+import type { KeyRecord } from '../model/key.ts'
+import { parseNetworks } from '../model/networks.ts'
+import { withDeadline } from '../os/time.ts'
+import type { WorkerContext } from './messages.ts'
+
+/** Interval of refreshes without requests. They also let the supervisor notice changed webhooks. */
+const REFRESH_EVERY_MS = 4_000
+const USED_EVERY_MS = 10_000
+/** Maximum time to note the last used keys at a stop, if the database hangs. */
+const NOTE_MS_MAX = 300
+const OVERFLOWED = seriesOf('overflowed')
+
+/** A worker's admission, and the refresh of its keys. */
+export class WorkerAdmission {
+  readonly admission: Admission
+  readonly keys: KeyRefresh
+  /** Resolves when Redis answers, or is found to be unreachable; undefined: limits are in shared memory. */
+  readonly ready: Promise<unknown> | undefined
+  private readonly keyring: Keyring
+  private readonly limiters: Limiters
+  private readonly store: RedisWindows | null
+  private readonly timers: readonly NodeJS.Timeout[]
+
+  constructor(
+    private readonly config: Config,
+    private readonly context: WorkerContext,
+    private readonly database: Database,
+  ) {
+    const { rateLimitStore, trustedProxies } = config
+    const { bootstrapKey, tables } = context
+    this.keyring = new Keyring(bootstrapKey)
+    this.store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, (error) => this.logOutage(error))
+    this.limiters = new Limiters(config, tables, this.store)
+    this.openTables(tables.own)
+    this.keys = new KeyRefresh(keySource(database), {
+      onKeys: (records) => this.replaceKeys(records),
+      onError: (kind, error) => this.logKeysLost(kind, error),
+      onBack: (kind) => this.logKeysBack(kind),
+    })
+    const networks = trustedProxies === null ? null : parseNetworks(trustedProxies)
+    this.admission = new Admission(this.keyring, this.limiters, networks, this.keys)
+    // The worker that logged the outage may have died; then this one logs the end of the outage.
+    this.ready = this.store?.greeting.promise.then((isHere) => isHere && this.logOutage(null))
+    this.noteLimits()
+    this.timers = [
+      setInterval(() => this.keys.refresh().catch(() => undefined), REFRESH_EVERY_MS),
+      setInterval(() => this.noteUse(), USED_EVERY_MS),
+    ]
+  }
+
+  hasKeys(): boolean {
+    return this.keyring.hasKeys
+  }
+
+  /** Stops the refresh and notes the last used keys; the database must still be reachable. */
+  async close(): Promise<void> {
+    this.timers.forEach(clearInterval)
+    await withDeadline(this.noteUse(), NOTE_MS_MAX, () => undefined)
+    this.store?.close()
+  }
+
+  /**
+   * Opens tables before keys are replaced: a key with its own limits is never charged by others. Until its table is open, the key is
+   * withheld. False if a table is not open.
+   */
+  private async replaceKeys(records: readonly KeyRecord[]): Promise<boolean> {
+    const limits = ownLimitsOf(records)
+    const own = await this.context.tablesFor(limits)
+    const isOpen = own !== null && this.openTables(own)
+    const [usable, withheld] = own === null ? this.divided(records) : [records, []]
+    this.keyring.replace(usable, withheld)
+    return isOpen
+  }
+
+  /** Opens the tables of keys with their own limits. False if one cannot be opened. */
+  private openTables(own: LimiterTables['own']): boolean {
+    try {
+      this.limiters.update(own)
+      return true
+    } catch (error) {
+      const { log } = this.context
+      log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to it', { error: String(error) })
+      return false
+    }
+  }
+
+  /** Splits keys into those whose table is open, or not needed, and the others. */
+  private divided(records: readonly KeyRecord[]) {
+    const { yes = [], no = [] } = Object.groupBy(records, (record) => (this.limiters.hasTableOf(record) ? 'yes' : 'no'))
+    return [yes, no] as const
+  }
+
+  private noteLimits(): void {
+    gauge(seriesOf('limiterKeys'), this.limiters.keys.windows.countClients())
+    gauge(seriesOf('limiterKeysMax'), this.config.rateLimitClients)
+  }
+
+  /** Stores which keys were used, where a failure may lose some, and logs if the limiter's table was too small for the keys. */
+  private async noteUse(): Promise<void> {
+    const { windows } = this.limiters.keys
+    const requests = windows.overflowed
+    windows.overflowed = 0
+    count(OVERFLOWED, requests)
+    this.noteLimits()
+    if (requests > 0) {
+      const { log } = this.context
+      log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
+    }
+    const ids = this.keyring.takeUsed()
+    // Sent as a read, because repeating it does no harm.
+    if (ids.length > 0) await this.database.read(touchKeys(ids)).catch(() => undefined)
+  }
+
+  /** All workers lose Redis at once; only the first one logs it. */
+  private logOutage(error: Error | null): void {
+    const { log } = this.context
+    if (!this.limiters.noteStore(error !== null)) return
+    if (error === null) log.info('rate limit store reachable again')
+    else log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
+  }
+
+  private logKeysLost(kind: Outage, error: unknown): void {
+    const { log } = this.context
+    const { cause } = error as { cause?: unknown }
+    if (kind === 'refused') log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) })
+    else log.warn('database unreachable: requests are answered 503', { reason: String(cause ?? error), pid: process.pid })
+  }
+
+  private logKeysBack(kind: Outage): void {
+    const { log } = this.context
+    if (kind === 'refused') log.info('the keys can be read again')
+    else log.info('database reachable again', { pid: process.pid })
+  }
+}
