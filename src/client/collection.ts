@@ -96,12 +96,6 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   /** Versions by row object: rows stay exactly as the server returned them. */
   const versions = new WeakMap<object, string>()
 
-  async function page<Read>(query: string, { signal }: RosterCall): Promise<RosterPage<Read>> {
-    const answer = await connection.send({ method: 'GET', path: path + query, signal })
-    const [rows, total] = rowsAndTotal<Read>(answer, 'rows')
-    return { rows, total, links: linksOf(connection.url + path, answer.headers) }
-  }
-
   async function row<Read = Row>(
     method: ApiRequest['method'],
     at: string,
@@ -110,9 +104,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   ): Promise<Read> {
     const body = values === undefined ? undefined : bodyText(values)
     const { ifMatch, signal } = call
-    // An undefined version is an error: the write would overwrite any changes of others.
-    if ('ifMatch' in call && !/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
-      throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
+    if ('ifMatch' in call) requireVersion(ifMatch)
     const answer = await connection.send({ method, path: at, body, ifMatch, signal })
     // A proxy that compresses makes the tag weak, and servers match only strong ones.
     const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
@@ -120,10 +112,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     return answer.body as Read
   }
 
-  const pathOf = (id: number) => {
-    if (typeof id !== 'number') throw new TypeError(`an id is a number, not ${JSON.stringify(id)}`)
-    return `${path}/${encodeURIComponent(id)}`
-  }
+  const pathOf = (id: number) => rowPath(path, id)
+  const page = <Read>(query: string, call: RosterCall) => readPage<Read>(connection, path, query, call)
   const follow = async <Read>(link: string, call: RosterCall = {}) => {
     if (!link.includes('?')) throw new TypeError(`${JSON.stringify(link)} is not a link of a page`)
     return page<Read>(queryOf(link), call)
@@ -133,12 +123,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     list,
     follow,
     async *all<Read>(query: RosterRows<Filter, Sort, Field> = {}): AsyncGenerator<Read, void, undefined> {
-      let { rows, links } = await list<Read>({ ...query, pageSize: query.pageSize ?? PAGE_SIZE_MAX })
-      for (;;) {
-        yield* rows
-        if (links.next === null) return
-        ;({ rows, links } = await follow<Read>(links.next, query))
-      }
+      const first = await list<Read>({ ...query, pageSize: query.pageSize ?? PAGE_SIZE_MAX })
+      yield* rowsOfPages(first, (link) => follow<Read>(link, query))
     },
     async *stream<Read>(query: RosterStream<Filter, Sort, Field> = {}): AsyncGenerator<Read, void, undefined> {
       const { filter, sort, fields, signal } = query
@@ -149,13 +135,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     sync: (options = {}) => stepsOf<Row>(connection, path, options),
     get: async (id, { fields, ...call } = {}) => row('GET', pathOf(id) + queryString({ fields }), call),
     create: async (values, call) => row('POST', path, call, values),
-    async createMany(rows, { dryRun, signal } = {}) {
-      const target = dryRun === true ? `${path}?dryRun=1` : path
-      const answer = await connection.send({ method: 'POST', path: target, body: bodyText(rows), signal })
-      if (dryRun === true) return []
-      if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rows')
-      return answer.body
-    },
+    createMany: async (rows, call = {}) => createRows<Row, Write>(connection, path, rows, call),
     replace: async (id, values, call) => row('PUT', pathOf(id), call, values),
     update: async (id, values, call) => row('PATCH', pathOf(id), call, values),
     async delete(id, call) {
@@ -168,6 +148,53 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
       return version
     },
   }
+}
+
+async function readPage<Read>(
+  connection: Connection,
+  path: string,
+  query: string,
+  { signal }: RosterCall,
+): Promise<RosterPage<Read>> {
+  const answer = await connection.send({ method: 'GET', path: path + query, signal })
+  const [rows, total] = rowsAndTotal<Read>(answer, 'rows')
+  return { rows, total, links: linksOf(connection.url + path, answer.headers) }
+}
+
+async function* rowsOfPages<Read>(
+  first: RosterPage<Read>,
+  follow: (link: string) => Promise<RosterPage<Read>>,
+): AsyncGenerator<Read, void, undefined> {
+  let page = first
+  for (;;) {
+    yield* page.rows
+    if (page.links.next === null) return
+    page = await follow(page.links.next)
+  }
+}
+
+async function createRows<Row, Write>(
+  connection: Connection,
+  path: string,
+  rows: readonly Write[],
+  { dryRun, signal }: RosterCreateMany,
+): Promise<Row[]> {
+  const target = dryRun === true ? `${path}?dryRun=1` : path
+  const answer = await connection.send({ method: 'POST', path: target, body: bodyText(rows), signal })
+  if (dryRun === true) return []
+  if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rows')
+  return answer.body
+}
+
+function rowPath(path: string, id: number): string {
+  if (typeof id !== 'number') throw new TypeError(`an id is a number, not ${JSON.stringify(id)}`)
+  return `${path}/${encodeURIComponent(id)}`
+}
+
+/** An undefined version is an error: the write would overwrite any changes of others. */
+function requireVersion(ifMatch: string | undefined): void {
+  if (!/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
+    throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
 }
 
 /** Returns the links of a list with the address that the client knows: behind a proxy the server may use another one. */
