@@ -17,7 +17,6 @@ const OF_ONE = 'where several were created, there is none'
 
 /** Headers of answers. `limits`: those that hold for a key without its own. */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
-  const longest = limits[longestOf(limits)]?.period ?? '12h'
   const links = text(
     '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
     `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
@@ -28,23 +27,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       text('^[0-9A-Za-z_.:/+=~-]{1,128}$', '4bf92f35-77b3'),
     ),
     'X-Content-Type-Options': always('The type is the one declared.', onlyOne('nosniff')),
-    'X-RateLimit-Limit': always(
-      `The longest period of the key’s limits (${formatRules(limits)} unless it has its own), or the one that was hit.`,
-      text('^[1-9][0-9]*[smhd]$', longest),
-    ),
-    'X-RateLimit-Remaining': always('Requests left in that period, after this one.', from(0, 24_999)),
-    'X-RateLimit-Reset': always('When the oldest request leaves that period; on a 429, when a retry is admitted.', {
-      schema: { type: 'string', format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' },
-      example: '2026-11-22T18:00:30Z',
-    }),
-    RateLimit: always(
-      'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
-      text(`^${PERIOD};r=[0-9]+;t=[0-9]+$`, `"${longest}";r=24999;t=43201`),
-    ),
-    'RateLimit-Policy': always(
-      'All limits: each by its period, the requests that it admits, and its seconds.',
-      text(`^${PERIOD};q=[0-9]+;w=[0-9]+(?:, ${PERIOD};q=[0-9]+;w=[0-9]+)*$`, policyText(limits)),
-    ),
+    ...limitHeaders(limits),
     'Cache-Control': sometimes('Data is not to be kept; a page may be kept, or asked for again by its ETag.', {
       schema: { type: 'string' },
       example: 'no-store',
@@ -88,6 +71,29 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       onlyOne('true'),
     ),
     RetryAfterIfAny: sometimes(`${WAIT}; not there where a retry would fare no better, or may do harm.`, from(1, 1)),
+  }
+}
+
+function limitHeaders(limits: readonly Rule[]): Record<string, Schema> {
+  const longest = limits[longestOf(limits)]?.period ?? '12h'
+  return {
+    'X-RateLimit-Limit': always(
+      `The longest period of the key’s limits (${formatRules(limits)} unless it has its own), or the one that was hit.`,
+      text('^[1-9][0-9]*[smhd]$', longest),
+    ),
+    'X-RateLimit-Remaining': always('Requests left in that period, after this one.', from(0, 24_999)),
+    'X-RateLimit-Reset': always('When the oldest request leaves that period; on a 429, when a retry is admitted.', {
+      schema: { type: 'string', format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' },
+      example: '2026-11-22T18:00:30Z',
+    }),
+    RateLimit: always(
+      'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
+      text(`^${PERIOD};r=[0-9]+;t=[0-9]+$`, `"${longest}";r=24999;t=43201`),
+    ),
+    'RateLimit-Policy': always(
+      'All limits: each by its period, the requests that it admits, and its seconds.',
+      text(`^${PERIOD};q=[0-9]+;w=[0-9]+(?:, ${PERIOD};q=[0-9]+;w=[0-9]+)*$`, policyText(limits)),
+    ),
   }
 }
 
