@@ -4,7 +4,7 @@ import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Problem, ROOT } from './api.ts'
 import { Button } from './controls.tsx'
 import { excerptOf, forgetKey, keepKey, keepOwnKey, keyStore, takeKeyFromAddress } from './key.ts'
-import { resourcesOf, resourcesStore } from './resources.ts'
+import { type Resource, resourcesOf, resourcesStore } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
 import { Store } from './store.ts'
 import { emptyView, go, printView, readView, viewStore } from './view.ts'
@@ -29,33 +29,7 @@ function App() {
   }, [view.resource, resources])
   return (
     <>
-      <header>
-        <a class="home" href={ROOT}>
-          Roster
-        </a>
-        {key !== null && (
-          <nav aria-label="Resources">
-            {resources.map((one) => (
-              <a
-                key={one.plural}
-                class="tab"
-                aria-current={one === resource ? 'page' : undefined}
-                href={printView(emptyView(one.plural))}
-              >
-                {one.plural}
-              </a>
-            ))}
-          </nav>
-        )}
-        <span class="grow" />
-        <a href={`${ROOT}docs`}>Docs</a>
-        {key !== null && (
-          <span class="key">
-            <span>Key {excerptOf(key)} </span>
-            <Button class="link" label="Forget" onClick={() => forgetKey()} />
-          </span>
-        )}
-      </header>
+      <Header resources={resources} current={resource} ownKey={key} />
       <main>
         {problem && <p class="hint">{problem.message}</p>}
         {key === null ? (
@@ -72,6 +46,46 @@ function App() {
         )}
       </main>
     </>
+  )
+}
+
+interface HeaderProps {
+  readonly resources: readonly Resource[]
+  /** The resource that is open. */
+  readonly current: Resource | undefined
+  readonly ownKey: string | null
+}
+
+/** Links to the resources and the docs, and the key. Without a key there are no links to resources. */
+function Header({ resources, current, ownKey }: HeaderProps) {
+  return (
+    <header>
+      <a class="home" href={ROOT}>
+        Roster
+      </a>
+      {ownKey !== null && (
+        <nav aria-label="Resources">
+          {resources.map((one) => (
+            <a
+              key={one.plural}
+              class="tab"
+              aria-current={one === current ? 'page' : undefined}
+              href={printView(emptyView(one.plural))}
+            >
+              {one.plural}
+            </a>
+          ))}
+        </nav>
+      )}
+      <span class="grow" />
+      <a href={`${ROOT}docs`}>Docs</a>
+      {ownKey !== null && (
+        <span class="key">
+          <span>Key {excerptOf(ownKey)} </span>
+          <Button class="link" label="Forget" onClick={() => forgetKey()} />
+        </span>
+      )}
+    </header>
   )
 }
 

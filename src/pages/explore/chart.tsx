@@ -85,20 +85,51 @@ function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: n
   })
 }
 
-function Standing(props: Drawn) {
-  const { bars, series, values, style, colours, width, endsWithNone } = props
+/** Positions of what a chart of standing bars draws, in pixels. */
+interface Layout {
+  readonly left: number
+  /** Width of a bar with the space around it. */
+  readonly band: number
+  /** Number of bars from one label to the next. */
+  readonly step: number
+  readonly isGrouped: boolean
+  /** Width of a bar, or of the bars of a group together. */
+  readonly whole: number
+  /** Width of a single rectangle. */
+  readonly thick: number
+  /** Values of the axis that have a line. */
+  readonly lines: readonly number[]
+  y(value: number): number
+  middle(bar: number): number
+}
+
+function layoutOf(props: Drawn): Layout {
+  const { bars, series, style, width } = props
   const { from, to, lines } = axisOf(props)
   const left = 12 + 7 * Math.max(...lines.map((line) => formatShort(line).length))
-  const y = (value: number) => HEIGHT - BOTTOM - ((value - from) / (to - from)) * (HEIGHT - BOTTOM - TOP)
   const band = (width - left) / Math.max(1, bars.length)
-  const middle = (bar: number) => left + band * (bar + 0.5)
-  const step = Math.ceil((7 * Math.max(...bars.map((bar) => bar.length)) + 10) / band)
+  const isGrouped = style === 'grouped'
+  const whole = isGrouped ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
+  return {
+    left,
+    band,
+    step: Math.ceil((7 * Math.max(...bars.map((bar) => bar.length)) + 10) / band),
+    isGrouped,
+    whole,
+    thick: isGrouped ? whole / series.length : whole,
+    lines,
+    y: (value) => HEIGHT - BOTTOM - ((value - from) / (to - from)) * (HEIGHT - BOTTOM - TOP),
+    middle: (bar) => left + band * (bar + 0.5),
+  }
+}
+
+function Standing(props: Drawn) {
+  const { bars, series, values, style, colours, width, endsWithNone } = props
+  const layout = layoutOf(props)
+  const { left, band, step, lines, y, middle } = layout
   // The bar without a date comes last, and has a label.
   const isNamed = (place: number) =>
     endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
-  const isGrouped = style === 'grouped'
-  const whole = isGrouped ? Math.min(band * 0.8, 22 * series.length) : Math.min(56, band * 0.64)
-  const thick = isGrouped ? whole / series.length : whole
   return (
     <>
       {lines.map((line) => (
@@ -120,20 +151,7 @@ function Standing(props: Drawn) {
         ))}
       {bars.map((bar, place) => (
         <g key={bar}>
-          {(style === 'line' ? [] : spansOf(values[place] ?? [], !isGrouped)).map(
-            ([start, end], one) =>
-              start !== end && (
-                <rect
-                  key={series[one]}
-                  fill={colours[one]}
-                  x={middle(place) - whole / 2 + (isGrouped ? one * thick : 0)}
-                  width={Math.max(1, thick - (isGrouped ? 1 : 0))}
-                  y={Math.min(y(start), y(end)) + 0.5}
-                  height={Math.max(0.5, Math.abs(y(start) - y(end)) - 1)}
-                  rx={1.5}
-                />
-              ),
-          )}
+          {style !== 'line' && standingRects(props, layout, place)}
           {isNamed(place) && (
             <text
               x={Math.min(width - 3.6 * bar.length, Math.max(3.6 * bar.length, middle(place)))}
@@ -149,6 +167,24 @@ function Standing(props: Drawn) {
         </g>
       ))}
     </>
+  )
+}
+
+/** The rectangles of one bar, one for each series. */
+function standingRects({ series, values, colours }: Drawn, { isGrouped, whole, thick, y, middle }: Layout, place: number) {
+  return spansOf(values[place] ?? [], !isGrouped).map(
+    ([start, end], one) =>
+      start !== end && (
+        <rect
+          key={series[one]}
+          fill={colours[one]}
+          x={middle(place) - whole / 2 + (isGrouped ? one * thick : 0)}
+          width={Math.max(1, thick - (isGrouped ? 1 : 0))}
+          y={Math.min(y(start), y(end)) + 0.5}
+          height={Math.max(0.5, Math.abs(y(start) - y(end)) - 1)}
+          rx={1.5}
+        />
+      ),
   )
 }
 

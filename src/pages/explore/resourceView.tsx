@@ -5,6 +5,7 @@ import { CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
 import { Pager } from './pager.tsx'
+import type { Property } from './resources.ts'
 import { RowPanel } from './row.tsx'
 import { groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
@@ -16,17 +17,7 @@ export function ResourceView({ resource, view }: Shown) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary
   const { filters } = view
-  const sort = view.sort.join(',') || undefined
-  const listPath = (parts?: Parameters) => printPath(resource.plural, filters, { sort, ...parts })
-  const path = isSummary
-    ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
-    : listPath({ PageSize: view.size, page: view.page, cursor: view.cursor || undefined })
-  const allPath = isSummary ? groupsPath(resource, view) : listPath()
-  const fields = columns.length < resource.properties.length ? columns.map(({ name }) => name).join() : undefined
-  const excelPath = (locale?: string) => {
-    const form = { bom: '1', excel: '1', locale }
-    return isSummary ? groupsPath(resource, view, form) : listPath({ fields, ...form })
-  }
+  const { path, allPath, excelPath } = pathsOf({ resource, view }, isSummary, columns)
   const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }))
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(isSummary && asks ? printPath(resource.plural, filters) : null, readTotal, path, 'HEAD')
@@ -39,11 +30,6 @@ export function ResourceView({ resource, view }: Shown) {
     document.querySelector<HTMLElement>('tr[aria-current=true]')?.focus()
   }
   useRowKeys(view, asked, closeRow)
-  const tab = (name: string, label: string) => (
-    <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => change(view, { tab: name })}>
-      {label}
-    </button>
-  )
   return (
     <>
       <div class="bar">
@@ -54,12 +40,7 @@ export function ResourceView({ resource, view }: Shown) {
           {found !== null && filters.length > 0 && all !== null && ` of ${formatCount(all)}`}
         </span>
         <CopyButton label="Copy link" text={() => location.href} look="link" />
-        {resource.hasSummary && (
-          <fieldset class="views" aria-label="View">
-            {tab('table', 'Table')}
-            {tab('summary', 'Summary')}
-          </fieldset>
-        )}
+        {resource.hasSummary && <Tabs view={view} isSummary={isSummary} />}
       </div>
       <div class="bar">
         <Filters resource={resource} view={view} problem={asked.problem} />
@@ -86,6 +67,38 @@ export function ResourceView({ resource, view }: Shown) {
         {view.row !== '' && <RowPanel key="row" resource={resource} id={view.row} close={closeRow} />}
       </div>
     </>
+  )
+}
+
+/** Targets of the requests: the page shown, all rows or groups of the view, and a file of them for Excel. */
+function pathsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
+  const sort = view.sort.join(',') || undefined
+  const listPath = (parts?: Parameters) => printPath(resource.plural, view.filters, { sort, ...parts })
+  const fields = columns.length < resource.properties.length ? columns.map(({ name }) => name).join() : undefined
+  return {
+    path: isSummary
+      ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
+      : listPath({ PageSize: view.size, page: view.page, cursor: view.cursor || undefined }),
+    allPath: isSummary ? groupsPath(resource, view) : listPath(),
+    excelPath: (locale?: string) => {
+      const form = { bom: '1', excel: '1', locale }
+      return isSummary ? groupsPath(resource, view, form) : listPath({ fields, ...form })
+    },
+  }
+}
+
+/** Buttons for the table and the summary. */
+function Tabs({ view, isSummary }: { readonly view: View; readonly isSummary: boolean }) {
+  const tab = (name: string, label: string) => (
+    <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => change(view, { tab: name })}>
+      {label}
+    </button>
+  )
+  return (
+    <fieldset class="views" aria-label="View">
+      {tab('table', 'Table')}
+      {tab('summary', 'Summary')}
+    </fieldset>
   )
 }
 
