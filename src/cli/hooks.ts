@@ -14,7 +14,8 @@ import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 type Common = { json?: true }
 type Add = Common & { url: URL; entity: readonly string[] }
 
-const [URL_FLAGS, ENTITY_FLAGS] = ['--url <address>', '--entity <events>']
+const URL_FLAGS = '--url <address>'
+const ENTITY_FLAGS = '--entity <events>'
 const REQUIRED = [URL_FLAGS, ENTITY_FLAGS]
 const EXAMPLE = '--url https://receiver.example.com/roster --entity Employees:update'
 const CHANGES = [

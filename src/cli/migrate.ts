@@ -17,7 +17,8 @@ export function migrateCommand(readSettings: () => Config): Command {
 }
 
 async function run(config: Config, isDry: boolean): Promise<void> {
-  const [verb, work] = isDry ? ['to apply', pendingMigrations] : ['applied', migrate]
+  const verb = isDry ? 'to apply' : 'applied'
+  const work = isDry ? pendingMigrations : migrate
   const textOf = (files: readonly string[]) => files.map((file) => `${verb}: ${file}\n`).join('')
   // To look at an embedded one would make it.
   if (isDry && config.databaseUrl === null && !hasEmbedded(config.dataDir)) {

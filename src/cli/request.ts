@@ -60,7 +60,9 @@ export interface Answer {
   readonly text: string
 }
 
-const [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT] = [0, -1, -2]
+const NO_ANSWER = 0
+const NOT_SENT = -1
+const CANNOT_BE_SENT = -2
 /** Temporary failures, with those of proxies whose server is gone. */
 const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
 /** Error codes: the server could not be reached; a certificate or an address is wrong, so that a retry cannot succeed. */

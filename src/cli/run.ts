@@ -9,7 +9,9 @@ import { DeclarationError } from '../registry.ts'
 /** A fault that the caller can mend: one line on stderr, without a stack. */
 export class CommandError extends Error {}
 
-const [DONE, FAILED, WRONG_USAGE] = [0, 1, 2]
+const DONE = 0
+const FAILED = 1
+const WRONG_USAGE = 2
 
 /** Runs the words after the program's name. Returns the exit code; an error is on stderr. */
 export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {

@@ -16,7 +16,8 @@ interface Options {
   readonly add?: true
 }
 
-const [ROWS, ROWS_MAX] = [10_000, 10_000_000]
+const ROWS = 10_000
+const ROWS_MAX = 10_000_000
 const SEED_MAX = 2 ** 31 - 1
 
 export function seedCommand(readSettings: () => Config): Command {

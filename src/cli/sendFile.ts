@@ -36,12 +36,14 @@ export async function* divided<Item>(
   bytesMax: number,
   bytesOf: (item: Item) => number,
 ): AsyncGenerator<Item[]> {
-  let [part, sum] = [[] as Item[], 0]
+  let part: Item[] = []
+  let sum = 0
   for await (const item of items) {
     const bytes = bytesOf(item)
     if (part.length === most || (part.length > 0 && sum + bytes > bytesMax)) {
       yield part
-      ;[part, sum] = [[], 0]
+      part = []
+      sum = 0
     }
     part.push(item)
     sum += bytes
@@ -63,7 +65,8 @@ interface Outcome {
 /** Sends rows, `most` at a time, until a piece is refused, or in a dry run all. @throws CommandError that says how far it came */
 export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): Promise<Outcome> {
   const outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
-  let [index, sent] = [0, [] as readonly FileRow[]]
+  let index = 0
+  let sent: readonly FileRow[] = []
   using shown = progress((sum) => counted(sum, 'row'))
   try {
     for await (const piece of divided(rows, most, PIECE_BYTES_MAX, ({ json }) => Buffer.byteLength(json) + 1)) {

@@ -34,7 +34,8 @@ function otherApis(entities: readonly Entity[]): string {
   const text = named(['text'])[0]?.name ?? 'Name'
   const date = named(['instant', 'date'])[0]?.name ?? 'Id'
   const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1)
-  const [word, day] = [lower(text), lower(date)]
+  const word = lower(text)
+  const day = lower(date)
   const since = date === 'Id' ? '2' : '2026-01-01T00:00:00Z'
   const rows = `
 ${word}=eq.A | filter[${word}][_eq]=A | $filter=${word} eq 'A' | filters[${word}][$eq]=A | ${text}=A

@@ -52,7 +52,9 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts) {
     components: {
       securitySchemes: {
         ApiKey: {
-          ...{ type: 'apiKey', in: 'header', name: 'Authorization' },
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
           description: 'The word `ApiKey`, a space, and the key: `ApiKey roster_…`',
         },
       },
@@ -96,7 +98,10 @@ function operationSchema(operation: Operation, errors: ErrorAnswers, entities: r
   const parameters = parametersOf(operation, '304' in responses, entities)
   const tag = entity?.plural ?? (isOpen ? PAGES_TAG : CHANGES_TAG)
   return {
-    ...{ operationId, summary, description, tags: [tag] },
+    operationId,
+    summary,
+    description,
+    tags: [tag],
     ...(isOpen && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(entity && ['created', 'updated'].includes(success) ? { requestBody: bodyOf(entity, operation.method) } : {}),

@@ -44,7 +44,7 @@ const PAGED = [
 /** Errors of summaries. D76 */
 const SUMMARIZED = [...PAGED, 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups'] as const
 /** Errors of reading one row. */
-const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...(['InvalidFields', 'NotFound'] as const)]
+const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, 'InvalidFields', 'NotFound'] as const
 const WITH_BODY = [
   ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
@@ -56,8 +56,10 @@ const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 /** The operations on an entity. Spec 4.1 */
 function operationsOn(entity: Entity): Operation[] {
   const { name, plural, properties } = entity
-  const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
-  const [list, row] = [`/${plural}`, `/${plural}/{id}`]
+  const one = withArticle(wordsOf(name))
+  const many = wordsOf(plural)
+  const list = `/${plural}`
+  const row = `/${plural}/{id}`
   const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
   if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
@@ -70,7 +72,14 @@ function operationsOn(entity: Entity): Operation[] {
     [operationId, summary, description]: readonly [string, string, string],
     codes: readonly ErrorCode[],
   ): Operation => ({
-    ...{ operationId, method, path, summary, description, success, entity, isUnlimited: false },
+    operationId,
+    method,
+    path,
+    summary,
+    description,
+    success,
+    entity,
+    isUnlimited: false,
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
   return [
@@ -89,8 +98,13 @@ function operationsOn(entity: Entity): Operation[] {
 const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
 /** The change feed of all entities. D57 */
 const changesOperation: Operation = {
-  ...{ operationId: 'listChanges', method: 'GET', path: '/Changes', success: 'changes' },
-  ...{ summary: 'List what has changed', entity: null, isUnlimited: false },
+  operationId: 'listChanges',
+  method: 'GET',
+  path: '/Changes',
+  success: 'changes',
+  summary: 'List what has changed',
+  entity: null,
+  isUnlimited: false,
   description:
     'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line. As NDJSON (`Accept: application/x-ndjson`) all of them, one a line, and then those that come, until the client leaves: now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
@@ -129,7 +143,14 @@ function page(
 ): Operation {
   const isUnlimited = success === 'live' || success === 'ready'
   return {
-    ...{ operationId, method: 'GET', path, summary, description, success, entity: null, isUnlimited },
+    operationId,
+    method: 'GET',
+    path,
+    summary,
+    description,
+    success,
+    entity: null,
+    isUnlimited,
     codes: [...codes, ...EVERYWHERE, ...(isUnlimited ? [] : ['RateLimitExceeded' as const])],
   }
 }

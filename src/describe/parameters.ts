@@ -14,7 +14,11 @@ const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#
 const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
 
 const parameter = (place: object, name: string, description: string, schema: Schema, example?: unknown): Schema => ({
-  ...{ name, ...place, description, schema, example },
+  name,
+  ...place,
+  description,
+  schema,
+  example,
 })
 export const inPath = parameter.bind(null, { in: 'path', required: true })
 /** Parameter of a query string. */

@@ -22,7 +22,9 @@ type AnswerOf = (description: string, headers?: Record<string, string>, content?
 /** The `responses` of an operation that succeeds. */
 export function successesOf({ success, entity, isUnlimited }: Operation): Record<string, Schema> {
   const answer: AnswerOf = (description, headers = {}, content) => ({
-    ...{ description, headers: headersOf(headers, isUnlimited), ...(content ? { content } : {}) },
+    description,
+    headers: headersOf(headers, isUnlimited),
+    ...(content ? { content } : {}),
   })
   switch (success) {
     case 'list':
@@ -106,7 +108,10 @@ const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema
     required: ['openapi', 'info', 'servers', 'paths', 'components'],
     properties: {
       openapi: { type: 'string', pattern: '^3[.]1[.][0-9]+$' },
-      ...{ info: object, servers: { type: 'array', items: object }, paths: object, components: object },
+      info: object,
+      servers: { type: 'array', items: object },
+      paths: object,
+      components: object,
     },
   },
   errors: objectSchema({ errors: { type: 'array', items: objectSchema(errorKind) } }),
