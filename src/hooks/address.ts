@@ -10,7 +10,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>
 
 const URL_LENGTH_MAX = 2_000
 
-/** Parses the address of a hook; whether it may be connected to is checked with each delivery. @throws AddressRefused */
+/** Parses the URL of a hook. Each delivery checks whether the address may be connected to. @throws AddressRefused */
 export function readHookUrl(text: string): URL {
   const refuse = (why: string): never => {
     throw new AddressRefused(why)
@@ -19,7 +19,7 @@ export function readHookUrl(text: string): URL {
   if (!['https:', 'http:'].includes(url.protocol)) refuse('the address must begin with https://')
   if (url.username !== '' || url.password !== '')
     refuse('the address must have no user and password: deliveries are signed instead')
-  // As it is kept and posted to: with letters beyond ASCII as %C3%BC.
+  // The length counts as the URL is stored and requested, with letters beyond ASCII as %C3%BC.
   if (url.href.length > URL_LENGTH_MAX) refuse(`the address has more than ${URL_LENGTH_MAX} characters`)
   if (url.hash !== '') refuse('the address must have no part behind #')
   return url
@@ -32,7 +32,10 @@ export function hostOf({ hostname }: URL): string {
 
 const resolveName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
-/** Resolves the host to the address to connect to, since DNS may answer otherwise a moment later. @throws AddressRefused */
+/**
+ * Resolves the host once; the delivery connects to this address, because DNS may answer otherwise a moment later. @throws
+ * AddressRefused
+ */
 export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Resolve = resolveName): Promise<string> {
   const host = hostOf(url)
   const addresses = isIP(host) === 0 ? await resolve(host).catch(unresolved) : [host]

@@ -1,20 +1,20 @@
-// Delivery of a webhook: one signed POST to an address that was checked.
+// Delivery of a webhook: one signed POST to a checked address.
 import { createHmac, randomBytes } from 'node:crypto'
 import { version } from '../../package.json'
 import type { AllowedTargets } from '../model/networks.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
 
 export interface Message {
-  /** Id that stays the same in all attempts. */
+  /** Id of the message, the same in all attempts. */
   readonly id: string
   readonly body: string
 }
 
 export interface Outcome {
   readonly isDelivered: boolean
-  /** For the list of hooks: a status, or what prevented one. */
+  /** Text for the list of hooks: the status of the response, or why there was none. */
   readonly status: string
-  /** The receiver has asked for no more. */
+  /** True if the receiver has answered 410: it wants no more deliveries. */
   readonly isGone: boolean
 }
 
@@ -22,14 +22,14 @@ export interface DeliveryOptions {
   readonly allowed: AllowedTargets
   readonly timeoutMs: number
   readonly resolve?: Resolve
-  /** Certificates beside those of the system. */
+  /** CA certificates to trust in addition to those of the system. */
   readonly ca?: string
 }
 
 const GONE = 410
 const STATUS_LENGTH_MAX = 200
 
-/** Posts a message once. Never fails: what prevents it is the outcome. */
+/** Posts a message once. Never rejects: a failure is an outcome. */
 export async function deliver(
   to: { readonly url: string; readonly secret: string },
   message: Message,
@@ -38,7 +38,7 @@ export async function deliver(
 ): Promise<Outcome> {
   const ending = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)])
   if (ending.aborted) return failed('cut off')
-  // Looking up a name cannot be ended, so it is left: who ends a delivery waits for nothing.
+  // A lookup of a name cannot be aborted, so a delivery that ends does not wait for it.
   const { promise: ended, resolve } = Promise.withResolvers<Outcome>()
   ending.addEventListener('abort', () => resolve(failed(signal.aborted ? 'cut off' : 'timed out')))
   const posted = post(to, message, ending, options)
@@ -64,15 +64,15 @@ async function post(
     'webhook-timestamp': String(seconds),
     'webhook-signature': sign(secret, id, seconds, body),
   }
-  // The address that was looked at is connected to, and the certificate must be that of the name. No connection is kept: another
-  // hook's may have the same address, and another name.
+  // Connects to the checked address, with a certificate for the name. Connections are not reused: another hook may have the same
+  // address and another name.
   const tls = { serverName: hostOf(url), ...(ca === undefined ? {} : { ca }) }
   const target = addressed(url, address)
   const response = await fetch(target, {
     ...{ method: 'POST', headers, body, signal, redirect: 'manual', keepalive: false, decompress: false },
     ...(url.protocol === 'https:' ? { tls } : {}),
   } as RequestInit)
-  // What it says beyond the status has no use, and could be of any length.
+  // Only the status counts; the body could have any length.
   await response.body?.cancel().catch(() => undefined)
   const { status } = response
   const isDelivered = status >= 200 && status < 300
@@ -89,22 +89,22 @@ function failed(status: string): Outcome {
   return { isDelivered: false, status: status.slice(0, STATUS_LENGTH_MAX), isGone: false }
 }
 
-/** Without the address, which the driver's own messages have: its query may be secret. */
+/** Describes an error without its URL, which the messages of `fetch` contain: its query may be secret. */
 function reasonOf(error: Error & { code?: string }): string {
   if (error instanceof AddressRefused) return error.message
   return error.code ? `failed (${error.code})` : 'failed'
 }
 
 const PREFIX = 'whsec_'
-/** Length of a secret; Standard Webhooks allows 24 to 64. */
+/** Bytes of a secret; Standard Webhooks allows 24 to 64. */
 const SECRET_BYTES = 32
 
-/** A new secret, as Standard Webhooks writes them. */
+/** Returns a new secret in the form of Standard Webhooks. */
 export function makeSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
-/** The value of `webhook-signature`: over the id, the time in seconds, and the body to the letter. */
+/** Returns the value of `webhook-signature`: an HMAC of the id, the time in seconds, and the body byte for byte. */
 export function sign(secret: string, id: string, seconds: number, body: string): string {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`

@@ -7,7 +7,10 @@ const ALL_EVENTS = '*'
 export const ACTIONS = ['create', 'update', 'delete']
 const EVENTS_MAX = 100
 
-/** Reads `Employees:update,delete`, `Employees` for all of them, or `*`. @throws RangeError that says what there is */
+/**
+ * Parses events such as `Employees:update,delete`, `Employees` for all its actions, or `*`. @throws RangeError that lists the
+ * names
+ */
 export function parseEvents(texts: readonly string[], plurals: readonly string[]): string[] {
   const events = new Set(texts.flatMap((text) => parseOne(text, plurals)))
   if (events.size > EVENTS_MAX) throw new RangeError(`There may be up to ${EVENTS_MAX}.`)
@@ -32,7 +35,7 @@ function parseAction(text: string): string {
   throw new RangeError(`"${excerpt(text)}" is not what can happen to a row.${hint}`)
 }
 
-/** The entities that the events name. An entity that the program no longer has counts for none. */
+/** Returns the entities of the events. Names of entities that no longer exist are skipped. */
 export function entitiesOf(events: readonly string[], entities: readonly Entity[]): Entity[] {
   if (events.includes(ALL_EVENTS)) return [...entities]
   return entities.filter(({ plural }) => events.some((event) => event.startsWith(`${plural}:`)))

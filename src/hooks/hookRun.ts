@@ -1,4 +1,4 @@
-// One hook: reads its changes, delivers them, and tries again what failed.
+// One hook: reads its changes, delivers them, and retries failed deliveries.
 import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -23,21 +23,21 @@ export interface RunParts {
 }
 
 const PAGE_LINES = 100
-/** Deliveries of one hook in flight, of different rows. */
+/** Concurrent deliveries of one hook, each of another row. */
 const IN_FLIGHT_MAX = 4
-/** Interval at which the position is saved while deliveries go on: what came behind it is sent again by the next sender. */
+/** Interval at which the position is saved during deliveries. The next sender repeats the deliveries after the saved position. */
 const SAVE_MS = 1_000
-/** Interval at which the position is saved without deliveries, so that it never grows older than the lines that are kept. */
+/** Interval at which the position is saved without deliveries, so that the changes after it are still kept. */
 const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const IDLE_LOOK_MS = 60_000
-/** An attempt that is later than this was late because no server ran: that time does not count as failing. */
+/** If an attempt is later than this, no server ran in between: that time does not count as failing. */
 const LATE_MS_MAX = 3_600_000
 
-/** Delivers the changes that one hook is for, from its place on, until it is ended or the hook is parked. */
+/** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */
 export class HookRun {
-  /** Position once the queue is empty. */
+  /** Position in the feed when the whole queue is delivered. */
   private end: ChangesToken
   private queue: { readonly line: ChangeLine; isDelivered: boolean }[] = []
   private savedMs: number
@@ -45,7 +45,7 @@ export class HookRun {
   private readonly wanted: readonly Entity[]
   private readonly ending = new AbortController()
   private readonly signal = this.ending.signal
-  /** Rejects where the database is lost. */
+  /** Rejects when the connection to the database is lost. */
   readonly ended: Promise<void>
 
   constructor(
@@ -58,13 +58,13 @@ export class HookRun {
     this.ended = this.run()
   }
 
-  /** Cuts off what is in flight. */
+  /** Aborts the deliveries in flight. */
   async stop(): Promise<void> {
     this.ending.abort()
     await this.ended.catch(() => undefined)
   }
 
-  /** When the oldest change was written that the hook has not taken, of those that were read; null: there is none. */
+  /** Time of the oldest change that was read and is not delivered; null if all are delivered. */
   get waitingSinceMs(): number | null {
     const waiting = this.queue.find(({ isDelivered }) => !isDelivered)
     return waiting === undefined ? null : Date.parse(waiting.line.at)
@@ -75,11 +75,11 @@ export class HookRun {
       if (this.queue.length === 0) await this.readOn()
       else if (await this.pauseToAttempt()) await this.deliverSome()
     }
-    // So that the next sender does not read again the events that this hook is not for.
+    // The next sender continues from here, without reading again the events that this hook does not want.
     if (!this.isOver && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
   }
 
-  /** Reads a page, or waits where there is none yet. */
+  /** Reads a page into the queue, or waits for a change. */
   private async readOn() {
     const { changes, waits, log } = this.parts
     try {
@@ -103,11 +103,11 @@ export class HookRun {
     }
   }
 
-  /** Delivers from the queue for a while, or up to a failure, and writes down how far. */
+  /** Delivers a batch: until `SAVE_MS` have passed, a delivery fails, or the queue ends. Then saves the position. */
   private async deliverSome() {
     const failures: Outcome[] = []
     const running = new Map<string, Promise<void>>()
-    // While a receiver fails it is asked with one delivery alone.
+    // A failing receiver gets one delivery at a time.
     const isFailing = this.hook.attempts > 0
     const most = isFailing ? 1 : IN_FLIGHT_MAX
     const untilMs = performance.now() + SAVE_MS
@@ -128,13 +128,13 @@ export class HookRun {
     }
     await Promise.all(running.values())
     this.goOn()
-    // What is cut short by the end of the sender says nothing of the receiver.
+    // Aborted deliveries say nothing about the receiver.
     const [failure] = this.signal.aborted ? [] : failures
     if (failure) await this.noteFailure(failure)
     else if (status !== null) await this.noteSuccess(status)
   }
 
-  /** Moves the place behind all that is delivered without a gap. */
+  /** Advances the position past all deliveries without a gap. */
   private goOn() {
     const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
     const done = first === -1 ? this.queue.length : first
@@ -175,38 +175,41 @@ export class HookRun {
 
   private async save(status: string | null, parkedFor: string | null = null) {
     this.savedMs = this.parts.nowMs()
-    // Another process sends by now, or an operator has changed the hook, and a new run follows.
+    // Not saved: another process is the sender now, or an operator has changed the hook and a new run follows.
     if (!(await this.parts.session.save(this.hook, this.savedMs, status, parkedFor))) this.isOver = true
   }
 
-  /** Waits for the time of the next attempt. False: it is over. */
+  /** Waits until the next attempt is due. False if the run was stopped. */
   private async pauseToAttempt(): Promise<boolean> {
     const { backOff, nowMs } = this.parts
     const { nextAttemptMs } = this.hook
     if (nextAttemptMs === null) return true
-    // The time was written by another server, whose clock may have been ahead.
+    // Another server wrote the time, and its clock may have been ahead.
     const ms = Math.max(0, Math.min(nextAttemptMs - nowMs(), backOff.mostMs))
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 
   private fields() {
     const { id, url } = this.hook
-    // A row that was written by hand may have any text.
+    // The URL may be invalid, if someone wrote the row by hand.
     return { hook: id, host: URL.canParse(url) ? new URL(url).host : '' }
   }
 }
 
-/** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */
+/** Makes the message of a change. Its id depends only on the hook and the change, so repeated deliveries have the same id. */
 function messageOf({ id }: Hook, line: ChangeLine): Message {
   const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
   return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${lineText(line, false)}}` }
 }
 
-/** Pauses after the first failure, and at most; and how long deliveries of a hook may fail before it is parked. */
+/** Pause after the first failure, longest pause, and time of failing deliveries after which a hook is parked. */
 export const BACK_OFF = { firstMs: 5_000, mostMs: 15 * 60_000, parkMs: 3 * 24 * 3_600_000 }
 export type BackOff = typeof BACK_OFF
 
-/** Pause before the next attempt in ms: doubles with each failure, of which a random part from half to all. `random`: 0 to 1. */
+/**
+ * Returns the pause before the next attempt in ms: it doubles with each failure; of it a random part from half to all. `random`:
+ * 0 to 1.
+ */
 export function pauseAfter(attempts: number, { firstMs, mostMs }: BackOff, random: number): number {
   const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), mostMs)
   return Math.round(fullMs * (0.5 + random / 2))

@@ -1,4 +1,4 @@
-// Sends webhooks: elects one process of all servers, and runs each hook.
+// The sender of webhooks: one process of all servers is elected, and runs each hook.
 import { setTimeout } from 'node:timers/promises'
 import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -18,10 +18,10 @@ export interface SenderOptions {
   nowMs?(): number
 }
 
-/** Between two looks: whether there are hooks at all, whether another process sends, at what has changed, and after a fault. */
+/** Pauses in ms: between checks for hooks, for the lock, for changed hooks, and after an error. */
 const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
 
-/** Deliveries of a server, and its backlog as far as it knows. */
+/** Webhook metrics of a server; zeros if another process is the sender. */
 export interface HookUse {
   readonly states: HookStates
   readonly taken: number
@@ -31,12 +31,12 @@ export interface HookUse {
 
 const TIMEOUT_MS = 10_000
 
-/** Posts what has changed, if this process is the one of the cluster that does. Without a hook it looks once a minute. */
+/** Sends webhooks if this process holds the lock of the sender. Without a hook it checks for hooks once a minute. */
 export class HookSender {
   private readonly stopping = new AbortController()
   private readonly pauses: typeof PAUSES
   private readonly ended: Promise<void>
-  /** Ends the pause, or the next one. */
+  /** Aborted to end the current pause, or the next one. */
   private waking = new AbortController()
   private isFailing = false
   private readonly runs = new Map<string, HookRun>()
@@ -53,12 +53,12 @@ export class HookSender {
     this.ended = this.run()
   }
 
-  /** An operator may have changed the hooks. */
+  /** Checks the hooks now; an operator may have changed them. */
   wake(): void {
     this.waking.abort()
   }
 
-  /** Cuts off what is in flight: it is sent again by the next sender. */
+  /** Aborts the deliveries in flight; the next sender repeats them. */
   async stop(): Promise<void> {
     this.stopping.abort()
     this.waking.abort()
@@ -92,7 +92,7 @@ export class HookSender {
     }
   }
 
-  /** Waits for the lock and sends, until there is no hook. @throws Error where the connection is lost */
+  /** Waits for the lock, then sends until no hook is active. @throws Error if the connection is lost */
   private async electAndSend() {
     const session = await Session.open(this.url)
     try {
@@ -140,7 +140,7 @@ export class HookSender {
       deliver: async (hook, message, signal) => {
         const outcome = await deliver(hook, message, signal, delivery)
         if (outcome.isDelivered) this.taken++
-        // What is cut short by the end of the sender says nothing of the receiver.
+        // Aborted deliveries say nothing about the receiver.
         else if (!signal.aborted) this.failed++
         return outcome
       },
@@ -153,12 +153,12 @@ export class HookSender {
     if (this.waking.signal.aborted) this.waking = new AbortController()
   }
 
-  /** Ends the runs of hooks that are gone or were changed, and begins those that are new. */
+  /** Stops the runs of hooks that were removed or changed, and starts those of new hooks. */
   private async syncRuns(hooks: readonly Hook[], parts: RunParts, onFault: (error: Error) => void) {
     const { runs } = this
     const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))
     const over = [...runs.values()].filter(({ hook }) => current.get(hook.id) !== hook.revision)
-    // One hook has one run at a time, or its rows would not be in order.
+    // A hook has one run at a time; two would deliver changes of one row out of order.
     await Promise.all(over.map((run) => run.stop()))
     for (const { hook } of over) runs.delete(hook.id)
     for (const hook of hooks.filter(({ id }) => !runs.has(id))) {

@@ -1,4 +1,4 @@
-// The connection of the sender of webhooks, which holds its lock.
+// The sender's connection to the database, which holds the sender's lock.
 import type postgres from 'postgres'
 import { type ConnectOptions, openFirst } from '../execute/connect.ts'
 import { parametersOf } from '../execute/driver.ts'
@@ -6,16 +6,16 @@ import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** A hook that is to be served, as the database has it, and how far it has come; times in ms since 1970. */
+/** An active hook as stored, with its position in the feed; times in ms since 1970. */
 export interface Hook {
   readonly id: string
   readonly url: string
   readonly secret: string
   readonly events: readonly string[]
-  /** Another number once an operator has changed anything. */
+  /** Changes whenever an operator changes the hook. */
   readonly revision: string
   place: ChangesToken
-  /** Begin of the failures if deliveries fail now; else null. */
+  /** Time of the first of the current failures; null if deliveries succeed. */
   failingSinceMs: number | null
   attempts: number
   nextAttemptMs: number | null
@@ -23,10 +23,10 @@ export interface Hook {
 
 export type HookStates = Readonly<Record<'active' | 'paused' | 'parked', number>>
 
-/** Any number that no other program on the database is likely to lock. */
+/** Advisory lock of the sender; an arbitrary number that no other program is likely to use. */
 const LOCK = '7067837114'
 const QUERY_MS_MAX = 10_000
-/** A machine that has gone without a word loses the lock after a minute. */
+/** Options of the connection: PostgreSQL ends it, and frees the lock, a minute after the sender's machine is silent. */
 const OPTIONS: ConnectOptions = {
   connection: {
     application_name: 'roster hooks',
@@ -36,7 +36,7 @@ const OPTIONS: ConnectOptions = {
   },
 }
 
-/** The connection of the one sender of a schema. It holds an advisory lock, which ends with the connection. */
+/** The connection of the only sender of a schema. Its advisory lock ends with the connection. */
 export class Session {
   private term = ''
 
@@ -51,12 +51,12 @@ export class Session {
     return new Session(await openFirst(url, { ...OPTIONS, onclose } as ConnectOptions), losing)
   }
 
-  /** Aborts when the connection is lost, or ended. */
+  /** Aborts when the connection is lost or closed. */
   get lost(): AbortSignal {
     return this.losing.signal
   }
 
-  /** `none`: no hook is active, so there is nothing to send; `waiting`: another process sends. */
+  /** Tries to become the sender. `none`: no hook is active; `waiting`: another process is the sender. */
   async elect(): Promise<'none' | 'waiting' | 'sender'> {
     const [row] = await this.run(
       (sql) => sql<{ isAny: boolean; isSender: boolean }[]>`
@@ -96,7 +96,10 @@ export class Session {
     )
   }
 
-  /** Writes how far a hook has come, and a delivery's state; may park it. False: it has changed, or another process sends. */
+  /**
+   * Saves the position of a hook and the state of its deliveries; may park it. False: it was changed, or another process is the
+   * sender.
+   */
   async save(hook: Hook, atMs: number, status: string | null, parkedFor: string | null): Promise<boolean> {
     const { id, revision, place, failingSinceMs, attempts, nextAttemptMs } = hook
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())

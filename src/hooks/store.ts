@@ -1,4 +1,4 @@
-// Hooks in the database, as `roster hooks` changes them.
+// Stored hooks: adds, removes, pauses, resumes and lists them for `roster hooks`.
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { commaList } from '../compile/batch.ts'
@@ -12,7 +12,7 @@ import { suggest } from '../model/nearest.ts'
 import { integer, join, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { ACTIONS, wantsEvent } from './events.ts'
 
-/** A hook as a list shows it; times in UTC, to the second. */
+/** A hook in a list; times in UTC, to the second. */
 export interface ListedHook {
   readonly id: string
   readonly url: string
@@ -23,15 +23,15 @@ export interface ListedHook {
   readonly lastStatus: string | null
   readonly lastAttempt: string | null
   readonly nextAttempt: string | null
-  /** How many changes wait for it, up to `WAITING_MAX`; null: counting them took too long. */
+  /** Number of changes that are not delivered yet, at most `WAITING_MAX`; null if counting took too long. */
   readonly waiting: number | null
 }
 
-/** Each has a few requests in flight, and a place of its own in the feed. */
+/** Maximum hooks: each has requests in flight, and reads the feed from its own position. */
 const HOOKS_MAX = 50
 export const WAITING_MAX = 1_000
 
-/** The hooks in the database, for an operator. Servers learn of a change by the version of the keys, which they follow. */
+/** Changes hooks for an operator. Each change raises the version of the keys, by which servers notice it. */
 export class HookStore {
   private readonly keys: KeyStore
 
@@ -42,11 +42,11 @@ export class HookStore {
     this.keys = new KeyStore(sql)
   }
 
-  /** A hook that gets what changes from now on. Returns its id. @throws Refused where there are too many */
+  /** Adds a hook for all changes from now on. Returns its id. @throws Refused if there are too many hooks */
   add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
     return this.keys.transact(async (sql) => {
       const id = randomBytes(5).toString('hex')
-      // Events have no letter that would need an escape.
+      // Names of events have no character that must be escaped.
       const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
       const made = await sql`
         insert into hook (id, url, secret, events, run, position, number)
@@ -58,7 +58,7 @@ export class HookStore {
     })
   }
 
-  /** @throws Refused when there is none with this id, as all of these */
+  /** @throws Refused if there is no hook with this id */
   remove(id: string): Promise<void> {
     return this.keys.transact((sql) => this.require(sql, id, sql`delete from hook where id = ${id}`))
   }
@@ -73,7 +73,9 @@ export class HookStore {
     })
   }
 
-  /** Delivers again, with `isSkipping` behind the first change that waits. True: changes in between are no longer kept. */
+  /**
+   * Activates a hook; `isSkipping` skips the first waiting change. True if changes were lost, because they are no longer kept.
+   */
   resume(id: string, isSkipping: boolean): Promise<boolean> {
     return this.keys.transact(async (sql) => {
       const resumed = sql`
@@ -81,7 +83,7 @@ export class HookStore {
           next_attempt = null, revision = revision + 1
         where id = ${id}`
       await this.require(sql, id, resumed)
-      // A place that no transaction has come to yet is of a state that the cluster was restored from.
+      // A position in the future is that of a database whose backup was restored.
       const moved = await sql`
         update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
         where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number)
@@ -113,13 +115,13 @@ export class HookStore {
     return listed
   }
 
-  /** Reads the positions of the first `most` events that wait for a hook. */
+  /** Reads the positions of the first `most` changes that wait for a hook. */
   private async waiting(sql: postgres.ISql, events: readonly string[], place: ChangesPlace, most: number) {
     const statement = compileWaiting(events, this.entities, place, most)
     return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, parametersOf(statement), { prepare: false })
   }
 
-  /** Runs a statement that must find the hook. */
+  /** Runs a statement on one hook. @throws Refused if it finds none */
   private async require(sql: postgres.TransactionSql, id: string, statement: postgres.PendingQuery<postgres.Row[]>) {
     if ((await statement).count > 0) return
     const ids = (await sql<{ id: string }[]>`select id from hook order by id`).map((row) => row.id)
@@ -127,7 +129,9 @@ export class HookStore {
   }
 }
 
-/** Compiles the first `most` events after a position that a hook is for; null: its entities do not exist. */
+/**
+ * Compiles a read of the first `most` positions after `place` whose changes the hook wants; null if none of its entities exists.
+ */
 export function compileWaiting(
   events: readonly string[],
   entities: readonly Entity[],
@@ -145,7 +149,7 @@ export function compileWaiting(
   })
   if (pieces.length === 0) return null
   return toStatement(
-    // By the columns: what is selected under their names are texts.
+    // Sorts by the columns of `piece`, because the selected ones are texts.
     sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(most)}`,
   )
 }
