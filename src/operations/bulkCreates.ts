@@ -16,10 +16,10 @@ import type { FaultOf } from './refusals.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import type { RowWrites } from './rowWrites.ts'
 
-/** Rows or bytes begun that count as a request; bytes, since a body that is refused for its first row was read whole. */
+/** Rows, or bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is refused. */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** Rows that are made a value of the statement between two looks at the time. */
+/** Rows to convert before checking whether the event loop is due a turn. */
 const STEP_ROWS = 50
 
 export class BulkCreates {
@@ -52,7 +52,7 @@ export class BulkCreates {
     return withReplayed(written, await this.created(written.rows, call))
   }
 
-  /** Answers how many rows would be created. The key must be valid, though no answer is stored. @throws ApiError */
+  /** Dry run: answers how many rows would be created. It stores no answer, but checks the Idempotency-Key. @throws ApiError */
   async check({ request }: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
     parseIdempotencyKey(request)
     await this.writes.checkRows(rows, faultOf)
@@ -74,7 +74,7 @@ export class BulkCreates {
     return arrays
   }
 
-  /** The rows, or their ids alone, as an array or, where the client asks for them, as lines. */
+  /** Makes the answer: an array or NDJSON, with only the ids if the key may not read the entity. */
   private async created(rows: readonly Row[], { request, mayRead }: ResourceRequest): Promise<Reply> {
     const turn = yieldEvery()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
@@ -88,12 +88,12 @@ export class BulkCreates {
   }
 }
 
-/** The property's values in all rows, as PostgreSQL writes an array. */
+/** Returns the values of a property as an array literal of PostgreSQL. */
 function arrayOf(rows: readonly Assignments[], property: Property): string {
   return arrayText(rows.map((row) => row.get(property) ?? null))
 }
 
-/** @throws ApiError that names each unique value that an earlier row of the body has, too. D65 */
+/** @throws ApiError that names each unique value that two rows of the body share. D65 */
 function requireDistinct({ properties }: Entity, rows: readonly Assignments[]): void {
   const faults: Fault[] = []
   for (const property of properties.filter(({ unique }) => unique !== null)) {

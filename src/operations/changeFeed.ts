@@ -16,21 +16,24 @@ import { ConcurrencyLimit, FOLLOWERS } from './concurrencyLimit.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
-/** Time that a connection may be silent beyond the wait of its request. */
+/** Seconds that a connection may stay silent after its request has waited. */
 const SPARE_SECONDS = 15
-/** Events that count as one request; the request itself pays for the first ones. */
+/** Events that one request pays for; a page has fewer, so only streams are charged again. */
 const CHARGED_LINES = 1_000
-/** Interval of tokens without changes: they keep the connection open and the position of the client new. */
+/** Interval of heartbeats in a stream: a token keeps the connection open and the client's position current. */
 const HEARTBEAT_MS = 15_000
-/** Interval of checks of the key: a check finds what the one before has asked of the database, so within a second. */
+/**
+ * Interval of key checks. A check sees the state that the previous check has requested, so a revoked key ends a wait within a
+ * second.
+ */
 const LOOK_MS = 500
 
 /** Dependencies of the change feed. */
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
   readonly entities: readonly Entity[]
-  /** Settings of the feed: whether events have values; null or undefined: no changes are kept. */
+  /** Settings of the feed: whether events contain values. Null or undefined if no changes are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
-  /** True while the server is stopping: answers ask clients to close their connections. */
+  /** True while the server stops; then responses ask clients to close their connections. */
   isDraining(): boolean
 }
 
@@ -45,7 +48,9 @@ export class ChangeFeed {
     this.waits = new ChangeWaits(entities, database, { isDraining: () => parts.isDraining() })
   }
 
-  /** Events of the entities that the key may read: a page, which may wait for an event, or a stream. @throws ApiError */
+  /**
+   * Returns the events of the entities that the key may read: a page, which may wait for an event, or a stream. @throws ApiError
+   */
   async list(call: ResourceRequest): Promise<Reply> {
     const { request, key } = call
     const { entities: all, keysInUse: keys, isDraining } = this.parts
@@ -72,20 +77,20 @@ export class ChangeFeed {
       const { lines, more, end } = await parts.readOn(after)
       const isDue = lines.length > 0 || performance.now() >= untilMs || parts.isOver()
       if (isDue || !(await untilNews(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
-      // Meanwhile the key may have been revoked, or have lost rights.
+      // The key may have been revoked, or have lost rights, during the wait.
       await parts.readmit(false)
       after = end
     }
   }
 
-  /** The end of the feed of an entity; null: no changes are kept. D73 */
+  /** Returns the end of an entity's feed; null if no changes are kept. D73 */
   async tokenNow(entity: Entity): Promise<string | null> {
     if (!this.parts.changes) return null
     const { end } = await this.changes.pageAfter([entity], 'now', { pageSize: 1, hasRows: false })
     return writeToken(end)
   }
 
-  /** Events of one row, which may be deleted. @throws ApiError NotFound if there is neither a row nor an event */
+  /** Returns the events of one row, which may be deleted. @throws ApiError NotFound if there is neither a row nor an event */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     const { hasValues } = this.requireKept()
     const query = parseChanges(call.query, null)
@@ -107,7 +112,7 @@ export class ChangeFeed {
     throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /** Returns the entities that are asked for, or that the key may read. @throws ApiError Forbidden */
+  /** Returns the requested entities, by default all that the key may read. @throws ApiError Forbidden */
   private entitiesFor(rights: Rights, { entities }: ChangesQuery): readonly Entity[] {
     for (const { plural } of entities ?? []) requireRight(rights, plural, 'read')
     const readable = entities ?? this.parts.entities.filter(({ plural }) => allows(rights, plural, 'read'))
@@ -119,14 +124,14 @@ export class ChangeFeed {
 interface FollowParts {
   readOn(after: ChangesQuery['after']): Promise<ChangesPage>
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
-  /** Checks the key, and reads its rights again. @throws ApiError */
+  /** Checks the key and reads its rights again; `isCharged` charges a request, too. @throws ApiError */
   readmit(isCharged: boolean): Promise<void>
-  /** Returns whether the client has left or the server is stopping. */
+  /** True if the client has left or the server is stopping. */
   isOver(): boolean
   readonly heartbeatMs?: number
 }
 
-/** Yields events as lines, and as heartbeats lines with the token of the end. */
+/** Yields events as lines; heartbeats are lines with the token of the end. */
 export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = parts
   let paidLines = CHARGED_LINES
@@ -140,10 +145,10 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
     paidLines -= lines.length
     if (lines.length > 0) yield lines.map((line) => `${lineText(line, false)}\n`).join('')
     if (!more) {
-      // No event: the token behind all that was read.
+      // A line without an event: the token of the end of the page.
       if (isBehind || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
       isBehind = false
-      // If too many requests wait, the feed is polled.
+      // No wait is possible if too many requests wait already, so the feed is polled.
       if (!(await untilNews(end, performance.now() + heartbeatMs, parts))) await Bun.sleep(LOOK_MS)
     }
     if (parts.isOver()) return
@@ -152,7 +157,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   }
 }
 
-/** Waits for an event, and checks the key meanwhile. False: too many requests wait already. */
+/** Waits for an event, and checks the key in the meantime. False if too many requests wait already. */
 async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<boolean> {
   while (!parts.isOver() && performance.now() < untilMs) {
     const lookMs = Math.min(performance.now() + LOOK_MS, untilMs)

@@ -1,4 +1,4 @@
-// Reads of the change feed: pages of events behind a token, and one poll of the database for all requests that wait.
+// Reads of the change feed: pages of events after a token, and one poll of the database for all waiting requests.
 import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest, compileRows } from '../compile/changes.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -11,7 +11,7 @@ import type { ChangeLine } from '../respond/changes.ts'
 type Found = Readonly<Record<(typeof CHANGE_COLUMNS)[number], string>>
 const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, row[index]])) as Found
 
-/** Start and end of the feed. */
+/** End of the feed: a position after all events. */
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
 type After = ChangesQuery['after']
@@ -21,23 +21,26 @@ type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
 export interface ChangesPage {
   readonly lines: readonly ChangeLine[]
   readonly more: boolean
-  /** Token of the next page: later events are behind it. */
+  /** Token of the next page. */
   readonly end: ChangesToken
 }
 
-/** Events, as the triggers of tables have recorded them. D57 */
+/** Reads the events that triggers have recorded. D57 */
 export class Changes {
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
   ) {}
 
-  /** Events of some entities behind a token; null: from the first, `now`: none. @throws ApiError TokenExpired */
+  /**
+   * Returns events of entities after a token; null: from the start of the feed; `now`: no events, only its end. @throws ApiError
+   * TokenExpired
+   */
   pageAfter(entities: readonly Entity[], after: After, query: PageQuery): Promise<ChangesPage> {
     return this.read((place) => compileChanges(entities, place, query.pageSize + 1), after, query)
   }
 
-  /** Events of one row, which may be deleted. @throws ApiError TokenExpired */
+  /** Returns events of one row, which may be deleted. @throws ApiError TokenExpired */
   historyAfter(entity: Entity, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
     return this.read((place) => compileHistory(entity, id, place, query.pageSize + 1), after, query)
   }
@@ -53,13 +56,14 @@ export class Changes {
     const plain = shown.map((row) => ({ ...row, token: writeToken(row), entity: entityOf(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All up to `settled` was read. A history also has later events, and others may still be committed in front of these.
+    // All events before `settled` were read. A history also has later ones; transactions in progress may still add events before
+    // these.
     const { run, settled } = first
     const { position, number } = more ? (shown.at(-1) as Found) : { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
   }
 
-  /** Adds the rows as they are now: not older than the lines, which were read before. */
+  /** Adds the current rows, which are at least as new as the events, because those were read first. */
   private async withRows(lines: readonly ChangeLine[]): Promise<ChangeLine[]> {
     const wanted = [...Map.groupBy(lines, ({ entity }) => entity)].map(
       ([entity, lines]) => [entity, [...new Set(lines.map(({ id }) => id))]] as const,
@@ -71,7 +75,7 @@ export class Changes {
   }
 }
 
-/** Checks that no event behind the token was deleted. @throws ApiError TokenExpired */
+/** Checks that no event after the token was deleted. @throws ApiError TokenExpired */
 function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
   const isOld = comparePlaces(token, { position: deletedPosition, number: deletedNumber }) < 0
   const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
@@ -83,7 +87,7 @@ function requireKept(token: ChangesToken, { run, begun, deletedPosition, deleted
   throw new ApiError('TokenExpired', message, { target: 'after' })
 }
 
-/** A request that waits for a change of some entities behind a position. */
+/** A request that waits for a change of some entities after a position. */
 interface Wait {
   readonly entities: readonly Entity[]
   readonly after: ChangesPlace
@@ -92,12 +96,12 @@ interface Wait {
   readonly key: string
 }
 
-/** Maximum requests that wait, of all keys and of one; more are answered at once, and ask again. */
+/** Maximum waiting requests, in total and per key; further ones are answered at once, and poll. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
 /** Interval of polls of the database. */
 const LOOK_MS = 100
 
-/** Requests of this process that wait for changes. While there are any, one statement polls for all of them. */
+/** Waiting requests of this process. One statement polls the database for all of them. */
 export class ChangeWaits {
   private readonly waiters = new Set<Wait>()
   private looking: Promise<readonly Row[]> | null = null
@@ -108,7 +112,7 @@ export class ChangeWaits {
     private readonly options: { isDraining(): boolean } & Partial<typeof LIMITS>,
   ) {}
 
-  /** Waits for an event behind `after`. True: there is one. False: time is over, the client has left, or too many wait. */
+  /** Waits for an event after `after`. False if time is over, the client has left, or too many requests wait. */
   async wait(wait: Wait): Promise<boolean> {
     const { entities, after, untilMs, signal, key } = wait
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
@@ -128,11 +132,11 @@ export class ChangeWaits {
     }
   }
 
-  /** Positions of the newest events, read once for all that wait. */
+  /** Reads the positions of the newest events, once for all waiting requests. */
   private look(): Promise<readonly Row[]> {
     this.looking ??= Bun.sleep(LOOK_MS)
       .then(() => this.database.read(compileNewest(this.entities)))
-      // A database that is away has nothing new; those who wait learn of it with their next request.
+      // If the database is unreachable, waiting requests get the error with their next read.
       .catch(() => [])
       .finally(() => (this.looking = null))
     return this.looking

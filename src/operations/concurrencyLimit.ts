@@ -1,18 +1,18 @@
-// Concurrency limits of one process: streams, their memory, and bodies of several rows at a time, of all keys and of one.
+// Concurrency limits of one process, in total and per key: streams, their memory, and bodies of several rows.
 import { ApiError } from '../errors.ts'
 import type { StreamSlot } from '../respond/reply.ts'
 
-/** A kind of request that a process serves a bounded number of at a time. */
+/** A bound on concurrent requests of one kind. */
 interface Limit {
-  /** At a time, of all keys. */
+  /** Maximum concurrent requests of all keys. */
   readonly max: number
-  /** Maximum of one key, so that it leaves some to others. */
+  /** Maximum of one key; lower than `max`, so that other keys can be served. */
   readonly perKeyMax: number
-  /** Name in messages. */
+  /** Name of the requests in messages. */
   readonly nounPlural: string
-  /** Continues "Retry after the seconds in Retry-After": what else helps. */
+  /** Advice that follows "Retry after the seconds in Retry-After" in messages. */
   readonly remedy: string
-  /** Maximum bytes that all together hold until their ends; there is no other bound: infinite. */
+  /** Maximum bytes that all these requests together hold until they end; infinite if they hold none. */
   readonly bytesMax: number
   /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean
@@ -29,15 +29,15 @@ export const STREAMS: Limit = {
 }
 /** Streams of summaries, each of which holds all its groups until its end. D76 */
 export const SUMMARIES: Limit = { ...STREAMS, max: 4, perKeyMax: 2, nounPlural: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
-/** Streams of the change feed, which stay open, so they have a limit of their own. D62 */
+/** Streams of the change feed. They stay open, so they do not count as streams of lists. D62 */
 export const FOLLOWERS: Limit = { ...STREAMS, max: 64, perKeyMax: 8, isResumable: true }
 /** Bodies of several rows, each of which may be 2 MiB. D59 */
 export const BODIES: Limit = { ...STREAMS, max: 8, nounPlural: 'bodies of several rows', remedy: '' }
 
-/** How long a client must have read nothing before its stream can be evicted. */
+/** Time that a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
-/** The requests of one kind that run, by key. */
+/** The running requests of one kind, by key. */
 export class ConcurrencyLimit {
   private readonly taken = new Map<string, Set<StreamSlot>>()
   private running = 0
@@ -45,8 +45,8 @@ export class ConcurrencyLimit {
   constructor(private readonly kind: Limit) {}
 
   /**
-   * Takes a place for the key; the caller releases it. When all places are taken, the key with the most places is evicted from
-   * one, if it has at least two more than this key. @throws ApiError ServiceUnavailable
+   * Takes a slot for the key; the caller releases it. If all slots are taken, one is taken from the key with the most, if that
+   * has at least two more than this key. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamSlot {
     const { max, perKeyMax, nounPlural, remedy } = this.kind
@@ -67,8 +67,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Notes that a place of the key holds so many bytes until its end. When that is more than all may hold, the key that holds the
-   * most is evicted from a place, if it holds more than this key would. @throws ApiError ServiceUnavailable
+   * Notes that a slot of the key holds `bytes` until its end. Beyond `bytesMax`, a slot of the key that holds the most is
+   * evicted, if that key holds more than this one would. @throws ApiError ServiceUnavailable
    */
   hold(key: string, place: StreamSlot, bytes: number): void {
     const { bytesMax, nounPlural } = this.kind
@@ -82,7 +82,7 @@ export class ConcurrencyLimit {
     place.bytes = bytes
   }
 
-  /** Evicts one request of the key with the most of something, among keys with `atLeast` or more. False: none can be evicted. */
+  /** Evicts a slot of the key with the greatest amount, if that is `atLeast` or more. False if none can be evicted. */
   private evictOne(amountOf: (places: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
     const keys = [...this.taken.values()]
       .filter((places) => amountOf(places) >= atLeast)

@@ -14,10 +14,12 @@ import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 
-/** A request with the name of its API key: after a rotation the client still repeats its own writes. */
+/**
+ * A request with the name of its API key, which is the same after a rotation: a client's retries are recognized with its new key.
+ */
 type KeyedRequest = Pick<ResourceRequest, 'request' | 'keyName'>
 
-/** Rows that a write has written, or that the first request with its Idempotency-Key has. */
+/** Rows that a write has written, or that the first request with the same Idempotency-Key wrote. */
 export interface Written {
   readonly rows: readonly Row[]
   readonly isReplayed: boolean
@@ -28,9 +30,9 @@ export function withReplayed({ isReplayed }: Written, reply: Reply): Reply {
   return isReplayed ? { ...reply, headers: { ...reply.headers, 'Idempotency-Replayed': 'true' } } : reply
 }
 
-/** The claims of one entity's writes. A statement that writes takes the claim and stores the answer itself. */
+/** Claims of one entity's writes. The statement of a write inserts the claim with the answer. */
 export class Idempotency {
-  /** Keys of writes in progress here: repeated requests are refused without a look into the database. */
+  /** Idempotency keys of writes in progress in this process; a repeated request is refused without asking the database. */
   private readonly keysInProgress = new Set<string>()
 
   constructor(
@@ -38,11 +40,11 @@ export class Idempotency {
     private readonly database: Database,
   ) {}
 
-  /** The claim of a request; null: it has no Idempotency-Key. `values`: null for a deletion. @throws ApiError 400 */
+  /** Returns the claim of a request; null if it has no Idempotency-Key. `values`: null for a deletion. @throws ApiError 400 */
   claim({ request, keyName }: KeyedRequest, id: string, values: Assignments | null): IdempotencyClaim | null {
     const key = parseIdempotencyKey(request)
     if (key === null) return null
-    // By the values that are written, so that the same body in another notation is the same.
+    // Hashes the parsed values, so that the same values in another notation are the same request.
     const parts: (string | null)[] = [request.method, this.entity.plural, id]
     for (const property of values === null ? [] : this.entity.properties) {
       const value = values?.get(property)
@@ -51,7 +53,7 @@ export class Idempotency {
     return { key: digest([keyName, key]), request: digest(parts) }
   }
 
-  /** The claim of a creation of several rows; each row sets all that clients write. @throws ApiError 400 */
+  /** Returns the claim of a bulk create. @throws ApiError 400 */
   async claimRows({ request, keyName }: KeyedRequest, rows: readonly Assignments[]): Promise<IdempotencyClaim | null> {
     const key = parseIdempotencyKey(request)
     if (key === null) return null
@@ -67,7 +69,7 @@ export class Idempotency {
     return { key: digest([keyName, key]), request: halfOf(hash) }
   }
 
-  /** Runs a write, unless one with the same key is in progress here. @throws ApiError InProgress */
+  /** Runs a write, unless a write with the same key is in progress in this process. @throws ApiError InProgress */
   async exclusively<Result>(claim: IdempotencyClaim | null, write: () => Promise<Result>): Promise<Result> {
     if (claim === null) return write()
     if (this.keysInProgress.has(claim.key)) throw inProgress()
@@ -79,7 +81,7 @@ export class Idempotency {
     }
   }
 
-  /** The stored rows of the write with this claim; null: there is none, or no claim. @throws ApiError IdempotencyMismatch */
+  /** Returns the stored rows of a finished write with this claim; null if there are none. @throws ApiError IdempotencyMismatch */
   async findStored(claim: IdempotencyClaim | null): Promise<Row[] | null> {
     if (claim === null) return null
     const [found] = await this.database.read(compileFindStored(claim))
@@ -90,7 +92,7 @@ export class Idempotency {
     throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
   }
 
-  /** As `findStored`, after a write that may have been done before its answer was lost. @throws ApiError OutcomeUnknown, too */
+  /** Like `findStored`, after a write whose outcome may be unknown. @throws ApiError OutcomeUnknown, too */
   async findStoredAfterWrite(claim: IdempotencyClaim | null): Promise<Row[] | null> {
     try {
       return await this.findStored(claim)
@@ -99,14 +101,14 @@ export class Idempotency {
     }
   }
 
-  /** Returns the error of a write whose statement did nothing, though nothing speaks against it. */
+  /** Returns the error of a write that was refused, although no cause is found. */
   async refusalWithoutCause(claim: IdempotencyClaim | null): Promise<ApiError> {
     if (claim === null) return conflict()
     const [isFree] = (await this.database.read(compileIsFree(claim)))[0] ?? []
     return isFree === 't' ? conflict() : inProgress()
   }
 
-  /** The stored row or rows; as they are now if a server whose entity has other properties has stored them. @throws ApiError */
+  /** Returns the stored rows; reads them again if they were stored with other properties of the entity. @throws ApiError */
   private async asStored(stored: Row | readonly Row[]): Promise<Row[]> {
     const { entity, database } = this
     const isSeveral = Array.isArray(stored[0])
@@ -131,13 +133,13 @@ function halfOf(hash: Bun.CryptoHasher): string {
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Error for a write while another one with its key is in progress. */
+/** Error: another write with the same key is in progress. */
 function inProgress(): ApiError {
   const message = 'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.'
   return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })
 }
 
-/** Error for a write while others keep changing the rows that it depends on. */
+/** Error: other writes keep changing the rows that this one depends on. */
 export function conflict(cause?: Error): ApiError {
   return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }

@@ -18,7 +18,7 @@ const ORDERINGS_MAX = 3
 
 const countList = countFrom('lists')
 
-/** Answers with a page of a list. @throws ApiError */
+/** Returns a page of a list. @throws ApiError */
 export async function pageList(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory, cursors } = parts
   const parse = () => parseList(entity, call.query, cursors)
@@ -50,7 +50,7 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     if (!ordering) break
     await ordering
   }
-  // From here on nothing is awaited, so that the response is of the copy's version under which it is cached.
+  // No `await` from here on: the answer is stored for the state of the copy that `find` reads.
   const found = copy.search?.find(query)
   if (!found) return pageFromDatabase(entity, parts, call, query)
   countList('memory')
@@ -67,7 +67,7 @@ async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: Reso
   return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
 }
 
-/** Makes a handler that adds to the error of a list that cost too much how to ask for less, and rethrows any other error. */
+/** Adds advice to the error of a read that was too costly; rethrows other errors. */
 export function advise(advice: () => string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError && error.code === 'TooCostly')) throw error
@@ -75,7 +75,7 @@ export function advise(advice: () => string): (error: unknown) => never {
   }
 }
 
-/** Returns advice on a cheaper list, as a clause, by what makes this one costly. */
+/** Suggests a cheaper list, by what is costly in the query; a clause of a sentence. */
 export function narrowing({ filters, sorts, page, seek }: Pick<ListQuery, 'filters' | 'sorts' | 'page' | 'seek'>): string {
   const ways: string[] = []
   const ofEveryRow = filters.filter(({ operator }) => operator.sign === '!=' || operator.folded !== null)
@@ -90,19 +90,21 @@ export function narrowing({ filters, sorts, page, seek }: Pick<ListQuery, 'filte
 }
 
 /**
- * Answers 304 if the client has the page already: its tag is the same while rows, total and links are. The tag is weak, so no
- * `If-Match` names it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
+ * Answers 304 if the client has this page: its tag is the same while rows, total and links are. The tag is weak, so no `If-Match`
+ * matches it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
  */
 export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Conditions): Promise<Reply> {
   const page = await asked
   requireAnyVersion(conditions)
   const { ETag = '', 'X-Total-Count': total = '' } = page.headers
   if (conditions.ifNoneMatch === null || !hasWeakly(conditions.ifNoneMatch, ETag.slice(ETag.indexOf('"') + 1, -1))) return page
-  // Without `Location`: curl and others follow it at any status from 300 to 399.
+  // No `Location`: curl and other clients follow it at any status from 300 to 399.
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag, 'X-Total-Count': total }, body: null }
 }
 
-/** Checks the conditions of a create; its list always exists. @throws ApiError InvalidHeader, PreconditionFailed */
+/**
+ * Checks the conditions of a create, whose target, the list, always exists. @throws ApiError InvalidHeader, PreconditionFailed
+ */
 export function requireList(headers: Headers): void {
   const conditions = parseConditions(headers)
   if (conditions === null) return
@@ -112,7 +114,7 @@ export function requireList(headers: Headers): void {
   throw new ApiError('PreconditionFailed', message, { target: 'If-None-Match' })
 }
 
-/** Refuses `If-Match` with a version, since lists have none. @throws ApiError PreconditionFailed */
+/** Refuses `If-Match` with a version, because lists have no version. @throws ApiError PreconditionFailed */
 export function requireAnyVersion({ ifMatch }: Conditions): void {
   if (ifMatch === null || ifMatch === '*') return
   const message = 'A list has no version that If-Match could name; rows have, each at its own address.'

@@ -1,4 +1,4 @@
-// Why a write was refused: a statement does not say so, and other statements find the cause. D13, D16, D65
+// Causes of refused writes: a statement only says that it wrote nothing, so other statements find out why. D13, D16, D65
 import { compileRefusals, compileRowRefusals } from '../compile/refusals.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -12,7 +12,7 @@ import { arrayText } from '../model/sql.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 import { countReferring, stillReferenced } from './stillReferenced.ts'
 
-/** A write that was refused: its plan, and the conditions of its request. */
+/** A refused write: its plan, and the conditions of its request. */
 export type RefusedWrite =
   | { readonly verb: 'create'; readonly plan: WritePlan }
   | RefusedUpdate
@@ -29,16 +29,16 @@ export interface RefusedDeletion {
   readonly verb: 'delete'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
-  /** Rights of the key, which is told of rows that it may read; null: none. */
+  /** Rights of the key: the error counts only rows that it may read. Null if it has none. */
   readonly rights: Rights | null
 }
 
-/** Names the row of a fault by its index, or not, if one object was sent. */
+/** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
 export type FaultOf = (index: number, fault: Fault) => Fault
 
 /** Explains the refused writes of one entity. */
 export class Refusals {
-  /** Properties that a write of others may make invalid: references and unique values. */
+  /** Properties that other writes may make invalid: references and unique values. */
   private readonly refusable: readonly Property[]
 
   constructor(
@@ -54,8 +54,8 @@ export class Refusals {
 
   /**
    * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone.
-   * `violation`: of a constraint, if others have written in the meantime. An error may also say that the cause was not found in
-   * time.
+   * `violation`: the violated constraint, if others have written in the meantime. The error may also say that the cause was not
+   * found in time.
    */
   async explainRefusal(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
     try {
@@ -82,7 +82,7 @@ export class Refusals {
     const counts = await countReferring(this.database, entity, id, referring, rights)
     if (counts === null && violation === null) return this.reads.notFound(id)
     const isReferred = violation !== null || counts?.some((count) => count > 0)
-    // A foreign key of a table that is no entity's may have refused it.
+    // Without a violation, another cause is possible: the foreign key of a table that is not an entity.
     const isWhole = violation === null
     return isReferred ? stillReferenced(entity, id, referring, counts ?? [], rights, isWhole) : null
   }
@@ -96,17 +96,17 @@ export class Refusals {
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
-    // As PostgreSQL, which holds a row against constraints by their names.
+    // PostgreSQL checks constraints in the order of their names.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
     const faults = [...references.map((column) => missingReference(column, values)), ...taken]
-    // A trigger may have changed the value, or the other row may be gone by now.
+    // A trigger may have changed the value, or the other row may be gone.
     const known = violation && takenValue(this.entity, violation.constraint)
     if (faults.length === 0 && known) faults.push(known)
     return faults.length === 0 ? null : faultsError(faults)
   }
 
-  /** Names each reference to no row, and each unique value that another row has. */
+  /** Returns an error that names each reference to a missing row, and each unique value that another row has. */
   private async explainRows(rows: readonly Assignments[], faultOf: FaultOf): Promise<ApiError | null> {
     const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
     const statement = compileRowRefusals(this.entity, this.refusable, values, FAULTS_MAX)
@@ -129,14 +129,14 @@ function brokenRule({ later, earlier }: Rule): ApiError {
   return faultsError([{ code: 'InvalidValue', target: later.name, message }])
 }
 
-/** Fault of a reference, by its column, that names no row. */
+/** Fault: the reference in a column names a row that does not exist. */
 function missingReference(column: string, assignments: Assignments): Fault {
   const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
   const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
   return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
 }
 
-/** Fault of a unique property's value by the name of its constraint; null: it is another constraint. */
+/** Returns the fault of a unique value by its constraint; null for other constraints. */
 function takenValue({ name, properties }: Entity, constraint: string): Fault | null {
   const property = properties.find(({ unique }) => unique === constraint)
   if (!property) return null

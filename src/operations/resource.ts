@@ -72,7 +72,7 @@ export class Resource {
     return withReplayed(written, respondEmpty())
   }
 
-  /** Changes a row by a body of which `parse` takes all properties, or those that are given. */
+  /** Updates a row. `parse` decides whether the body must have all properties. */
   async update(call: ResourceRequest, parse: typeof parseComplete): Promise<Reply> {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
@@ -83,7 +83,7 @@ export class Resource {
     return withReplayed(written, this.respondWritten(200, call, this.writes.withOwnCopies(row)))
   }
 
-  /** Answers in the form that the request asks for. @throws ApiError */
+  /** Answers in the form of the `Accept` header. @throws ApiError */
   private pageOrStream(call: ResourceRequest, page: typeof pageList, stream: typeof streamList): Promise<Reply> {
     const { entity, parts } = this
     const { headers } = call.request

@@ -12,50 +12,50 @@ import { type Action, allows, type Rights } from '../model/rights.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ConcurrencyLimit } from './concurrencyLimit.ts'
 
-/** The key of a request, and its limits after the last charge. */
+/** The key that a request is charged to, and its limits after the last charge. */
 export interface Charged {
-  /** Null: the request has none. */
+  /** Null if the request has no key. */
   readonly key: Key | null
-  /** Null: nothing is charged here. As of the last request that it was charged. */
+  /** State after the last charge; null for paths without limits. */
   rateLimit: RateLimitStatus | null
 }
 
-/** A request whose path is understood. */
+/** A request after routing. */
 export interface ResourceRequest {
   readonly request: Request
-  /** The path as the client wrote it, behind the server's address. */
+  /** Path of the request, percent-encoded as the client wrote it. */
   readonly url: string
-  /** Without `?`. */
+  /** Query string without `?`. */
   readonly query: string
-  /** The path segment behind the collection's. */
+  /** Last path segment: the id of a row. */
   readonly id: string
-  /** Undefined or null: the connection stays open for however long the answer takes. */
+  /** Sets the timeout of the connection. Undefined or null: it stays open for however long the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
-  /** True if its key may read the entity; if not, no response contains more of a row than its id. */
+  /** True if the key may read the entity; else responses contain only the ids of rows. */
   readonly mayRead: boolean
-  /** All that its key may do; null, or not there: it has none. */
+  /** Rights of the key. Null or undefined if the request has no key. */
   readonly rights?: Rights | null
-  /** The id of its key. */
+  /** Id of the key. */
   readonly key: string
-  /** The name of its key, which a rotated one has too. */
+  /** Name of the key, which stays the same after a rotation. */
   readonly keyName: string
-  /** The key that pays for the request; not there: none does. */
+  /** The key that is charged; undefined if no key is. */
   readonly charged?: Charged
-  /** Answers another request for the same client; not there: no route of a project's own is asked. */
+  /** Answers a request that a custom route makes for its client; undefined if custom routes are not asked. */
   readonly answerInner?: (inner: Request) => Promise<Reply>
 }
 
-/** Checks and charges the keys of requests that go on, or wait. */
+/** Checks and charges keys again while a long request runs. */
 export interface KeysInUse {
-  /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
+  /** Returns the current rights of the key, without a charge. @throws ApiError if the key is no longer valid */
   rightsOf(request: Request): Promise<Rights>
-  /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
+  /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<Rights>
-  /** Charges `count` requests more than the one that was charged, for one that is as much work. @throws ApiError */
+  /** Charges `count` more requests for a request that is as much work. @throws ApiError */
   chargeMore(charged: Charged, count: number): Promise<void>
 }
 
-/** Checks that a key may do this with the entity, which its plural names. @throws ApiError Forbidden */
+/** Checks that a key may take an action on an entity. @throws ApiError Forbidden */
 export function requireRight(rights: Rights, plural: string, action: Action): void {
   if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
 }
@@ -64,16 +64,16 @@ export function requireRight(rights: Rights, plural: string, action: Action): vo
 export interface ResourceParts {
   readonly database: Database
   readonly listReads: ListReads
-  /** Null: every rename runs as other writes do. */
+  /** Null: a rename is written like any update. */
   readonly longWrites: LongWrites | null
   readonly cursors: Cursors
-  /** The keys of requests that go on; not there: none ever ends, and each request is charged once. */
+  /** Checks keys of long requests; undefined if keys cannot be revoked, and each request is charged once. */
   readonly keysInUse?: KeysInUse
-  /** Limits on streams, and on bodies of several rows, of all entities together. */
+  /** Limits on concurrent streams, bodies and summaries of all entities together. */
   readonly streamLimit: ConcurrencyLimit
   readonly summaryLimit: ConcurrencyLimit
   readonly bodyLimit: ConcurrencyLimit
-  /** The token behind all changes of an entity up to now; not there, or null: no changes are kept. */
+  /** Returns the current end of an entity's feed; undefined or null if no changes are kept. */
   readonly changesToken?: (entity: Entity) => Promise<string | null>
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null

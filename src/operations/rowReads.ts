@@ -9,21 +9,21 @@ import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
 
-/** A row has the number of its transaction, which is counted from the cluster's beginning, modulo this. */
+/** PostgreSQL's counter of transactions modulo this is the `xmin` of a row. */
 const TRANSACTIONS = 2 ** 32
-/** As PostgreSQL writes such a number. */
+/** Form of an `xmin`. */
 const VERSION = /^\d{1,10}$/
 
-/** The version that a write expects its row to have, by the conditions of its request. */
+/** Version that `If-Match` or `If-None-Match` allows a row to have. */
 export interface ExpectedVersion {
-  /** Versions that the row may have, an array as PostgreSQL writes it; null: any. */
+  /** Allowed versions, as an array literal of PostgreSQL; null for any. */
   readonly versions: string | null
   readonly conditions: Conditions
 }
 
-/** Rows of one entity. Every write makes another version, whichever program it comes from. */
+/** Reads rows of one entity. Every write, of any program, gives a row another version. */
 export class RowReads {
-  /** Part of the tags: if properties change, so do the answers of the same row. */
+  /** Hash of the entity's properties, a part of every tag: other properties make other answers of the same row. */
   private readonly shape: string
   private readonly width: number
 
@@ -36,14 +36,14 @@ export class RowReads {
     this.shape = `${Bun.hash(properties.join()).toString(36).slice(0, 4)}-`
   }
 
-  /** The id in a path. @throws ApiError NotFound for what can be none */
+  /** Returns the id in a path. @throws ApiError NotFound for a segment that cannot be an id */
   parseId(segment: string): string {
     const id = parseId(segment)
     if (id === null) throw this.notFound(excerpt(segment))
     return id
   }
 
-  /** The row as `compileGet` returns it. @throws ApiError NotFound */
+  /** Returns a row in the form of `compileGet`. @throws ApiError NotFound */
   async find(id: string): Promise<Row> {
     const [row] = await this.database.read(compileGet(this.entity, id))
     if (!row) throw this.notFound(id)
@@ -54,14 +54,14 @@ export class RowReads {
     return new ApiError('NotFound', `There is no ${this.entity.name} with id ${id}.`)
   }
 
-  /** Returns the tag of a row, without its quotes; behind its columns is its transaction, whose number may be whole. */
+  /** Returns the tag of a row, without its quotes, from the transaction number after its columns. */
   tagOf(row: Row): string {
     return this.shape + (Number(row[this.width]) % TRANSACTIONS)
   }
 
   /**
-   * Returns the version that a write of row `id` expects; null: any. The statement checks `If-Match`; `If-None-Match` is checked
-   * here, since a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   * Returns the version that a write of row `id` expects; null for any. The statement checks `If-Match`; `If-None-Match` is
+   * checked here, because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
    */
   async expectedVersion(headers: Headers, id: string): Promise<ExpectedVersion | null> {
     const conditions = parseConditions(headers)
@@ -71,7 +71,7 @@ export class RowReads {
     return expected
   }
 
-  /** The row, as `find`. @throws ApiError NotFound; PreconditionFailed if it has another version */
+  /** Returns a row. @throws ApiError NotFound; PreconditionFailed if it has another version */
   async findExpected(id: string, expected: ExpectedVersion | null): Promise<Row> {
     const row = await this.find(id)
     if (expected === null) return row
@@ -81,7 +81,10 @@ export class RowReads {
     return row
   }
 
-  /** Returns whether a client that reads has the tag `opaque`. @throws ApiError PreconditionFailed if it asks for another one */
+  /**
+   * True if the client has the version with the tag `opaque` already. @throws ApiError PreconditionFailed if it requires another
+   * one
+   */
   isHeld({ ifMatch, ifNoneMatch }: Conditions, id: string, opaque: string): boolean {
     if (ifMatch !== null && !hasStrongly(ifMatch, opaque)) throw this.failed('If-Match', ifMatch, id, opaque)
     return ifNoneMatch !== null && hasWeakly(ifNoneMatch, opaque)

@@ -1,4 +1,4 @@
-// Writes of one entity: plans each, compiles its statement, runs it, and says why it was refused.
+// Writes of one entity: plans each, compiles its statement, runs it, and explains refusals.
 import { compileCreate } from '../compile/create.ts'
 import { compileCreateRows } from '../compile/createRows.ts'
 import { compileRemove } from '../compile/remove.ts'
@@ -16,20 +16,20 @@ import { type FaultOf, Refusals, type RefusedUpdate, type RefusedWrite } from '.
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
-/** Maximum attempts: the cause of a refusal may be gone when it is looked for. */
+/** Maximum attempts: the cause of a refusal may have disappeared when it is looked up. */
 const ATTEMPTS_MAX = 3
 const NOTHING: Assignments = new Map()
 
-/** Runner of a statement that writes: the database, or the queue of long writes. */
+/** Runs statements that write: the database, or the queue of long writes. */
 type Writer = Pick<Database, 'write'>
 
 export class RowWrites {
   private readonly refusals: Refusals
-  /** Columns of any entity that refer to this one's rows. */
+  /** Columns of all entities that refer to rows of this entity. */
   private readonly referring: readonly ReferringColumn[]
-  /** Columns of any entity that refer to this one's rows, and copy from them. */
+  /** The referring columns of tables that also copy values of the row. */
   private readonly copying: readonly ReferringColumn[]
-  /** Columns whose values other rows copy, as they are or in a text that is computed from them. */
+  /** Columns that other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
   private readonly ownCopies: ReturnType<typeof ownCopiesOf>
 
@@ -48,13 +48,13 @@ export class RowWrites {
     this.refusals = new Refusals(entity, this.referring, reads, parts.database)
   }
 
-  /** Creates a row; returns it as it is now, and the transaction that wrote it. @throws ApiError */
+  /** Creates a row; returns it with the transaction that wrote it. @throws ApiError */
   create({ key }: ResourceRequest, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
     const plan: WritePlan = { id: '', values, versions: null, claim, keyId: key }
     return this.write(compileCreate(this.entity, plan), { verb: 'create', plan })
   }
 
-  /** Creates all rows, or none. `arrays`: of the rows' values, as `compileCreateRows` takes them. @throws ApiError */
+  /** Creates all rows, or none. `arrays`: the columns of `rows` as array literals, for `compileCreateRows`. @throws ApiError */
   createRows(
     { key }: ResourceRequest,
     rows: readonly Assignments[],
@@ -65,13 +65,13 @@ export class RowWrites {
     return this.write(compileCreateRows(this.entity, arrays, claim, key), { verb: 'createRows', rows, faultOf })
   }
 
-  /** Refuses rows that would not be created, and creates none. @throws ApiError ReferenceNotFound, AlreadyExists */
+  /** Checks rows without creating them. @throws ApiError ReferenceNotFound, AlreadyExists */
   async checkRows(rows: readonly Assignments[], faultOf: FaultOf): Promise<void> {
     const refusal = await this.refusals.explainRefusal({ verb: 'createRows', rows, faultOf }, null)
     if (refusal !== null) throw refusal
   }
 
-  /** Changes a row; returns it as its statement does, and the transaction that wrote it. @throws ApiError */
+  /** Updates a row; returns it with the transaction that wrote it. @throws ApiError */
   async update(call: ResourceRequest, id: string, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
@@ -82,7 +82,7 @@ export class RowWrites {
     return this.isRename(values) ? this.rename(call, refused) : this.write(compileUpdate(this.entity, plan), refused)
   }
 
-  /** Deletes a row; returns it as it was. @throws ApiError NotFound, StillReferenced, PreconditionFailed */
+  /** Deletes a row; returns it as it was before. @throws ApiError NotFound, StillReferenced, PreconditionFailed */
   async remove(call: ResourceRequest, id: string, claim: IdempotencyClaim | null): Promise<Written> {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
@@ -96,7 +96,7 @@ export class RowWrites {
     })
   }
 
-  /** A row that refers to itself gets its copies after the statement has returned it: they are added here. */
+  /** Adds copies to a row that refers to itself: PostgreSQL updates them after the statement has returned the row. */
   withOwnCopies(row: Row): Row {
     let whole = row
     for (const { reference, copy, source } of this.ownCopies)
@@ -104,7 +104,7 @@ export class RowWrites {
     return whole
   }
 
-  /** Runs a write; again if the cause of its refusal is gone. @throws ApiError that says why it was refused */
+  /** Runs a write, and retries it if the cause of its refusal is gone. @throws ApiError with the cause */
   private async write(
     statement: BatchableStatement,
     refused: RefusedWrite,
@@ -117,12 +117,12 @@ export class RowWrites {
     throw await this.idempotency.refusalWithoutCause(statement.claim ?? null)
   }
 
-  /** Runs a write once; null: it was refused, and the cause is gone. @throws ApiError that says why it was refused */
+  /** Runs a write once; null if it was refused and the cause is gone. @throws ApiError with the cause */
   private async attempt(statement: BatchableStatement, refused: RefusedWrite, writer: Writer): Promise<Written | null> {
     const { rows, violation } = await runStatement(statement, writer)
     if (rows.length > 0) return { rows, isReplayed: false }
     const refusal = await this.refusals.explainRefusal(refused, violation)
-    // After the explanation: a write under the same key may have ended a moment ago, and be the cause of the refusal.
+    // Read after the cause was searched: a write with the same key may have ended in between, and be that cause.
     const stored = await this.idempotency.findStoredAfterWrite(statement.claim ?? null)
     if (stored !== null) return { rows: stored, isReplayed: true }
     if (refusal !== null) throw refusal
@@ -130,13 +130,13 @@ export class RowWrites {
     return null
   }
 
-  /** Returns whether the values may reach rows that copy from this one. */
+  /** True if the values may change rows that copy from this one. */
   private isRename(values: Assignments): boolean {
     for (const { column } of values.keys()) if (this.copiedColumns.has(column)) return true
     return false
   }
 
-  /** Changes a row and all its copies: up to `COPIES_MAX` as any other write, more as a long write. */
+  /** Updates a row and all its copies: as any other write up to `COPIES_MAX` rows, else as a long write. */
   private async rename(call: ResourceRequest, refused: RefusedUpdate): Promise<Written> {
     const { database, longWrites } = this.parts
     const { plan } = refused
@@ -147,14 +147,16 @@ export class RowWrites {
     return this.write(compileUpdate(this.entity, plan), refused, longWrites)
   }
 
-  /** Answers a body without properties: nothing is written, and no answer is stored. */
+  /** Answers a body without properties: writes nothing, and stores no answer. */
   private async readUnchanged(id: string, expected: ExpectedVersion | null, claim: IdempotencyClaim | null): Promise<Written> {
     const stored = await this.idempotency.findStored(claim)
     if (stored !== null) return { rows: stored, isReplayed: true }
     return { rows: [await this.reads.findExpected(id, expected)], isReplayed: false }
   }
 
-  /** A repeated request with `If-None-Match` may name the version that its first one has made. */
+  /**
+   * Finds the stored answer before conditions are checked: `If-None-Match` may name the version that the first request has made.
+   */
   private async replayedBeforeConditions({ request }: ResourceRequest, claim: IdempotencyClaim | null): Promise<Written | null> {
     if (!request.headers.has('if-none-match')) return null
     const stored = await this.idempotency.findStored(claim)
@@ -171,7 +173,7 @@ async function runStatement(
     return { rows: await writer.write(statement), violation: null }
   } catch (error) {
     if (!(error instanceof ConstraintViolation)) throw error
-    // Another request under the key has taken it after this statement had looked, which undid this one.
+    // Another request with the same key has inserted its claim in the meantime, so this statement was rolled back.
     return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
   }
 }

@@ -1,4 +1,4 @@
-// Refused deletions: which rows refer to the row, as far as the key may read them. D16
+// Refused deletions: names the referring rows that the key may read. D16
 import { compileDeleteBlockers } from '../compile/remove.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -6,13 +6,13 @@ import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { allows, type Rights } from '../model/rights.ts'
 
-/** Maximum rows of a column that are counted: more are "over 1,000". */
+/** Maximum rows of a column to count; more are "over 1,000". */
 const COUNTED_MAX = 1_000
 
-/** Counts of the rows of each column that refer to a row. */
+/** Number of rows that refer to a row, for each column. */
 type Counts = readonly number[]
 
-/** Counts the rows that refer to a row, as far as a message has them; null: the row does not exist. */
+/** Counts the rows that refer to a row, up to `COUNTED_MAX` each; null if the row does not exist. */
 export async function countReferring(
   database: Database,
   entity: Entity,
@@ -26,7 +26,7 @@ export async function countReferring(
 }
 
 /**
- * Error for a row that others refer to. Its message counts those that the key may read, and does not say whether there are
+ * Error: other rows refer to the row. Its message counts only rows that the key may read, and does not say whether there are
  * others. `isWhole`: no other table can refer to the row.
  */
 export function stillReferenced(

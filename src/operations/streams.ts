@@ -12,11 +12,11 @@ import type { ConcurrencyLimit } from './concurrencyLimit.ts'
 import { advise, narrowing } from './lists.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
-/** One read: up to `size` rows, and one more if others follow. */
+/** One read of a stream: up to `size` rows, plus one if more follow. */
 interface Piece {
   readonly rows: readonly Row[]
   readonly size: number
-  /** Time that the read took. */
+  /** Duration of the read. */
   readonly ms: number
 }
 
@@ -28,7 +28,8 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   const headers = streamHeaders(entity.plural, form, call.request.headers)
   const columns = streamColumns(entity, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
-  // The first piece assumes texts of maximum length. Later ones go by the longest row before, up to eight times as many rows.
+  // The first piece assumes that texts have their maximum length. Later ones assume the longest row of the piece before, and have
+  // at most eight times as many rows.
   const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   let rowsMax = safeRows
   const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
@@ -61,7 +62,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   }
 
   return replyStreamed(call, streamLimit, { headers, form }, async () => {
-    // Before the first row is read, so that all that changes while rows are read lies behind it.
+    // The token is read before the rows, so that all changes during the stream come after it.
     const token = form === 'ndjson' ? await changesToken?.(entity) : null
     if (token) headers['X-Changes-After'] = token
     const first = await readBehind(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
@@ -71,7 +72,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
 
 type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>
 
-/** Yields the head, if any, and then the rows as texts, of some rows each. */
+/** Yields the head, if there is one, and then texts of up to `TEXT_ROWS` rows. */
 export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): AsyncGenerator<string> {
   if (begin !== '') yield begin
   for await (const rows of pieces)
@@ -82,14 +83,14 @@ export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): 
         .join('')
 }
 
-/** Responds with a stream; takes a place for it before `begin` makes it. @throws ApiError, and what `begin` throws */
+/** Answers with a stream; takes a slot before `begin` makes the stream. @throws ApiError, and errors of `begin` */
 export async function replyStreamed(
   { request, key }: ResourceRequest,
   places: ConcurrencyLimit,
   { headers, form }: { readonly headers: Record<string, string>; readonly form: StreamForm },
   begin: (place: StreamSlot) => Promise<AsyncGenerator<string>>,
 ): Promise<Reply> {
-  // As GET has it: else the head would say that there are no bytes.
+  // Same headers as for GET; without this one the head would declare an empty body.
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
   const place = places.take(key)
   try {
@@ -102,34 +103,37 @@ export async function replyStreamed(
   }
 }
 
-/** Rows of a stream that one charge pays for. */
+/** Rows of a stream that one request pays for. */
 export const PAID_ROWS = 1_000
-/** Rows that are written in one turn of the event loop, some hundred microseconds. */
+/** Rows to write at once, which blocks the event loop for some hundred microseconds. */
 export const TEXT_ROWS = 100
 /** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
-/** Pause for a millisecond of work: two thirds of the time are left to others. */
+/** Pause per millisecond of work, so that other requests get two thirds of the time. */
 const PAUSE_OF_WORK = 2
 /** Assumed length of values that are not texts. */
 const VALUE_LENGTH = 30
-/** Characters of the longest row. */
+/** Returns the characters of the longest row. */
 function longestOf(rows: readonly Row[]): number {
   return Math.max(1, ...rows.map((row) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)))
 }
 
-/** Maximum characters of a piece whose texts all have their maximum length. */
+/** Maximum characters of a piece if all texts have their maximum length. */
 const PIECE_LENGTH_MAX = 8_000_000
-/** Rows of a piece while others are served: a thousand block the event loop for some milliseconds when they arrive. */
+/** Rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
 const PIECE_ROWS_BESIDE = 100
-/** A piece that took longer is costly by its order, not by its rows: smaller pieces would multiply that. */
+/**
+ * Longest time of a read to reduce pieces for. Beyond it the sort order costs, not the rows, and smaller pieces would multiply
+ * that.
+ */
 const QUICK_MS_MAX = 30
-/** Others count as served for this time after one of their requests was answered. */
+/** Time after a response in which other requests count as being served. */
 const OTHERS_MS = 50
 
 let lastAnswerMs = Number.NEGATIVE_INFINITY
 
-/** Notes that this process has answered a request, now. */
+/** Notes that this process has just answered a request. */
 export function noteAnswered(nowMs: number): void {
   lastAnswerMs = nowMs
 }
@@ -138,21 +142,21 @@ function areOthersThere(): boolean {
   return performance.now() - lastAnswerMs <= OTHERS_MS
 }
 
-/** Rows of the next piece, of those that are paid for; the one before took `lastMs` to be read. */
+/** Returns the size of the next piece, at most `paidRows`. `lastMs`: duration of the last read. */
 function rowsOfPiece(paidRows: number, lastMs: number): number {
   return areOthersThere() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_BESIDE, paidRows) : paidRows
 }
 
-/** Lets a stream pause twice as long as it has worked while other requests are answered, and go on at once while none is. */
+/** Slows a stream down while other requests are answered: it pauses twice as long as it has worked. */
 export class StreamPace {
   private owedMs = 0
 
-  /** Notes time that this process or the database has worked for the stream. */
+  /** Adds time that this process or the database has worked for the stream. */
   note(ms: number): void {
     this.owedMs += PAUSE_OF_WORK * ms
   }
 
-  /** Resolves when the stream may go on; other requests have had a turn in any case. */
+  /** Resolves when the stream may continue; always lets the event loop serve other requests first. */
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     if (!areOthersThere()) this.owedMs = 0

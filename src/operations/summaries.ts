@@ -24,7 +24,7 @@ import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 
-/** Answers with a page of groups. @throws ApiError */
+/** Returns a page of groups. @throws ApiError */
 export async function pageSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory } = parts
   const parse = () => parseSummary(entity, call.query, 'json')
@@ -49,7 +49,7 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
   return reply ?? pageFromDatabase(entity, parts, call, query)
 }
 
-/** A stream of all groups in their order. @throws ApiError */
+/** Streams all groups in their order. @throws ApiError */
 export function streamSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { memory, summaryLimit } = parts
   const query = parseSummary(entity, call.query, form)
@@ -69,16 +69,19 @@ export function streamSummary(entity: Entity, parts: ResourceParts, call: Resour
   })
 }
 
-/** An estimate: a value of a group that the database has formed, which is a text. */
+/** Estimated bytes of a value of a group from the database. */
 const CELL_BYTES = 32
 
-/** Takes the groups out of the copy, if they may be held. @throws ApiError ServiceUnavailable */
+/** Takes the groups out of the copy, if there is memory to hold them. @throws ApiError ServiceUnavailable */
 function leave(grouping: Grouping, hold: (bytes: number) => void): Grouping {
   hold(grouping.bytes)
   return grouping.leave()
 }
 
-/** Groups the rows of a copy that stays until `use` has ended; null: the database has to. @throws ApiError TooManyGroups */
+/**
+ * Groups the rows of a copy, and keeps the copy unchanged until `use` has ended; null if the database must group. @throws
+ * ApiError TooManyGroups
+ */
 async function grouped<Result>(
   call: ResourceRequest,
   memory: TableCopies,
@@ -87,7 +90,7 @@ async function grouped<Result>(
   use: (grouping: Grouping, caller: Caller) => Promise<Result>,
 ): Promise<Result | null> {
   await copy.search?.prepareGroups(query, call)
-  // In turns of its own: no row of the copy changes before its end, so lists of its key may wait for it, and it not behind them.
+  // Uses its own queue: lists of the same key wait for this summary, so queueing behind them would be a deadlock.
   const keyId = { request: call.request, key: `summary ${call.key}` }
   return copy.exclusive(call.key, async () => {
     if (call.request.signal.aborted) throw new Abandoned()
@@ -112,7 +115,7 @@ async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: Reso
   return respondSummary(query, rows, total, call.url)
 }
 
-/** `page`: null for all groups. */
+/** Reads groups from the database. `page`: null for all groups. */
 async function readGroups(
   entity: Entity,
   { memory, listReads }: ResourceParts,
@@ -129,12 +132,12 @@ async function readGroups(
     .catch(advise(() => 'filter by a range that few rows match'))
   const total = Number(found[0]?.[0] ?? 0)
   if (total > GROUPS_MAX) throw tooManyGroups()
-  // Behind the last group there is one row without a count.
+  // After the last group the statement returns a row without a count.
   const rows = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
   return { total, rows }
 }
 
-/** Groups of a stream that are sorted together: each time, all are looked at. */
+/** Groups of a stream to sort at once; each time, all groups are scanned. */
 const PIECE_GROUPS = 4_000
 
 function* piecesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {
