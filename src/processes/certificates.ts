@@ -1,17 +1,17 @@
-// The TLS certificate: watches its files, and replaces the workers once they have another one.
+// The TLS certificate: watches its files, and replaces the workers when it changes.
 import type { Config } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Certificate, checkCertificate, readCertificate } from '../os/certificate.ts'
 import { readForStart } from './startError.ts'
 
-/** Between looks at the files: notices of changes miss links that are set to another folder, as those of Kubernetes are. */
+/** Interval at which the files are read. File notifications would miss symlinks that are switched, as Kubernetes does. */
 const LOOK_MS = 1_000
 
 /**
- * The certificate that the server presents to clients; null: HTTP in clear text. When its files contain another valid one, that
- * is presented instead, and `onChange` is called. Workers get its text, not the files: a worker that replaces a dead one must
- * present the same certificate as the others, even if the files have changed. @throws StartError where it cannot be used
+ * Reads the certificate that the server presents; null for HTTP without TLS. When its files contain another valid one, that
+ * becomes the current one, and `onChange` is called. Workers get its text, not the files: a worker that replaces a dead one must
+ * present the same certificate as the others, even if the files have changed. @throws StartError if it is not valid
  */
 export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChange: () => void) {
   if (tlsCert === null || tlsKey === null) return null
@@ -19,7 +19,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let current = readForStart(() => readCertificate(tlsCert, tlsKey))
   let until = readForStart(() => endOf(current))
   let isEndLogged = false
-  /** Fault that was found last; it is logged at the second look, because one of the two files is written first. */
+  /** Last fault. It is logged when it is found twice, because one of the two files is written first. */
   let [fault, looks] = ['', 0]
 
   function logEnd() {

@@ -1,4 +1,4 @@
-// Chores of a server beside answering requests: deletes expired rows, and delivers webhooks.
+// Background jobs of a server: deletes expired rows, and delivers webhooks.
 import { type Config, isPooled } from '../config/config.ts'
 import { HookSender, type HookUse } from '../hooks/sender.ts'
 import type { Log } from '../log.ts'
@@ -7,10 +7,10 @@ import { parseTargets } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
 import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 
-/** Longest wait for deliveries at the end: a database that hangs must not hold it up. What is being posted is posted again. */
+/** Longest wait for deliveries at a stop, if the database hangs. The next sender repeats deliveries in flight. */
 const HOOKS_MS_MAX = 1_500
 
-/** They start when the database is there, and once. */
+/** Jobs that start once, when the database is reachable. */
 export class Chores {
   private stopDeleting: (() => Promise<void>) | null = null
   private hooks: HookSender | null = null
@@ -20,7 +20,7 @@ export class Chores {
     private readonly log: Log,
   ) {}
 
-  /** Deliveries as of now; null: there are none to make. */
+  /** Current metrics of webhooks; null if this server delivers none. */
   get hookUse(): HookUse | null {
     return this.hooks?.use ?? null
   }
@@ -31,12 +31,12 @@ export class Chores {
     const { changesDays, hooksAllow } = config
     const kinds = [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])]
     this.stopDeleting = deleteOldRows(url, kinds, (reason) => log.warn('old rows cannot be deleted', { reason }))
-    // Without events there is nothing to post; behind a pooler the lock of the sender would be that of any client.
+    // Without changes there is nothing to deliver. Through a pooler, the sender's lock could belong to any client.
     const canLock = !isPooled(config) || config.databaseDirectUrl !== null
     if (changesDays > 0 && canLock) this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }
 
-  /** Reads the hooks again soon. */
+  /** Checks the hooks soon. */
   checkHooks(): void {
     this.hooks?.wake()
   }

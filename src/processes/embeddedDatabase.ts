@@ -1,31 +1,31 @@
-// The embedded PostgreSQL of a server: starts it again when it ends.
+// The embedded PostgreSQL of a server: restarts it when it ends.
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 
-/** The most that PostgreSQL takes as max_connections. */
+/** Greatest `max_connections` that PostgreSQL allows. */
 const CONNECTIONS_MAX = 262_143
 
-/** Starts the embedded PostgreSQL, and again when it ends; `onFailure`: it has ended too often. */
+/** Starts the embedded PostgreSQL, and restarts it when it ends. `onFailure` is called when it has ended too often. */
 export async function startEmbeddedDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
   const { dataDir, databasePool, workers } = config
-  // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes, and three
-  // for memory.
+  // Each worker's pool counts twice, because a replaced pool ends while the new one opens; four more connections are for long
+  // writes (one) and memory (three).
   const connections = Math.min(2 * (databasePool + 4) * workers + 20, CONNECTIONS_MAX)
-  // Parallel workers would take the processors from all other requests, one after the other for each list.
+  // Parallel workers of one list would take the processors from all other requests.
   const settings = { max_parallel_workers_per_gather: '0', max_connections: String(connections) }
   const embedded = await startEmbedded({ dataDir, settings })
   keepRunning(embedded, log, onFailure)
   return embedded
 }
 
-/** Restarts in a row; one that has run for `STEADY_MS` begins another row. */
+/** Maximum restarts in a row. A row ends when PostgreSQL has run for `STEADY_MS`. */
 const RESTARTS_MAX = 5
 const STEADY_MS = 60_000
-/** The pause before the second restart; each one after it is twice as long. */
+/** Pause before the second restart; it doubles with each further one. */
 const PAUSE_MS = 100
 
-/** Starts PostgreSQL again each time it ends by itself, until it ends too often. */
+/** Restarts PostgreSQL whenever it ends unasked, until it has ended too often. */
 async function keepRunning(postgres: EmbeddedPostgres, log: Log, onFailure: () => void): Promise<void> {
   let restarts = 0
   let startedMs = Number.NEGATIVE_INFINITY

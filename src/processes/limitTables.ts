@@ -1,4 +1,4 @@
-// Files of rate limits that all workers share: keeps them usable while the server runs.
+// Tables of rate limits, in files that all workers share: keeps them usable while the server runs.
 import { LimiterFiles, type LimiterTables, type OwnLimits } from '../admit/limiterFiles.ts'
 import type { Config } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
@@ -6,9 +6,9 @@ import type { Log } from '../log.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
 
 /**
- * Makes the tables in which all workers count requests, and one for each key with limits of its own, on the disk of the
- * data folder where shared memory has no room. `onReplaced`: a damaged table was made anew; workers that go on
- * with the old one would count apart. @throws Error
+ * Makes the table in which all workers count requests, and one for each key with its own limits; on the disk of the data folder
+ * if shared memory has no room. `onReplaced`: a damaged table was replaced, and workers that keep the old one would count apart.
+ * @throws Error
  */
 export function openTables(config: Config, log: Log, onReplaced: () => void) {
   try {
@@ -40,7 +40,10 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     folder.remove()
     throw error
   }
-  /** Returns the tables, made or repaired, with those for `limits` of keys' own, else as they are; the last where that fails. */
+  /**
+   * Returns the tables after making or repairing them. `limits`: the keys' own limits; by default unchanged. If it fails, the
+   * last tables stay.
+   */
   function ensure(limits: OwnLimits | null = null): LimiterTables {
     const { serial } = tables
     try {

@@ -23,11 +23,13 @@ interface Supervised {
   hooks(): HookUse | null
   readonly url: string
   readonly migrationFiles: readonly string[]
-  /** False: the server waits for its database, or stops. */
+  /** False if the server waits for its database, or stops. */
   isServing(): boolean
 }
 
-/** Serves metrics and readiness of a server, on a port of their own. Returns its address, and what ends it. @throws StartError */
+/**
+ * Serves metrics and readiness of a server on ADMIN_PORT. Returns its address, and a function that stops it. @throws StartError
+ */
 export function startMonitor(config: Config, { pool, hooks, url, migrationFiles, isServing }: Supervised) {
   const openMax = descriptorsMax()
 
@@ -66,7 +68,7 @@ export function startMonitor(config: Config, { pool, hooks, url, migrationFiles,
     try {
       known = await withConnection(url, ask)
     } catch (error) {
-      // PostgreSQL has no free connection, and the workers keep theirs.
+      // PostgreSQL has no free connection, but the workers have theirs.
       if (classify(error) !== 'noConnection') throw error
     }
     return known
@@ -89,7 +91,7 @@ function one(value: number): Sample[] {
   return [{ labels: {}, values: [value] }]
 }
 
-/** Resident memory and open descriptors, as Linux says it; nothing of a process that has ended, and on other systems. proc(5) */
+/** Returns resident memory and open descriptors of a process on Linux; nothing if it has ended, or on other systems. proc(5) */
 function processUse(process: string, pid: number | 'self') {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
@@ -103,7 +105,7 @@ function processUse(process: string, pid: number | 'self') {
 interface AdminParts {
   metrics(): Promise<string>
   isLive(): boolean
-  /** Rejects, as a false does, where requests cannot be served. */
+  /** False or a rejection if requests cannot be served. */
   isReady(): Promise<boolean>
 }
 
@@ -131,9 +133,9 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 }
 
 /**
- * Keeps the promise that no web page reads the metrics: a page's own name can be made to lead here (DNS rebinding), for which
- * the browser sends no `Origin`. Browsers always send Accept-Language, and programs that scrape do not; Node's do, with
- * Sec-Fetch-Mode, which a browser leaves out in clear text under such a name.
+ * Detects DNS rebinding, so that no web page can read the metrics: a page's host name can be made to point here, and then the
+ * browser sends no `Origin`. Browsers always send Accept-Language; programs that scrape do not. Node's programs do, but with
+ * Sec-Fetch-Mode, which a browser leaves out over HTTP with such a name.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

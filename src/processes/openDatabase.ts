@@ -1,4 +1,4 @@
-// Opens the database at a start: migrations, checks of tables and triggers, the sample, and the secret of cursors.
+// Opens the database at a start: runs migrations, checks tables and triggers, adds the sample, reads the secret of cursors.
 import type { Config } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -19,10 +19,10 @@ interface Opening {
   readonly isEmbedded: boolean
 }
 
-/** The secret of cursors, or why the database is away. */
+/** The secret of cursors, or why the database is unreachable. */
 type Opened = { readonly reason: null; readonly cursorSecret: string } | { readonly reason: string; readonly cursorSecret: null }
 
-/** Migrates the database, and reads what workers need of it. @throws StartError for what an operator must mend */
+/** Migrates the database, and reads the values that workers need. @throws StartError for a fault that an operator must fix */
 export async function openDatabase(url: string, opening: Opening): Promise<Opened> {
   try {
     return { reason: null, cursorSecret: await prepare(url, opening) }

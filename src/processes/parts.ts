@@ -2,18 +2,18 @@
 import type { Log } from '../log.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** A part of a process, such as a pool of connections or a listener. */
+/** A part of a process with a start and a stop, such as a connection pool or a listener. */
 export interface Part {
   readonly name: string
-  /** The next part starts when this has resolved. */
+  /** The next part starts after this has resolved. */
   start?(): Promise<void> | void
-  /** Called once, even if `start` has failed or has not ended. The part before stops when this has resolved. */
+  /** Called once, even if `start` has failed or has not ended. The previous part stops after this has resolved. */
   stop?(): Promise<void> | void
-  /** Time in ms after which the parts before stop without waiting for this one; not there: it bounds itself. */
+  /** Longest wait for `stop`, in ms; undefined if `stop` has its own bound. */
   readonly stopMsMax?: number
 }
 
-/** The parts of one process that have begun to start. */
+/** The started parts of one process. */
 export class Parts {
   private readonly begun: Part[] = []
   private stopping: Promise<void> | null = null
@@ -24,7 +24,9 @@ export class Parts {
     return this.stopping !== null
   }
 
-  /** Starts parts one after the other; none after `stop` was called. @throws as a `start` does, with the later ones not begun */
+  /**
+   * Starts parts one after the other; none after `stop` was called. @throws errors of a `start`; the later parts are not started
+   */
   async start(parts: readonly Part[]): Promise<void> {
     for (const part of parts) {
       if (this.isStopping) return
@@ -33,7 +35,9 @@ export class Parts {
     }
   }
 
-  /** Stops what has begun, the last first. A part that fails to stop holds up no other. Further calls wait for the first. */
+  /**
+   * Stops the started parts in reverse order. A part that fails to stop does not block others. Further calls wait for the first.
+   */
   stop(): Promise<void> {
     this.stopping ??= this.stopAll()
     return this.stopping

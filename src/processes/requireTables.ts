@@ -1,11 +1,14 @@
-// The check that the tables of the entities are as these are declared.
+// Check that the tables match the declared entities.
 import { compileColumnTypes } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { isAway } from '../execute/outcomes.ts'
 import type { Entity } from '../model/entity.ts'
 
-/** Skips a table where the database does not answer (ApiError). @throws Error that names an entity that needs a migration */
+/**
+ * Checks the table of each entity, as far as the database answers. @throws Error that names an entity whose table needs a
+ * migration
+ */
 export async function requireTables(entities: readonly Entity[], database: Pick<Database, 'read'>): Promise<void> {
   const check = async (entity: Entity) => {
     const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))

@@ -7,11 +7,14 @@ import { createLog, formatFor, type Log, printable } from '../log.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
-/** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
+/** A second signal within this time is the same one: a terminal sends it to the whole group, and npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
 const LAUNCHER_MS = 1_000
 
-/** `launcher`: the process that passes signals on, or not a number. `misses`: probably misspelt settings. */
+/**
+ * Serves until a signal. `launcher`: id of the process that passes signals on, NaN without one. `misses`: probably misspelled
+ * settings.
+ */
 export async function serve(config: Config, launcher: number, misses: ReturnType<typeof nearMisses>): Promise<void> {
   const startMs = Date.now()
   const log = createLog(config.logLevel, config.logFormat)
@@ -55,16 +58,17 @@ export async function serve(config: Config, launcher: number, misses: ReturnType
       })
     announce(config, log, started, Date.now() - startMs)
   } catch (error) {
-    if (stoppingMs > 0) return // what a stop interrupts is no fault
-    // An operator can mend a StartError by its message; any other error is a fault of ours, whose stack is needed.
+    if (stoppingMs > 0) return // a stop interrupts the start, which is not a fault
+    // A StartError needs only its message, by which an operator can fix it; any other error is a bug of ours, and needs its
+    // stack.
     console.error(error instanceof StartError ? printable(error.message).replace(/^/gm, 'roster: ') : error)
     await stop(1)
   }
 }
 
 /**
- * Prints what a developer needs first: beside a log of JSON on stderr, since a program reads stdout, and not where
- * JSON is asked for. A key shows on a terminal alone: what is printed elsewhere is kept by others.
+ * Prints the first screen for a developer: on stderr, because a program may read stdout; nothing if JSON is asked for. The key is
+ * shown only on a terminal, because other outputs are stored.
  */
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const { url, adminUrl, developmentKey, hasKeys } = started
@@ -85,12 +89,12 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   if (started.isServing) lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
   else lines.push('The database is away: until it comes, requests are answered 503.')
-  // Not by `console.error`, which paints it red, as faults are. Where it is closed, the server goes on without a reader.
+  // `console.error` would paint it red like a fault. If stderr is closed, the server goes on without a reader.
   if (isJson) process.stderr.on('error', () => undefined).write(`${lines.join('\n')}\n`)
   else console.log(lines.join('\n'))
 }
 
-/** Stops the server when the launcher has ended, however it did: no other process passes signals on. */
+/** Stops the server when the launcher has ended, because no other process passes signals on. */
 function watchLauncher(launcher: number, stop: () => void) {
   if (launcher !== process.ppid) return
   const timer = setInterval(() => {

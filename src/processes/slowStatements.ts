@@ -1,12 +1,12 @@
 // The log of slow statements, with a limit on its lines.
 import type { Log } from '../log.ts'
 
-/** Maximum lines of a minute; the first line of the next one says how many were left out. */
+/** Maximum lines per minute; the next minute's first line says how many were left out. */
 const LINES_MAX = 10
 const MINUTE_MS = 60_000
 const TEXT_MAX = 2_000
 
-/** Logs the text of statements that take `msMin` or longer, without values; 0: none. */
+/** Returns a function that logs the text of a statement, without values, if it took `msMin` or longer; 0 logs none. */
 export function slowStatements(log: Log, msMin: number): (text: string, ms: number) => void {
   let sinceMs = Number.NEGATIVE_INFINITY
   let lines = 0

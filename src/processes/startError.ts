@@ -1,34 +1,34 @@
-// Faults that stop a start: each says what the operator has to do.
+// Errors that prevent a start: each says what the operator has to do.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { errorOf } from '../errors.ts'
 import { refusesTls } from '../execute/connect.ts'
 import { lockPort } from '../os/folder.ts'
 
-/** A fault that an operator can mend; its message says how. */
+/** An error that an operator can fix; its message says how. */
 export class StartError extends Error {}
 
-/** A handler for `catch` that throws a StartError, which begins with `what`. */
+/** Returns a handler for `catch` that throws a StartError, whose message begins with `what`. */
 export function orStartError(what: string) {
   return (error: Error): never => {
     throw new StartError(`${what}: ${error.message || String(error)}`, { cause: error })
   }
 }
 
-/** PostgreSQL's codes for a role without a right: insufficient_privilege, invalid_schema_name. */
+/** PostgreSQL's codes for a missing right: insufficient_privilege, invalid_schema_name. */
 const LACKS_RIGHT: readonly unknown[] = ['42501', '3F000']
 
 const LACKING =
   'the role of DATABASE_URL lacks a right: let the owner of the tables run roster migrate, and grant what roster doctor names (docs/operations/databases.md, "Your own")'
 
-/** A handler for `catch` of what is asked of the database at the start. @throws StartError, which says how rights are given */
+/** Handles errors of the first statements at a start. @throws StartError; for a missing right it says how to grant it */
 export function orDatabaseError(error: Error): never {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
   const lacksRight = LACKS_RIGHT.includes(code) || LACKS_RIGHT.includes(cause?.code)
   return orStartError(lacksRight ? LACKING : 'the database cannot be used')(error)
 }
 
-/** @throws StartError where `error` is of a database that takes no TLS, which its address asks for */
+/** @throws StartError if `error` says that the database has no TLS, although its address requires TLS */
 export async function requireTls(url: string, { message }: Error): Promise<void> {
   if (!/\bTLS\b/.test(message) || !(await refusesTls(url))) return
   throw new StartError(
@@ -51,7 +51,10 @@ interface Listening {
   readonly setting?: 'PORT' | 'ADMIN_PORT'
 }
 
-/** Takes the port before anything is started: workers share it, servers must not. Returns what releases it. @throws StartError */
+/**
+ * Holds the port before anything is started: workers share it, servers must not. Returns a function that releases it. @throws
+ * StartError
+ */
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at
   const lock = port === 0 ? { release: () => undefined } : lockPort(host, port)

@@ -17,19 +17,19 @@ import { type Part, Parts } from './parts.ts'
 import { orStartError, readForStart, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 
-/** The result of a start. */
+/** Result of a start. */
 export interface Started {
   readonly url: string
   readonly adminUrl: string | null
-  /** Null where the operator makes the keys. */
+  /** Null if the operator makes the keys. */
   readonly developmentKey: string | null
   readonly hasKeys: boolean
-  /** False: the server waits for its database. */
+  /** False if the server waits for its database. */
   readonly isServing: boolean
 }
 
 const RETRY_MS = 250
-/** Answers within this time ask clients to close their connections, so that none is cut. */
+/** Time at a stop in which responses ask clients to close their connections, so that no request is cut off. */
 const LEAVE_MS = 250
 
 /** Starts, watches and stops all parts of a server. */
@@ -44,12 +44,12 @@ export class Supervisor {
   private monitor: ReturnType<typeof startMonitor> | null = null
   private pool: WorkerPool | null = null
   private readonly chores: Chores
-  /** Null until the database has been there. */
+  /** Null until the database is reachable. */
   private cursorSecret: string | null = null
   private developmentKey: string | null = null
   private ready: { readonly url: string; readonly hasKeys: boolean } | null = null
 
-  /** `onFailure`: called when the server cannot go on, and only its end is left. */
+  /** `onFailure` is called when the server cannot go on and must be stopped. */
   constructor(
     private readonly config: Config,
     private readonly log: Log,
@@ -59,7 +59,7 @@ export class Supervisor {
     this.chores = new Chores(config, log)
   }
 
-  /** Parts in the order of their start: each needs some of those before it. */
+  /** Parts in the order of their start: each needs some of the parts before it. */
   parts(): Part[] {
     const { config } = this
     const { adminHost, adminPort } = config
@@ -78,7 +78,7 @@ export class Supervisor {
     ]
   }
 
-  /** Resolves when all workers answer, or wait for the database. @throws StartError; Error for a fault of ours */
+  /** Resolves when all workers answer, or wait for the database. @throws StartError; other errors are bugs */
   async start(): Promise<Started> {
     await this.running.start(this.parts())
     if (this.running.isStopping || this.ready === null) throw new StartError('the server was stopped while it started')
@@ -97,13 +97,13 @@ export class Supervisor {
     return this.running.stop()
   }
 
-  /** Ends what runs at once; an embedded PostgreSQL that is starting is stopped by the next start. */
+  /** Kills the workers at once. An embedded PostgreSQL that is starting is stopped by the next start. */
   async kill(): Promise<void> {
     for (const worker of this.pool?.workers ?? []) worker.kill()
     this.embedded?.then((started) => started.kill()).catch(() => undefined)
   }
 
-  /** Replaces the workers one after the other, with the code and the keys of now; no request fails. */
+  /** Replaces the workers one after the other, with the current code and keys; no request fails. */
   readonly restartWorkers = (): void => {
     this.pool?.restart()
   }
@@ -160,7 +160,7 @@ export class Supervisor {
       },
       stop: async () => {
         await this.pool?.stop(LEAVE_MS)
-        // After the workers, so that their last requests are counted.
+        // Stopped after the workers, so that their last requests are counted.
         this.monitor?.stop()
       },
     }
@@ -205,7 +205,7 @@ export class Supervisor {
     if (reason !== null) this.log.warn('database unreachable: the server waits for it', { reason })
   }
 
-  /** Opens the database, and begins what is done in it. Null, or why it is away. @throws StartError */
+  /** Opens the database, and starts the background jobs. Returns null, or why the database is unreachable. @throws StartError */
   private async open(): Promise<string | null> {
     const { config, log, entities } = this
     const url = config.databaseDirectUrl ?? this.databaseUrl

@@ -1,4 +1,4 @@
-// One server as a worker runs it: its parts, from the pools of connections to the listener, and their end.
+// The server of one worker: its parts, from connection pools to the listener, and its stop.
 import { resolve } from 'node:path'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
@@ -28,24 +28,24 @@ import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
 import { WorkerAdmission } from './workerAdmission.ts'
 
-/** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
+/** File descriptors that a worker may need in addition to its database connections: files, channels, the runtime. */
 const OWN_FILES = 16
-/** Within this time connections that have begun are accepted, and their first request has come. */
+/** Time to accept connections that have begun, and to read their first request. */
 const SETTLE_MS = 50
-/** Time to settle with TLS, whose handshake comes before. */
+/** Time to settle with TLS, whose handshake takes longer. */
 const SETTLE_TLS_MS = 500
-/** Connections for questions: those of two tables need not wait for each other. */
+/** Connections for reads of the tables' changes; two, so that two tables need not wait for each other. */
 const QUESTIONS_POOL = 2
 const DELAY_EVERY_MS = 1_000
 
-/** Starts one server. @throws Error with code EADDRINUSE when the port is taken */
+/** Starts the server of a worker. @throws Error with code EADDRINUSE if the port is taken */
 export async function startWorker(config: Config, context: WorkerContext): Promise<Worker> {
   const worker = new Worker(config, context)
   await worker.start()
   return worker
 }
 
-/** One server: pools of connections to the database, copies of tables, keys, app and listener. */
+/** The server of a worker: connection pools, copies of tables, keys, app and listener. */
 export class Worker {
   private readonly running: Parts
   private readonly pools: Pools
@@ -54,7 +54,7 @@ export class Worker {
   private readonly cursors: Cursors
   private entities: readonly Entity[] = []
   private app: ReturnType<typeof createApp> | null = null
-  /** True until the database has been there. */
+  /** True until the database is reachable. */
   private isWaiting: boolean
   private isDraining = false
   private drain: Drain = { leaveMs: 0, finishByMs: Number.POSITIVE_INFINITY }
@@ -80,10 +80,11 @@ export class Worker {
     return this.keys.hasKeys()
   }
 
-  /** Parts in the order of their start: each needs those before it. */
+  /** Parts in the order of their start: each needs the parts before it. */
   parts(): Part[] {
     return [
-      // What still runs at the end is answered 503 when its connection to the database ends; so clients are left last.
+      // Requests that still run at the end are answered 503 when their database connection ends, so clients are disconnected
+      // last.
       { name: 'clients', stop: () => this.leaveClients() },
       { name: 'pools', stop: () => this.pools.end() },
       { name: 'entities', start: () => this.readEntities() },
@@ -95,16 +96,16 @@ export class Worker {
 
   async start(): Promise<void> {
     await this.running.start(this.parts())
-    // Its timer costs a server at rest a little, and without the port there is no scrape.
+    // The timer costs an idle server a little, and without the port there are no scrapes.
     if (this.config.adminPort !== null) this.measure()
   }
 
-  /** Resolves when its keys are the database's current ones. */
+  /** Resolves when the worker has the current keys of the database. */
   refreshKeys(): Promise<void> {
     return this.keys.keys.refresh()
   }
 
-  /** The database is reachable, with this secret: requests are answered from now on. */
+  /** Begins to answer requests: the database is reachable, and has this secret. */
   async begin(cursorSecret: string): Promise<void> {
     if (!this.isWaiting) return
     await this.refreshKeys().catch(() => undefined)
@@ -112,7 +113,10 @@ export class Worker {
     this.isWaiting = false
   }
 
-  /** Lets clients leave for `leaveMs`, finishes what runs within `finishMs`, closes the connections. Again: shortens it. */
+  /**
+   * Lets clients leave for `leaveMs`, finishes requests within `finishMs`, and closes the connections. A further call shortens
+   * the time.
+   */
   async stop(leaveMs: number, finishMs = FINISH_MS): Promise<void> {
     const finishByMs = Math.min(this.drain.finishByMs, performance.now() + leaveMs + finishMs)
     this.drain = { leaveMs: this.isDraining ? this.drain.leaveMs : leaveMs, finishByMs }
@@ -130,7 +134,7 @@ export class Worker {
     if (this.isWaiting) return
     await this.refreshKeys().catch((error) => {
       const { cause = error } = error
-      // Of a missed deadline the cause has no code: the database is silent, and the worker starts without it.
+      // A missed deadline has a cause without a code: the database is silent, and the worker starts without it.
       const isLate = error instanceof ApiError && cause.code === undefined
       if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })
@@ -144,10 +148,10 @@ export class Worker {
       name: 'listener',
       start: async () => {
         this.app = createApp(this.appParts(), await ownRoutes(config.appFile))
-        // Before the store has answered, this machine would admit requests by its own count alone.
+        // Waits for Redis: before it answers, this machine would admit requests by its own count alone.
         await this.keys.ready
         const tls = context.certificate
-        // Workers share the port; the supervisor has made sure that no second server does.
+        // Workers share the port; the supervisor has made sure that no other server uses it.
         this.app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
         this.url = `${tls ? 'https' : 'http'}://${hostInUrl(config.host)}:${this.port}`
         listener = new ListenSocket(this.port)
@@ -162,7 +166,7 @@ export class Worker {
         endKeeping()
         listener?.stopAccepting()
         await Bun.sleep(Math.min(leaveMs, settleMs))
-        // Asked for again each time: another call of `stop` may have shortened it.
+        // Read again each time, because another call of `stop` may have shortened it.
         while (this.requestsInFlight > 0 && performance.now() < this.drain.finishByMs) await Bun.sleep(10)
       },
     }
@@ -215,16 +219,16 @@ export class Worker {
   }
 }
 
-/** How a worker lets its clients go. */
+/** Progress of a stop. */
 interface Drain {
   readonly leaveMs: number
-  /** By `performance.now()`. */
+  /** Time by `performance.now()`. */
   readonly finishByMs: number
 }
 
 type Pools = ReturnType<typeof openPools>
 
-/** Opens the pools of connections to the database; connections are opened as they are needed. */
+/** Creates the connection pools; connections open when they are needed. */
 function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
   const sizes = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
@@ -235,7 +239,7 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     isPooled: isPooled(config),
     name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
-      // A pooler gives a name to connections of others too.
+      // A pooler gives the same application name to connections of others, so ending by name would end theirs.
       if (!isPooled(config)) endConnections(database, connections, closed)
     },
   }
@@ -271,7 +275,7 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
   }
 }
 
-/** The database past a pooler, where the role's time limit would end long statements. */
+/** Returns the address for long statements: not that of a pooler, where the role has a time limit that would end them. */
 function directUrl(config: Config, databaseUrl: string): string {
   return config.databaseDirectUrl ?? databaseUrl
 }
@@ -293,7 +297,7 @@ function gaugePool(pool: string, size: number, { sent, queries }: Database['load
   gauge(seriesOf('queries', pool), queries)
 }
 
-/** Counts for scrapes how late a timer of this process is, until its end. */
+/** Measures how late timers of this process are, for scrapes. */
 function countDelays(): void {
   let dueMs = performance.now() + DELAY_EVERY_MS
   setInterval(() => {
@@ -303,7 +307,7 @@ function countDelays(): void {
   }, DELAY_EVERY_MS).unref()
 }
 
-/** The routes of the module APP_FILE. @throws Error */
+/** Loads the routes of the Elysia app that `file` exports; the API's keys, limits and errors apply to them. @throws Error */
 async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
   return file === null ? [] : ownRoutesOf((await import(resolve(file))).default, file)
 }

@@ -1,4 +1,4 @@
-// A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
+// A worker process: the supervisor starts it, sends it its settings, and outlives it.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { createLog, type Log } from '../log.ts'
 import { readSamples } from '../metrics/counts.ts'
@@ -6,9 +6,9 @@ import { withDeadline } from '../os/time.ts'
 import { FINISH_MS, type FromWorker, type ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-/** Longest wait for the supervisor's tables, so that a revoked key is refused within a second although it hangs. */
+/** Longest wait for the supervisor's tables, so that a revoked key is refused within a second even if the supervisor hangs. */
 const TABLES_MS_MAX = 300
-/** Clients of a worker that alone gets a signal can go to another one, and have time to do so. */
+/** Time for clients to go to another worker, if only this one gets a signal. */
 const LEAVE_MS = 2_000
 
 let log: Log | undefined
@@ -48,11 +48,11 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
 }
 
 async function begin(cursorSecret: string) {
-  const running = await worker?.catch(() => null) // whose caller reports why it did not start
+  const running = await worker?.catch(() => null) // if it failed, `start` has reported why
   await running?.begin(cursorSecret)
 }
 
-/** The tables for keys with these limits of their own, from the supervisor; null: it does not answer. */
+/** Asks the supervisor for the tables of keys with these limits; null if it does not answer in time. */
 async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null> {
   const { promise, resolve } = Promise.withResolvers<LimiterTables['own']>()
   const question = ++questions
@@ -62,7 +62,7 @@ async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null
   return limits.size === 0 ? new Map() : withDeadline(promise, TABLES_MS_MAX, () => null)
 }
 
-/** Finishes what runs; then another process takes its place. */
+/** Finishes the requests in flight and ends; the supervisor starts another process. */
 function fail(error: unknown) {
   log?.error('a worker failed: it finishes its requests and is replaced', {
     error: String((error as Error | null)?.stack ?? error),

@@ -1,4 +1,4 @@
-// Worker processes on one port: starts them, replaces those that end or hang, and exchanges them all on request.
+// Worker processes on one port: starts them, replaces those that end or hang, and renews all on request.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { errorOf } from '../errors.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
@@ -11,16 +11,16 @@ import { WorkerProcess } from './workerProcess.ts'
 interface PoolOptions {
   count: number
   log: Log
-  /** Asked before each start of a process. `port`: of those that run; null for the first. */
+  /** Makes the message that starts a worker. `port`: that of the running workers; null for the first worker. */
   startMessage(port: number | null): StartMessage
-  /** A worker has other keys. Returns the tables for the limits of their own that those of all workers have now. */
+  /** Called when a worker has read new keys. Returns the tables for the own limits of all workers' keys. */
   onKeys(limits: OwnLimits): LimiterTables
 }
 
-/** A worker that has run this long did not die of its start, and is replaced without a pause. */
+/** A worker that has run this long did not fail at its start, and is replaced without a pause. */
 const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
-/** How long clients of a worker that is replaced have to leave. */
+/** Time for clients to leave a worker that is replaced. */
 const RESTART_LEAVE_MS = 2_000
 /** How long its requests have to finish: longer than any but a stream may take. */
 const RESTART_FINISH_MS = LONG_WRITE_MS_MAX + 5_000
@@ -32,9 +32,9 @@ export class WorkerPool {
   private port: number | null = null
   private isStopping = false
   private failures = 0
-  /** Workers that ended unasked, or hung, and were replaced. */
+  /** Count of workers that ended unexpectedly, or hung, and were replaced. */
   replacements = 0
-  /** Resolves when all have started, or the last exchange is over. */
+  /** Resolves when all workers have started, or the last restart is over. */
   private settled: Promise<void> = Promise.resolve()
   private isRestartWanted = false
 
@@ -42,11 +42,11 @@ export class WorkerPool {
     setInterval(() => this.ping(), PING_EVERY_MS).unref()
   }
 
-  /** Resolves when all are ready. @throws StartError when one cannot start */
+  /** Resolves when all workers are ready. @throws StartError if one cannot start */
   async start(): Promise<Ready> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.settled = promise
-    // The first finds the port, where any will do.
+    // The first worker finds the port, if PORT is 0.
     const ready = await this.launch().ready
     this.port = ready.port
     if (this.isStopping) throw new StartError('the server was stopped while it started')
@@ -55,12 +55,12 @@ export class WorkerPool {
     return ready
   }
 
-  /** Resolves when `sums` has what all workers have counted until now, as far as they answer soon. */
+  /** Updates `sums` with the current counts of all workers that answer soon. */
   async poll(): Promise<void> {
     await Promise.all([...this.workers].map((worker) => worker.poll()))
   }
 
-  /** Replaces one process after the other; each leaves when its successor is ready, so that no request is refused. */
+  /** Replaces one worker after the other; each leaves when its successor is ready, so that no request is refused. */
   restart(): void {
     if (this.isRestartWanted) return
     this.isRestartWanted = true
@@ -73,7 +73,7 @@ export class WorkerPool {
     for (const worker of [...this.workers]) {
       if (this.isStopping) return
       if (!this.workers.has(worker)) continue // it has died, and has a successor
-      worker.isLeaving = true // so that, should it die now, its successor is this one
+      worker.isLeaving = true // if it dies now, this successor replaces it
       try {
         await this.launch().ready
       } catch (error) {
@@ -88,7 +88,7 @@ export class WorkerPool {
     if (!this.isStopping) log.info('restart done: all workers are new')
   }
 
-  /** Lets clients leave for `leaveMs` and what runs finish, then ends all processes. */
+  /** Lets clients leave for `leaveMs` and requests finish, then ends all workers. */
   async stop(leaveMs: number): Promise<void> {
     this.isStopping = true
     await Promise.all([...this.workers].map((worker) => worker.leave(leaveMs)))
@@ -114,7 +114,7 @@ export class WorkerPool {
     return worker
   }
 
-  /** Kills a worker that hangs, so that it is replaced: it would keep its share of the connections. */
+  /** Kills a worker that hangs, so that it is replaced: it would keep its database connections. */
   private ping() {
     for (const worker of this.workers) {
       if (worker.ping()) continue
@@ -123,10 +123,10 @@ export class WorkerPool {
     }
   }
 
-  /** Starts a successor: at once, but after ever longer pauses if workers die early. `failed`: the error of the last start. */
+  /** Starts a successor: at once, or after growing pauses if workers die early. `failed`: error of the last start. */
   private async replace(worker: WorkerProcess, failed: Error | null = null) {
     const { log } = this.options
-    // Only a worker that has run counts as steady; a start that fails can take long, too.
+    // Only a worker that has run is steady; a failing start can take long, too.
     if (failed === null && performance.now() - worker.startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++
@@ -137,7 +137,7 @@ export class WorkerPool {
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
     try {
-      await this.launch().ready // which is watched from now on
+      await this.launch().ready // from now on `launch` watches it
     } catch (error) {
       if (!this.isStopping) this.replace(worker, errorOf(error))
     }

@@ -8,36 +8,36 @@ import { portTaken, StartError } from './startError.ts'
 
 const PROGRAM = join(import.meta.dir, 'workerMain.ts')
 /**
- * The engine collects garbage when the heap has doubled, or later the more memory the machine has: with 24 GB a worker
- * that needs 40 MB took 150. With this setting it collects earlier. (It takes mapped files for heap: 80 MB, and the
+ * Setting of the engine for early garbage collections. By default it collects when the heap has doubled, and later if the machine
+ * has more memory: with 24 GB a worker that needs 40 MB took 150 MB. (The engine counts mapped files as heap: 80 MB, and the
  * first seconds of load took 186 MB instead of 115.)
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
 /** Time for a worker to close its connections once its requests have finished. */
 const CLOSE_MS_MAX = 1_500
-/** Maximum pings without an answer. Counted, not timed: if the whole machine pauses, no worker hangs. */
+/** Maximum unanswered pings. Counted, not timed: if the whole machine pauses, no worker counts as hanging. */
 const SILENCE_MAX = 5
 
-/** How long a scrape waits for the counts of a worker that is busy; then it has those of its last answer. */
+/** Longest wait of a scrape for the counts of a busy worker; then its last counts are used. */
 const POLL_MS_MAX = 500
 
 export class WorkerProcess {
   readonly startedMs = performance.now()
-  /** Resolves when it answers requests. Rejects with StartError when it does not come to that. */
+  /** Resolves when the worker answers requests. @throws StartError if it cannot */
   readonly ready: Promise<Ready>
-  /** True: its end is no reason to replace it. */
+  /** True if the worker is to end, so its end is no reason to replace it. */
   isLeaving = false
-  /** True once it has been ready; before, it may leave any number of pings unanswered. */
+  /** True once the worker was ready; before that, pings may stay unanswered. */
   hasBegun = false
-  /** Limits of their own that its keys have. */
+  /** The own limits of its keys. */
   limits: OwnLimits = new Set()
   readonly child: Bun.Subprocess
   private silence = 0
-  /** Callbacks for the answers to pings, which come in the order of the pings. */
+  /** Callbacks for the answers to pings, in the order of the pings. */
   private readonly waiting: (() => void)[] = []
 
-  /** @throws Error when the process cannot be started at all */
+  /** @throws Error if the process cannot be spawned */
   constructor(message: StartMessage, onKeys: (question: number) => void, onSamples: (samples: Samples) => void) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     const ipc = (received: FromWorker) => {
@@ -72,18 +72,18 @@ export class WorkerProcess {
     try {
       this.child.send(message)
     } catch {
-      // it has just ended, which `child.exited` says
+      // the process has just ended, which `child.exited` reports
     }
   }
 
-  /** Asks for a sign of life. False: it has given none for many pings, and hangs. */
+  /** Sends a ping. False if many pings are unanswered: the worker hangs. */
   ping(): boolean {
     if (this.hasBegun && this.silence++ >= SILENCE_MAX) return false
     this.ask()
     return true
   }
 
-  /** Resolves when the process has sent what it has counted until now, or after `POLL_MS_MAX`. */
+  /** Resolves when the worker has sent its current counts, or after `POLL_MS_MAX`. */
   async poll(): Promise<void> {
     await withDeadline(this.ask(), POLL_MS_MAX, () => undefined)
   }
@@ -93,7 +93,7 @@ export class WorkerProcess {
     return new Promise((answered) => this.waiting.push(answered))
   }
 
-  /** Lets clients leave for `leaveMs` and requests finish within `finishMs`; resolves when the process has ended. */
+  /** Lets clients leave for `leaveMs` and requests finish within `finishMs`. Resolves when the process has ended. */
   async leave(leaveMs: number, finishMs = FINISH_MS): Promise<void> {
     this.isLeaving = true
     this.send({ kind: 'stop', leaveMs, finishMs })
