@@ -5,21 +5,21 @@ import { queryString, type RosterCall } from './query.ts'
 
 /** A row that was created, changed or deleted. */
 export interface RosterChanged<Entity extends string = string> {
-  /** For `after`: what lies behind this change. */
+  /** For `after`: continues after this change. */
   readonly token: string
   readonly entity: Entity
   readonly id: number
   readonly action: 'create' | 'update' | 'delete'
   readonly at: string
-  /** The id of the key that has asked for it; null: a write past the service. */
+  /** Id of the key that made the change; null: it was made past the service. */
   readonly key: string | null
-  /** The properties whose values differ, of an update. */
+  /** Properties whose values differ, of an update. */
   readonly changed: string[]
-  /** The row as it is now, null if it is gone; only with `rows: 'current'`. */
+  /** The current row, null if it is gone; only with `rows: 'current'`. */
   readonly row?: Readonly<Record<string, unknown>> | null
 }
 
-/** A change in the history of its row, with values where the server keeps them. */
+/** A change in the history of a row, with its values if the server keeps them. */
 export interface RosterPast extends RosterChanged {
   readonly before?: Readonly<Record<string, unknown>> | null
   readonly after?: Readonly<Record<string, unknown>> | null
@@ -28,41 +28,43 @@ export interface RosterPast extends RosterChanged {
 /** One page of changes. */
 export interface RosterChangesPage<Change, Next = string> {
   readonly changes: Change[]
-  /** For `after`: what comes behind this page. */
+  /** For `after`: continues after this page. */
   readonly next: Next
-  /** True if there are more changes by now. */
+  /** True if there are more changes after this page. */
   readonly more: boolean
 }
 
-/** Which changes of one row. */
+/** Query for changes of one row. */
 export interface RosterPastQuery extends RosterCall {
-  /** A token, or now; from the first change that is kept without it. */
+  /** A token, or `now`; default: from the first change that is kept. */
   readonly after?: string | undefined
-  /** 1 to 500; 100 without it. */
+  /** 1 to 500; default: 100. */
   readonly pageSize?: number | undefined
 }
 
-/** Which changes. */
+/** Query for changes. */
 export interface RosterChangesQuery<Entity extends string> extends RosterPastQuery {
   /** Only changes of these entities. */
   readonly entity?: Entity | readonly Entity[] | undefined
-  /** Seconds to wait where there is none, up to 30. */
+  /** Seconds to wait for a change if there is none, up to 30. */
   readonly wait?: number | undefined
-  /** Brings each change with its row as it is now. */
+  /** Adds the current row to each change. */
   readonly rows?: 'current' | undefined
 }
 
 /** The change feed of all entities. */
 export interface RosterChanges<Entity extends string> {
   list(query?: RosterChangesQuery<Entity>): Promise<RosterChangesPage<RosterChanged<Entity>>>
-  /** Every change, page after page, up to the last one; with `wait` it goes on with those to come, until the loop ends. */
+  /**
+   * Yields every change, page after page. Ends after the last change; with `wait` it waits for further ones until the loop ends.
+   */
   all(query?: RosterChangesQuery<Entity>): AsyncGenerator<RosterChanged<Entity>, void, undefined>
 }
 
 export const CHANGES_PAGE_MAX = 500
 const PAUSE_MS = 1_000
 
-/** The changes of the server. */
+/** Returns the change feed of a server. */
 export function changesOf<Entity extends string>(connection: Connection): RosterChanges<Entity> {
   const list = async (query: RosterChangesQuery<Entity> = {}) =>
     changesPage<RosterChangesPage<RosterChanged<Entity>>>(connection, '/Changes', query)
@@ -76,20 +78,20 @@ export function changesOf<Entity extends string>(connection: Connection): Roster
         yield* page.changes
         if (!page.more && query.wait === undefined) return
         after = page.next
-        // The server answers at once while it stops, or when too many requests wait.
+        // A server that stops, or has too many waiting requests, answers at once; the pause keeps this loop from spinning.
         if (!page.more && page.changes.length === 0 && Date.now() - askedMs < PAUSE_MS) await pause(PAUSE_MS, query.signal)
       }
     },
   }
 }
 
-/** The changes at `path`. */
+/** Returns one page of the changes at `path`. */
 export async function changesPage<Page extends { changes: unknown[] }>(
   connection: Connection,
   path: string,
   { after, entity, pageSize, wait, rows, signal }: RosterChangesQuery<string>,
 ): Promise<Page> {
-  // Without any entity there would be more changes, not fewer: an empty list is sent, too.
+  // An empty list is sent, too: without the parameter there would be more changes, not fewer.
   const others = { after, entity: entity === undefined ? undefined : [entity].flat().join(), wait, rows }
   const target = path + queryString({ pageSize }, others)
   const answer = await connection.send({ method: 'GET', path: target, waitMs: 1_000 * (wait ?? 0), signal })

@@ -8,13 +8,15 @@ import { clientOperators } from '../model/operators.ts'
 import { takesAggregate, takesPeriods } from '../parse/summary.ts'
 
 type Member = Property | Group
-/** A row as it is read, or values that are written; filters take what is written. */
+/** `read`: a row as it is returned; `write`: values of a body, which filters use, too. */
 type Mode = 'read' | 'write'
 
-/** Files of the runtime, in the order in which one needs the other. */
+/** Files of the runtime, each after those that it needs. */
 const RUNTIME = ['error', 'query', 'exchange', 'connection', 'changes', 'stream', 'sync', 'summary', 'collection']
 
-/** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
+/**
+ * Returns the client of a server with these entities: one TypeScript file without imports, from which Node can strip the types.
+ */
 export function clientFile(entities: readonly Entity[]): string {
   const runtime = RUNTIME.map(runtimePart).join('\n')
   const names = new Map(entities.map((entity) => [entity, typeNameOf(entity, runtime)] as const))
@@ -28,7 +30,7 @@ export function clientFile(entities: readonly Entity[]): string {
   return parts.join('\n\n').replace(/\n{3,}/g, '\n\n')
 }
 
-/** A file of the runtime without its imports; exported is what programs name, and that begins with Roster. */
+/** Returns a file of the runtime without its imports; only names that begin with Roster stay exported. */
 function runtimePart(file: string): string {
   return readFileSync(join(import.meta.dir, `${file}.ts`), 'utf8')
     .replace(/^import [^;]*? from '.*'\n/gm, '')
@@ -37,14 +39,14 @@ function runtimePart(file: string): string {
     .concat('\n')
 }
 
-/** The entity's name, unless the runtime has a type or a value that is called so. */
+/** Returns the entity's name, with a suffix if the runtime has a type or value of that name. */
 function typeNameOf({ name }: Entity, runtime: string): string {
   const code = runtime.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '')
   return new RegExp(`\\b${name}(Write|Filter|Sort|Field|Kinds)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
 }
 
 function rosterText(names: ReadonlyMap<Entity, string>): string {
-  // `companies` of `Companies`.
+  // `companies` for `Companies`.
   const nameOf = ({ plural }: Entity) => quoted(plural.charAt(0).toLowerCase() + plural.slice(1))
   const entries = [...names].map(([entity, name]) => ({ entity, name, key: nameOf(entity) }))
   const types = entries.map(({ entity, name, key }) => {
@@ -59,7 +61,7 @@ ${types.join('')}  /** What has changed in all of them. */
   readonly changes: RosterChanges<${plurals}>
 }
 
-/** A client of the server at \`url\`. @throws TypeError when address or key can be none */
+/** Returns a client of the server at \`url\`. @throws TypeError if the address or the key is not valid */
 export function createRoster(options: RosterOptions): Roster {
   const connection = connect(options)
   return {
@@ -76,22 +78,22 @@ function entityText(entity: Entity, name: string): string {
   return `/** A row of ${plural} as the server answers it. */
 export interface ${name} ${objectOf('read')}
 
-/** Values that are written of a row of ${plural}. */
+/** Values of ${plural} to write. */
 export interface ${name}Write ${objectOf('write')}
 
 /** Filters of lists of ${plural}. */
 export interface ${name}Filter {
 ${properties.map(filterText).join('')}}
 
-/** Properties by which lists of ${plural} are sorted. */
+/** Properties by which ${plural} can be sorted. */
 export type ${name}Sort = RosterSorted<
 ${sorts}>
 
-/** Properties of ${plural} that can be read alone. */
+/** Properties of ${plural} to select with \`fields\`. */
 export type ${name}Field =
 ${sorts}${groups.join('')}
 
-/** Properties of ${plural} by what summaries do with them. */
+/** Properties of ${plural} by their use in summaries. */
 export interface ${name}Kinds {
   readonly dated: ${unionOf(properties.filter(takesPeriods))}
   readonly summed: ${unionOf(properties.filter((property) => takesAggregate(property, 'sum')))}
@@ -107,7 +109,7 @@ function isWritable(member: Member): boolean {
   return isGroup(member) ? member.properties.some(isWritable) : member.writable
 }
 
-/** Members as they are read, or those that are written. */
+/** Writes the members of a type, for reading or for writing. */
 function objectText<Of extends Member>(members: readonly Of[], mode: Mode, comment: (member: Of) => string, indent = ''): string {
   const lines = members
     .filter((member) => mode === 'read' || isWritable(member))
@@ -133,7 +135,7 @@ const TYPES: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
   decimal: 'number',
 }
 
-/** Type of a value; if the kind has a list of values, a union of them. */
+/** Returns the type of a value: a union if its kind has a list of values. */
 function typeText({ name, values = [] }: Kind, mode: Mode): string {
   if (name === 'oneOf') return values.map((value) => `'${value}'`).join(' | ')
   return name === 'instant' && mode === 'write' ? 'string | Date' : TYPES[name]

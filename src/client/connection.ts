@@ -1,17 +1,20 @@
 import { type Answered, errorOf, RosterError, unexpected } from './error.ts'
 import { beginExchange, type Exchange, pause } from './exchange.ts'
 
-/** Options of a client: the address of a Roster, and how long to try. */
+/** Options of a client: address, key, and limits on time and retries. */
 export interface RosterOptions {
-  /** The server's base address, as https://roster.example.com. */
+  /** Base address of the server, such as https://roster.example.com. */
   readonly url: string
-  /** It belongs into back ends: who reads it can do all that it may do. */
+  /** An API key. Keep it on your server: whoever reads it can do all that it may do. */
   readonly key: string
-  /** How long each try may take until its answer is read, of a stream each piece; 30,000 without it. */
+  /** Timeout of each attempt until its response is read, in ms; of a stream, of each piece. Default: 30,000. */
   readonly timeoutMs?: number | undefined
-  /** How often a request is sent at most; 5 without it, 1 for no second try. */
+  /** Maximum attempts of a request; default: 5; 1 for no retry. */
   readonly triesMax?: number | undefined
-  /** How long a call may wait between its tries, in sum; 60,000 without it. A server that asks for more gets no other try. */
+  /**
+   * Maximum total pause between the attempts of a call, in ms; default: 60,000. If a server asks for a longer one, there is no
+   * retry.
+   */
   readonly waitMsMax?: number | undefined
   /** Sends requests; default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
@@ -19,57 +22,60 @@ export interface RosterOptions {
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With the query string. */
+  /** Path with the query string. */
   readonly path: string
   readonly body?: string | undefined
-  /** The version that the row must have. */
+  /** Version that the row must have. */
   readonly ifMatch?: string | undefined
-  /** How much longer than others the server may take. */
+  /** Time that the server may take in addition to the timeout. */
   readonly waitMs?: number
   readonly signal: AbortSignal | undefined
 }
 
 export interface Answer extends Answered {
-  /** Null where there is none. */
+  /** Null for a response without a body. */
   readonly body: unknown
 }
 
-/** A body that is read as it comes. */
+/** A response whose body is read while it arrives. */
 export interface Opened extends Answered {
-  /** Bytes that came with the response's head; null: the body is empty. */
+  /** First bytes of the body; null if the body is empty. */
   readonly first: Uint8Array | null
-  /** The next piece, or null at the end. @throws RosterError where the connection breaks, or the signal's reason */
+  /** Returns the next piece, or null at the end. @throws RosterError if the connection breaks, or the signal's reason */
   next(): Promise<Uint8Array | null>
-  /** Ends the request where it has not ended. */
+  /** Aborts the request unless it has ended. */
   close(): void
 }
 
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Base address without a slash at its end. */
   readonly url: string
   /** @throws RosterError, or the signal's reason */
   send(request: ApiRequest): Promise<Answer>
-  /** The rows of a list, of which the first have come. @throws RosterError, or the signal's reason */
+  /** Sends a request for a stream; resolves when its first rows have arrived. @throws RosterError, or the signal's reason */
   open(request: ApiRequest): Promise<Opened>
 }
 
 const FIRST_WAIT_MS = 250
 
-/** @throws TypeError when the address or the key can be none */
+/** Checks the options. @throws TypeError if the address or the key is not valid */
 export function connect(options: RosterOptions): Connection {
   const { timeoutMs = 30_000, triesMax = 5, waitMsMax = 60_000 } = options
   const url = baseUrl(options.url)
   const authorization = `ApiKey ${checkedKey(options.key)}`
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
 
-  /** One try; `read` makes of its answer what the call is for, within the time, and ends the exchange when it is done with it. */
+  /**
+   * Sends a request once. `read` makes the result of the response within the timeout, and closes the exchange when it has read
+   * it.
+   */
   async function attempt(request: ApiRequest, headers: Record<string, string>, read: Reading): Promise<Answer> {
     const { method, path, body, waitMs = 0, signal } = request
     const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
     const exchange = beginExchange(named, timeoutMs + waitMs, signal)
     try {
       return await exchange.step('had no answer', async () => {
-        // A redirect would take the key along.
+        // A redirect would send the key to another address.
         const init = { method, headers, body: body ?? null, redirect: 'manual', signal: exchange.signal } as const
         const response = await call(url + path, init)
         const answered = { named, status: response.status, headers: response.headers }
@@ -89,7 +95,7 @@ export function connect(options: RosterOptions): Connection {
       ...own,
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
-      // However often it is sent, the server does it once.
+      // With this key a repeated write is done once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
     }
     let leftMs = waitMsMax
@@ -116,15 +122,18 @@ export function connect(options: RosterOptions): Connection {
 /** The form of streams. */
 const NDJSON = 'application/x-ndjson'
 
-/** Returns whether a repetition differs from one request: by a second row, or a version that the first try has changed. */
+/**
+ * True if sending the request twice could differ from sending it once: by a second row, or by a version that the first attempt
+ * has changed.
+ */
 function isOnce({ method, ifMatch }: ApiRequest): boolean {
   return method === 'POST' || ifMatch !== undefined
 }
 
 /**
- * A 429 was not carried out, nor was what is answered with 503; a list that would cost too much would do so again. What may
- * have been done is repeated where it only reads or has a key: another client may have written the row meanwhile. InProgress
- * is the answer to a request whose earlier try has not ended.
+ * True if the request may be sent again. A 429 or 503 means that nothing was done, but a list that is too costly would be so
+ * again. After an unknown outcome only reads and requests with a key are repeated: another client may have written the row in the
+ * meantime. InProgress means that an earlier attempt still runs.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {
   if (code === 'TooCostly') return false
@@ -132,13 +141,13 @@ function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean 
   return status === 429 || status === 503 || code === 'InProgress'
 }
 
-/** 128 random bits; `randomUUID` is not there on pages without TLS. */
+/** Returns 128 random bits; `randomUUID` is missing on pages without TLS. */
 function newKey(): string {
   const bytes = [...crypto.getRandomValues(new Uint8Array(16))]
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Reads the body of a success. */
+/** Reads the body of a successful response. */
 type Reading = (response: Response, answered: Answered, exchange: Exchange) => Promise<unknown>
 
 async function readWhole(response: Response, answered: Answered, exchange: Exchange): Promise<unknown> {
@@ -151,7 +160,7 @@ async function readWhole(response: Response, answered: Answered, exchange: Excha
   }
 }
 
-/** With the first piece, so that where none comes the request is sent again like any other that reads. */
+/** Reads the first piece of a body, so that a stream without one is retried like any other read. */
 async function openBody(response: Response, answered: Answered, exchange: Exchange): Promise<Opened> {
   if (!answered.headers.get('Content-Type')?.startsWith(NDJSON))
     throw unexpected(answered, 'was answered with something else than a stream of rows')
@@ -169,7 +178,7 @@ function baseUrl(text: string): string {
   return origin + pathname.replace(/\/+$/, '')
 }
 
-/** Without the line feed of the file that it was read from. The error does not show it: errors are logged. */
+/** Returns the key without the line feed of the file it was read from. Errors do not show the key, because errors are logged. */
 function checkedKey(text: string): string {
   const key = text.trim()
   if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError('the key is empty, or has characters that no key has')

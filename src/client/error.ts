@@ -12,20 +12,20 @@ interface ErrorParts extends RosterFault {
   readonly cause?: unknown
 }
 
-/** Error of every call, except that an aborted one throws the signal's reason, and one that cannot be written a TypeError. */
+/** Error of every call; but an aborted call throws the signal's reason, and one with invalid values a TypeError. */
 export class RosterError extends Error {
   override readonly name = 'RosterError'
-  /** The answer's HTTP status, 200 of a stream that ends with an error; 0: there was no answer. */
+  /** HTTP status of the response; 200 if a stream ends with an error; 0 without a response. */
   readonly status: number
-  /** One of the server's codes, as NotFound; NetworkFailure, Timeout or UnexpectedAnswer where it is not the server's. */
+  /** Error code of the server, such as NotFound; or NetworkFailure, Timeout or UnexpectedAnswer. */
   readonly code: string
-  /** The property or parameter at fault, Body, or Api. */
+  /** The faulty property or parameter, Body, or Api. */
   readonly target: string
-  /** Every fault of a body; null: there is no more to say. */
+  /** All faults of a body; null if there are no details. */
   readonly details: readonly RosterFault[] | null
-  /** The id under which the server's log has the request; null: the server has given none. */
+  /** Id of the request in the server's log; null if the response has none. */
   readonly requestId: string | null
-  /** How long the server asks to wait, in milliseconds; null: it does not say. */
+  /** Time in ms that the server asks to wait before a retry; null if it does not say. */
   readonly retryAfterMs: number | null
 
   constructor({ code, target, message, details = null, status = 0, headers, cause }: ErrorParts) {
@@ -39,7 +39,7 @@ export class RosterError extends Error {
   }
 }
 
-/** The error that an answer tells of, which a proxy may have made. */
+/** Returns the error of a response, which may be from a proxy. */
 export function errorOf(answer: Answered, text: string): RosterError {
   const { status, headers } = answer
   const body = readError(text)
@@ -49,14 +49,14 @@ export function errorOf(answer: Answered, text: string): RosterError {
 
 const faultOf = ({ Code, Target, Message }: Omit<ErrorBody, 'Details'>) => ({ code: Code, target: Target, message: Message })
 
-/** An answer as far as its errors say where it is from; `named`: its request. */
+/** The response that an error is about; `named`: its request. */
 export interface Answered {
   readonly named: string
   readonly status: number
   readonly headers: Headers
 }
 
-/** The error of an answer that Roster does not give. */
+/** Error for a response that Roster never gives. */
 export function unexpected({ named, status, headers }: Answered, problem: string): RosterError {
   const message = `${named} ${problem}: is the address that of a Roster, and nothing changed on the way?`
   return new RosterError({ code: 'UnexpectedAnswer', target: 'Api', message, status, headers })
@@ -78,7 +78,7 @@ function readError(text: string): ErrorBody | null {
   }
 }
 
-/** Seconds, or the date that a proxy may write, in milliseconds from now. RFC 9110, 10.2.3. */
+/** Returns ms from now for a Retry-After in seconds, or a date as proxies may write it. RFC 9110, 10.2.3. */
 function waitOf(retryAfter: string | null): number | null {
   if (retryAfter === null) return null
   const waitMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()

@@ -2,22 +2,22 @@ import { RosterError } from './error.ts'
 
 const TIMER_MS_MAX = 2 ** 31 - 1
 
-/** One request under way. */
+/** A request in progress. */
 export interface Exchange {
-  /** For the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
+  /** Signal of the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
   readonly signal: AbortSignal
-  /** Runs one step of it within the timeout. @throws RosterError, or the reason of the caller's signal */
+  /** Runs one step of the request within the timeout. @throws RosterError, or the reason of the caller's signal */
   step<Got>(lack: string, take: () => Promise<Got>): Promise<Got>
-  /** Ends the request where it has not ended. */
+  /** Aborts the request unless it has ended. */
   close(): void
 }
 
-/** A request that errors call `named`. @throws the signal's reason, where it was aborted before */
+/** Begins a request that errors call `named`. @throws the signal's reason if it is aborted already */
 export function beginExchange(named: string, timeoutMs: number, signal: AbortSignal | undefined): Exchange {
   signal?.throwIfAborted()
   const ending = new AbortController()
   const close = () => ending.abort()
-  // Listens until the exchange has ended.
+  // The listener is removed when the exchange has ended.
   signal?.addEventListener('abort', close, { signal: ending.signal })
   return {
     signal: ending.signal,
@@ -41,13 +41,13 @@ export function beginExchange(named: string, timeoutMs: number, signal: AbortSig
 }
 
 function networkFailure(problem: string, cause: unknown): RosterError {
-  // Node says "fetch failed", and in the cause of that, why.
+  // Node's message is "fetch failed"; the cause of its cause says why.
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const message = `${problem}: ${reason instanceof Error ? reason.message : reason}`
   return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })
 }
 
-/** Waits; an abort ends the wait at once. */
+/** Waits `ms`; an abort ends the wait at once. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((done, fail) => {
     const end = () => {

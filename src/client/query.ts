@@ -1,30 +1,30 @@
 import { clientOperators } from '../model/operators.ts'
 
-/** Operand of a property without an order: a value, or operators, all of which must hold. */
+/** Operand for a property without an order: a value, or operators, all of which must hold. */
 export type RosterEqual<Value> =
   | Value
   | { readonly '='?: Value; readonly '!='?: Value | readonly Value[]; readonly any?: readonly Value[] }
 
-/** Operand of a property with an order: a value, operators, all of which must hold, or null for no value. */
+/** Operand for a property with an order: a value, operators, all of which must hold, or null for no value. */
 export type RosterOrdered<Value> = Value | null | RosterOperators<Value>
 
-/** Operand of a text: a value, operators, all of which must hold, or null for no value. */
+/** Operand for a text: a value, operators, all of which must hold, or null for no value. */
 export type RosterText =
   | string
   | null
   | (RosterOperators<string> & {
-      /** Begins with this, whatever case and accents. */
+      /** Begins with this, ignoring case and accents. */
       readonly begins?: string
-      /** Contains this, whatever case and accents. */
+      /** Contains this, ignoring case and accents. */
       readonly contains?: string
     })
 
-/** Operators of a property with an order. */
+/** Operators for a property with an order. */
 export interface RosterOperators<Value> {
   readonly '='?: Value | null
-  /** None of these; rows without a value are among the others, unless null is one of these. */
+  /** None of these; rows without a value match, unless null is one of these. */
   readonly '!='?: Value | null | readonly (Value | null)[]
-  /** One of these; null stands for no value. */
+  /** One of these; null matches rows without a value. */
   readonly any?: readonly (Value | null)[]
   readonly '<'?: Value
   readonly '<='?: Value
@@ -32,10 +32,10 @@ export interface RosterOperators<Value> {
   readonly '>='?: Value
 }
 
-/** A property, ascending; with a minus in front, descending. */
+/** A property to sort by, ascending; descending with a minus in front. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
 
-/** Properties that are picked from a row by their names, and of objects their parts. */
+/** The properties of a row that these names select; of objects their named parts. */
 export type RosterPicked<Row, Name> = {
   [Key in keyof Row & RosterOuter<Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
 }
@@ -45,55 +45,55 @@ type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
 type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
 type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
 
-/** Options of a call. */
+/** Options of every call. */
 export interface RosterCall {
-  /** Ends the call, also while it waits for another try. */
+  /** Aborts the call, also while it waits before a retry. */
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options of creating several rows. */
 export interface RosterCreateMany extends RosterCall {
-  /** True: all is checked, and nothing is created. */
+  /** True: the rows are checked, and none is created. */
   readonly dryRun?: boolean | undefined
 }
 
-/** Options of a write to an existing row. */
+/** Options of updates and deletions. */
 export interface RosterChange extends RosterCall {
-  /** Result of `versionOf` of the row: if the row was changed since, the call fails with PreconditionFailed. */
+  /** Result of `versionOf` for the row; if the row has changed since, the call fails with PreconditionFailed. */
   readonly ifMatch?: string
 }
 
-/** Options of reading one row. */
+/** Options of a read of one row. */
 export interface RosterGet<Field> extends RosterCall {
-  /** These properties alone; an object's name stands for all its parts. All without it. */
+  /** The properties to return; an object's name selects all its parts. Default: all. */
   readonly fields?: readonly Field[] | undefined
 }
 
-/** Which rows, in what order, with which properties. */
+/** Query for all rows: filter, sort order, properties. */
 export interface RosterStream<Filter, Sort, Field> extends RosterGet<Field> {
   readonly filter?: Filter | undefined
-  /** By the first, then by the next; by id without one. */
+  /** Sorts by the first name, then by the next; default: by id. */
   readonly sort?: Sort | readonly Sort[] | undefined
 }
 
-/** Which rows, in what order, with which properties, in pages of which size. */
+/** Query for all rows in pages: filter, sort order, properties, page size. */
 export interface RosterRows<Filter, Sort, Field> extends RosterStream<Filter, Sort, Field> {
   /** 5 to 50. */
   readonly pageSize?: number | undefined
 }
 
-/** Which rows, in what order, with which properties, and which page of them. */
+/** Query for a page of rows: filter, sort order, properties, page. */
 export interface RosterQuery<Filter, Sort, Field> extends RosterRows<Filter, Sort, Field> {
-  /** From 1, which it is by default. */
+  /** Page number from 1; default: 1. */
   readonly page?: number | undefined
 }
 
-/** The query string, with its question mark and any other parameters. @throws TypeError for a filter that cannot be written */
+/** Returns the query string, with its question mark and any other parameters. @throws TypeError for a filter without a meaning */
 export function queryString(
   { filter, sort, fields, pageSize, page }: RosterQuery<unknown, unknown, unknown>,
   others: Readonly<Record<string, unknown>> = {},
 ): string {
-  // Without a name there would be more properties, not fewer.
+  // Without a name all properties would be returned.
   if (fields?.length === 0) throw new TypeError('fields has no name in it: leave it out for all properties')
   const parameters = Object.entries({ ...others, sort, fields, PageSize: pageSize, page })
   const all = [
@@ -127,7 +127,7 @@ function filtersOf(name: string, test: unknown): string[] {
 
 function parameters(name: string, operator: string, value: unknown): string[] {
   const text = textOf(name, value)
-  // `<` in front of `=x` would be read as `<=` in front of `x`, so it is written as `<= =x` and `!= =x`.
+  // Writes `<` with the operand `=x` as `<= =x` and `!= =x`, because `<=x` would mean `<=` with `x`.
   if ((operator === '<' || operator === '>') && text.startsWith('='))
     return [...parameters(name, `${operator}=`, value), ...parameters(name, '!=', value)]
   return [`${encoded(name, name)}=${encodeURI(operator)}${encoded(name, text)}`]
@@ -150,16 +150,16 @@ function encoded(name: string, text: string): string {
   }
 }
 
-/** `YYYY-MM-DDThh:mm:ssZ`; milliseconds, which the server does not keep, are dropped. */
+/** Returns `YYYY-MM-DDThh:mm:ssZ`; the milliseconds are dropped, because the server does not store them. */
 function secondsText(name: string, date: Date): string {
   if (Number.isNaN(date.getTime())) throw new TypeError(`${name} is a Date without a time`)
   return `${date.toISOString().slice(0, -5)}Z`
 }
 
-/** A row's values as JSON. @throws TypeError for what JSON would turn into null: NaN, infinite numbers, dates without a time */
+/** Returns values as JSON. @throws TypeError for values that JSON would turn into null: NaN, infinite numbers, invalid dates */
 export function bodyText(values: unknown): string {
   return JSON.stringify(values, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
-    // A Date has become a text by now.
+    // JSON has turned a Date into text before it calls this.
     const own = this[name]
     if (own instanceof Date) return secondsText(name, own)
     if (typeof own === 'number' && !Number.isFinite(own)) throw new TypeError(`${name} is ${own}, not a finite number`)

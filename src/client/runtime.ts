@@ -1,4 +1,4 @@
-// What programs import from `roster/client`: the code of a generated client, without its entities' types.
+// Exports of `roster/client`: the code of a generated client, without the types of its entities.
 
 export type * from './changes.ts'
 export { changesOf } from './changes.ts'

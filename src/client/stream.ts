@@ -1,12 +1,12 @@
 import type { Opened } from './connection.ts'
 import { errorOf, RosterError, unexpected } from './error.ts'
 
-/** As much as a row may have: a server that never ends a line would fill the memory. */
+/** Maximum characters of a line; a server that never ends a line would fill the memory. */
 const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
 
-/** The rows of a stream. @throws RosterError where it ended early: its last line says so, or the connection broke */
+/** Yields the rows of a stream. @throws RosterError if it ends early: its last line says so, or the connection broke */
 export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
-  // Pieces may end anywhere, also inside of a character.
+  // A piece may end within a character.
   const decoder = new TextDecoder()
   let begun = ''
   try {
@@ -36,7 +36,7 @@ function rowOf<Row>(opened: Opened, line: string): Row {
   }
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     throw unexpected(opened, 'was answered with a line that is no row')
-  // No row has this alone, since a row has what was asked for by the names of its entity.
+  // A line with only `Error` is an error, because an entity cannot have such a row.
   if ('Error' in row && Object.keys(row).length === 1) throw errorOf(opened, line)
   return row as Row
 }

@@ -2,52 +2,52 @@ import type { Answer, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
 import { queryString, type RosterCall, type RosterPicked, type RosterSorted } from './query.ts'
 
-/** Periods by which dates and date-times are grouped, in UTC; weeks begin on Monday. */
+/** Periods to group dates and date-times by, in UTC; weeks begin on Monday. */
 export type RosterPeriod = 'year' | 'quarter' | 'month' | 'week' | 'day'
 
-/** A property by which rows are grouped, or the period of one that has dates. */
+/** A property to group by, or a period of a date or date-time. */
 export type RosterKey<Field extends string, Dated extends string> = Field | `${RosterPeriod}(${Dated})`
 
-/** Properties of an entity by what a summary does with them. */
+/** Properties of an entity by their use in summaries. */
 export interface RosterKinds {
-  /** Dates and date-times. */
+  /** Properties to group by period: dates and date-times. */
   readonly dated: string
-  /** Numbers. */
+  /** Properties to sum: numbers. */
   readonly summed: string
-  /** All that have an order. */
+  /** Properties with a least and a greatest value: all that have an order. */
   readonly compared: string
 }
 
-/** Rows of which groups are formed, and what is computed of each group. */
+/** Query for a summary: filter, keys of groups, and the values to compute for each group. */
 export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum> extends RosterCall {
   readonly filter?: Filter | undefined
-  /** Up to three; without one, all rows are one group. */
+  /** Up to three keys; without one, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined
   readonly sum?: readonly Sum[] | undefined
   readonly average?: readonly Average[] | undefined
   readonly minimum?: readonly Minimum[] | undefined
   readonly maximum?: readonly Maximum[] | undefined
-  /** Keys as in `groupBy`, `count`, or `sum(...)` of what is summed; by the keys without it. */
+  /** Keys of `groupBy`, `count`, or a requested `sum(...)`; default: the keys. */
   readonly sort?: RosterGroupSort<Key, Sum> | readonly RosterGroupSort<Key, Sum>[] | undefined
-  /** 5 to 1,000, 100 without it. */
+  /** 5 to 1,000; default: 100. */
   readonly pageSize?: number | undefined
   readonly page?: number | undefined
 }
 
-/** A key, a count or a sum, ascending; with a minus in front, descending. What is asked for says which there are. */
+/** A key, `count` or a requested sum to sort by, ascending; descending with a minus in front. */
 export type RosterGroupSort<Key, Sum extends string> = RosterSorted<
   NoInfer<((Key | RosterKeyed<Key>) & string) | 'count' | `sum(${Sum})`>
 >
 
-/** Groups of a page, and how many there are on all pages. */
+/** A page of groups, and the number of groups on all pages. */
 export interface RosterGroups<Group> {
   readonly groups: Group[]
   readonly total: number
 }
 
 /**
- * A group: its keys, its count, and what was asked for. `RosterGroup<Absence, 'type' | 'month(start)', 'period.days'>` has a sum;
- * averages, least and greatest values follow it.
+ * A group: its keys, its count, and the requested values. Type parameters select them: `RosterGroup<Absence, 'type' |
+ * 'month(start)', 'period.days'>` has a sum; averages, least and greatest values are further parameters.
  */
 export type RosterGroup<Row, Key, Sum = never, Average = never, Minimum = never, Maximum = never> = RosterOptional<
   RosterPicked<Row, RosterKeyed<Key>>
@@ -58,19 +58,19 @@ export type RosterGroup<Row, Key, Sum = never, Average = never, Minimum = never,
   RosterAggregate<'minimum', Row, Minimum> &
   RosterAggregate<'maximum', Row, Maximum>
 
-/** `start` of `month(start)`. */
+/** `start` for `month(start)`. */
 type RosterKeyed<Key> = Key extends `${RosterPeriod}(${infer Name})` ? Name : Key
 type RosterAggregate<Name extends string, Row, Asked> = [Asked] extends [never]
   ? unknown
   : { readonly [Key in Name]: RosterOptional<RosterPicked<Row, Asked>> }
-/** Objects are there, and their parts null where there is no value. */
+/** Makes every leaf nullable; objects themselves are never null. */
 type RosterOptional<Values> = {
   readonly [Key in keyof Values]: NonNullable<Values[Key]> extends object
     ? RosterOptional<NonNullable<Values[Key]>>
     : Values[Key] | null
 }
 
-/** Asks for a page of a summary of the rows at `path`. */
+/** Returns a page of a summary of the rows at `path`. */
 export async function summaryOf<Group>(
   connection: Connection,
   path: string,
@@ -82,7 +82,7 @@ export async function summaryOf<Group>(
   return { groups, total }
 }
 
-/** The rows or groups of a page, and how many there are on all pages. @throws RosterError where the answer lacks either */
+/** Returns the rows or groups of a page, and their number on all pages. @throws RosterError if the response lacks either */
 export function rowsAndTotal<Row>(answer: Answer, what: string): [rows: Row[], total: number] {
   const total = answer.headers.get('X-Total-Count')
   if (total === null || !Array.isArray(answer.body)) throw unexpected(answer, `was answered without ${what} or X-Total-Count`)

@@ -4,25 +4,25 @@ import { RosterError, unexpected } from './error.ts'
 import type { RosterCall } from './query.ts'
 import { rowsOf } from './stream.ts'
 
-/** One step of keeping a copy: apply it, and store `state` together with what it changes. */
+/** A step to update a copy: apply it, and store `state` in the same transaction. */
 export interface RosterStep<Row> {
-  /** True if the copy must be emptied first: it begins, or changes were missed. */
+  /** True if the copy must be emptied first: it is new, or changes were missed. */
   readonly isReset: boolean
-  /** Rows to add, or to put in the place of those with the same id. */
+  /** Rows to insert, or to update if their ids exist. */
   readonly rows: Row[]
-  /** Ids of rows to remove where they are. */
+  /** Ids of rows to delete, if they exist. */
   readonly deleted: number[]
-  /** For the next call, after this step was applied. */
+  /** For the next call, once this step is applied. */
   readonly state: string
 }
 
-/** Options of keeping a copy. */
+/** Options of `sync`. */
 export interface RosterSync extends RosterCall {
-  /** Result of the last step that was applied; null or left out: the copy begins. */
+  /** `state` of the last step that was applied; null or left out for a new copy. */
   readonly state?: string | null | undefined
 }
 
-/** The progress of a copy: its path and its token, and while it is read for the first time, its last id. */
+/** Progress of a copy: its path, its token, and the last id while all rows are read. */
 interface Progress {
   readonly path: string
   readonly after: string
@@ -31,7 +31,7 @@ interface Progress {
 
 const STEP_ROWS = 500
 
-/** The steps from a state to now, of the rows at `path`. @throws RosterError, TypeError for a state that is none */
+/** Yields the steps that update a copy of the rows at `path`. @throws RosterError, TypeError for a state that is not valid */
 export async function* stepsOf<Row>(
   connection: Connection,
   path: string,
@@ -54,18 +54,18 @@ export async function* stepsOf<Row>(
   }
 }
 
-/** Every row, in the order of the ids; goes on behind the last one where a stream ends early. */
+/** Yields all rows in the order of ids; if a stream ends early, it continues after the last row. */
 async function* copied<Row>(connection: Connection, path: string, from: Progress | null, signal: AbortSignal | undefined) {
   let { after, last = 0 } = from ?? { after: null }
   let isReset = from === null
   for (;;) {
     const before = last
     const opened = await connection.open({ method: 'GET', path: `${path}?Id=%3E${last}`, signal })
-    // The first token: all that changes from then on is read again.
+    // The token of the first stream: all changes since then are read afterwards.
     after ??= opened.headers.get('X-Changes-After')
     if (after === null) {
       opened.close()
-      // With CHANGES_DAYS=0 this request fails with the server's explanation.
+      // With CHANGES_DAYS=0 this request fails, and the server's error says why.
       await changesPage(connection, '/Changes', { after: 'now', signal })
       throw unexpected(opened, 'was answered without X-Changes-After')
     }
