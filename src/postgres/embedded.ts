@@ -16,26 +16,25 @@ export class DataDirInUse extends Error {}
 
 interface Options extends RunnerOptions {
   dataDir: string
-  /** False: for this process alone; `runningPostgres` then finds nothing. Default: true. */
+  /** False: `runningPostgres` does not find it, so that no other process joins. Default: true. */
   isShared?: boolean
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
-  /** Access of the role of `url`; the superuser is for benches and tests, which make databases. Default: `tables`. */
+  /** Role of `url`: benches and tests use the superuser, because they create databases. Default: `tables`. */
   access?: Access
 }
 
 const QUIT_AFTER_MS = 1_200
-/** A recovery after a crash may take minutes. */
+/** Longest start: recovery after a crash may take minutes. */
 const READY_MS_MAX = 600_000
-/** Messages of the log while the last run, or a client of it, has not ended, or where another program has just taken the port. */
+/** Log messages while the last run, or a client of it, still ends, or when another program has just taken the port. */
 const HELD = /is still in use|could not bind/
 const HELD_MS = 100
 const HELD_MS_MAX = 10_000
 
 /**
- * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`.
- * An orphan that a killed server left behind is stopped first.
- * @throws DataDirInUse; Error when PostgreSQL does not come up: the message says why
+ * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`. First stops an orphan that a
+ * killed server has left. @throws DataDirInUse; Error with the reason if PostgreSQL does not start
  */
 export async function startEmbedded(options: Options): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir)
@@ -61,7 +60,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ...{ ENOSPC: 'its disk is full', EDQUOT: 'its disk is full' },
 }
 
-/** Adds to an error of the file system what to do about it; returns other errors unchanged. */
+/** Adds advice to an error of the file system; returns other errors unchanged. */
 function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
   const { code = '', path, dest = path } = error
   const remedy = REMEDIES[code]
@@ -73,7 +72,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const passwordAt = passwordFile(runner.cluster)
-  // Empty where the disk was full.
+  // The file is empty if the disk was full.
   if (!existsSync(passwordAt) || readFileSync(passwordAt, 'utf8') === '')
     writeFileSync(passwordAt, randomBytes(24).toString('hex'), { mode: 0o600 })
   const password = readFileSync(passwordAt, 'utf8')
@@ -104,22 +103,25 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   if (options.isShared !== false) writeFileSync(lockFile(dataDir), runner.cluster)
   return {
     url: addressOf(port, ROLES[access], password),
-    /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
+    /** Resolves with the end of PostgreSQL's log when PostgreSQL ends unasked. */
     get failed() {
       return failed
     },
-    /** Starts it again under its address, after `failed`; never settles once it was asked to end. @throws Error that says why */
+    /**
+     * Restarts PostgreSQL at the same address, after `failed`; never settles after `stop` or `kill`. @throws Error with the
+     * reason
+     */
     async restart() {
-      // The old postmaster.pid says of a process that has ended that it is ready.
+      // Removes the old postmaster.pid, which says that the ended process is ready.
       await stopOrphan(runner.cluster)
       await launch(() => port)
     },
-    /** Ends PostgreSQL at once, without waiting; the next start recovers. */
+    /** Kills PostgreSQL without waiting; the next start recovers. */
     kill() {
       isStopping = true
       child.kill('SIGQUIT')
     },
-    /** Asks for a fast shutdown and resolves when the postmaster has ended. */
+    /** Stops PostgreSQL with a fast shutdown; resolves when it has ended. */
     async stop() {
       isStopping = true
       await end(child, 'SIGINT')
@@ -132,17 +134,17 @@ const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
-  // Of each connection. A million absences, sorted whole, take a tenth of it.
+  // Limit of each connection; sorting a million absences takes a tenth of it.
   temp_file_limit: '1GB',
-  // A full disk makes writes fail; a full WAL would stop PostgreSQL.
+  // With a full disk, writes fail; with a full WAL, PostgreSQL would stop.
   max_wal_size: '512MB',
-  // Errors of statements are left out: they would show rows with people's data, and a client could fill the disk.
+  // Errors of statements are not logged: they contain people's data, and a client could fill the disk.
   log_min_messages: 'log',
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
 }
 
-/** True once the postmaster's own status line says that it is ready; false when it has ended. */
+/** True once the postmaster's status line says that it is ready; false if it has ended. */
 async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
   let ended = false
   endOf(child).then(() => (ended = true))
@@ -158,7 +160,7 @@ async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   const ended = endOf(child)
   child.kill(signal)
-  // Harder each time; the next start recovers what an immediate end leaves undone.
+  // The second signal is harder; the next start recovers after either.
   const harder = ['SIGQUIT', 'SIGKILL'] as const
   const timers = harder.map((next, index) => setTimeout(() => child.kill(next), (index + 1) * QUIT_AFTER_MS))
   await ended
@@ -171,7 +173,7 @@ function freePort(): number {
   return probe.port
 }
 
-/** Makes the cluster, under another name first: a folder under its own name is whole. @throws Error */
+/** Creates the cluster under another name, and renames it when it is complete. @throws Error */
 async function initialize(runner: Runner) {
   const part = `${runner.cluster}.part`
   rmSync(part, { recursive: true, force: true })
@@ -181,14 +183,14 @@ async function initialize(runner: Runner) {
   const version = Number(/PostgreSQL (\d+)/.exec(catalog)?.[1])
   const builtin = version >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
   const locale = ['--encoding=UTF8', '--locale=C', ...builtin]
-  // No role gets in before there is a role to serve.
+  // No role may connect until the server's role exists.
   const memory = version >= 16 ? sharedMemorySettings() : []
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', ...locale, ...memory]
   const launched = runner.launch('initdb', args)
   const code = await endOf(launched.child)
   if (code !== 0) {
     const log = launched.log()
-    // The lines behind the first error only report consequences.
+    // Later lines only report consequences of the first error.
     const cause = /(?:FATAL|PANIC|error): +(.+)/.exec(log)?.[1]
     const reason = cause === undefined ? log : `${cause}\n${log}`
     throw new Error(`initdb ended with ${code}:\n${reason}`)

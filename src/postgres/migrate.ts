@@ -7,7 +7,7 @@ import { inTransaction, withConnection } from '../execute/connect.ts'
 import { classify, isAway } from '../execute/outcomes.ts'
 import { APPLIED, BASELINE, requireAllBefore } from './baseline.ts'
 
-/** The folders whose migrations a database has, in the order in which they are applied. */
+/** Returns the folders of migrations, in the order in which they are applied. */
 export function migrationFolders({ migrationsDir }: { readonly migrationsDir: string | null }): string[] {
   return migrationsDir === null ? [MIGRATIONS] : [MIGRATIONS, migrationsDir]
 }
@@ -25,28 +25,28 @@ interface Applied {
 }
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
-/** Any number that no other program on the database is likely to lock. */
+/** Advisory lock of migrations; an arbitrary number that no other program is likely to use. */
 const LOCK = 7_067_837_101
 
 /**
- * Applies the files of `folder` that the database does not have yet, in the order of their names, in one transaction.
- * Where several processes start at once, one does the work and the others wait for it. Returns the files applied.
- * @throws Error as `pendingOf` does
+ * Applies the missing files of `folder` in the order of their names, in one transaction. If several processes start at once, one
+ * applies them and the others wait. Returns the applied files. @throws Error that names an applied file that was edited, or a
+ * missing one that is out of order
  */
 export function migrate(url: string, folder: string): Promise<string[]> {
   return withConnection(url, (sql) => inTransaction(sql, (transaction) => applyPending(transaction, folder)))
 }
 
-/** Applies migrations in a transaction of the caller, who may undo it. */
+/** Applies migrations in a transaction of the caller, who may roll it back. */
 export async function applyPending(transaction: postgres.ISql, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
   await requireUtf8(transaction)
-  // A role behind a pooler has a time limit for the requests of a server (docs/operations/databases.md, "Poolers").
+  // With a pooler, the role has a time limit for the server's requests (docs/operations.md, "Poolers").
   await transaction`set local statement_timeout = 0`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
   await transaction`set local lock_timeout = '60s'`
   const applied = await appliedMigrations(transaction)
-  // Only then, so that a role without the right to create can start once all is there.
+  // Created only if missing, so that a role without the right to create can start on a complete schema.
   if (applied === null)
     await transaction`
         create table migration (
@@ -57,37 +57,37 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
   const pending = pendingOf(migrations, applied ?? [])
   for (const { file, checksum, text } of pending) {
     await transaction.unsafe(text).catch((error) => {
-      // Without a cause that looks like that of a database which is away: the server would try again for ever.
+      // The error has no cause with the code of an unreachable database, since the server would retry for ever.
       const isLost = ['lost', 'notSent'].includes(classify(error))
       throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
-    // The functions of triggers name the columns of their tables. A database without the baseline has none.
+    // Trigger functions name columns, so they are written again after migrations. Early migrations have none.
     const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
     if (recorders?.yes) await transaction`select write_recorders()`
   }
   return pending.map(({ file }) => file)
 }
 
-/** The migrations that a database has; null: it has never had one. */
+/** Returns the applied migrations; null if the database has never been migrated. */
 export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] | null> {
   const [there] = await sql`select to_regclass('migration') is not null as yes`
   return there?.yes ? sql.unsafe<Applied[]>(APPLIED.text) : null
 }
 
-/** @throws Error that names the encoding there is */
+/** @throws Error with the encoding, if it is not UTF8 */
 async function requireUtf8(sql: postgres.ISql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
 
-/** The migrations of a folder, by their names: four digits, an underscore, what the file is about. */
+/** Reads the migrations of a folder; names have four digits, an underscore, and a subject. */
 export function readMigrations(folder: string) {
   let files: string[]
   try {
     files = readdirSync(folder).filter((file) => /^\d.*\.sql$/.test(file))
   } catch (error) {
-    // Without a code, which would be that of a database that is away.
+    // The error has no code, because it would look like that of an unreachable database.
     throw new Error(`the migrations of ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
   const misnamed = files.find((file) => !/^\d{4}_\w+\.sql$/.test(file))
@@ -99,9 +99,8 @@ export function readMigrations(folder: string) {
 }
 
 /**
- * The migrations that are not applied yet.
- * @throws Error that names an applied file that has been edited or is out of order, or says how a database that is older than the
- * baseline is upgraded
+ * Returns the migrations to apply. @throws Error that names an applied file that was edited, or a missing one that is out of
+ * order
  */
 export function pendingOf(migrations: Migration[], applied: readonly Applied[]): Migration[] {
   if (migrations.some(({ file }) => file === BASELINE)) requireAllBefore(applied.map(({ file }) => file))
@@ -109,14 +108,14 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
   if (edited) throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)
   const pending = migrations.filter(({ file }) => !checksums.has(file))
-  // A database that a newer version has migrated may have files that we do not know; ours must still be in order.
+  // A newer version may have applied files that are unknown here; the known ones must still be in order.
   const last = migrations.findLast(({ file }) => checksums.has(file))
   const late = pending.find(({ file }) => last && file < last.file)
   if (late) throw new Error(`${late.file} comes before ${last?.file}, which is applied already: give it a later number`)
   return pending
 }
 
-/** The files of `folder` that `migrate` would apply. @throws Error as it does, and writes nothing */
+/** Returns the files of `folder` that `migrate` would apply, without writing anything. @throws Error as `migrate` */
 export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
   const look = async (transaction: postgres.ISql) => {
     await requireUtf8(transaction)
@@ -127,7 +126,7 @@ export async function pendingMigrations(url: string, folder: string): Promise<st
 
 const SAMPLE = 'sample.sql'
 
-/** Loads the sample into a database without rows, once in its life; `wanted` false: only notes that it shall never be loaded. */
+/** Loads the sample into an empty database, once in its life. `wanted` false: notes that it must never be loaded. */
 export async function loadSample(url: string, wanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>
     inTransaction(sql, async (transaction) => {
@@ -137,14 +136,14 @@ export async function loadSample(url: string, wanted: boolean): Promise<void> {
       const [rows] = await transaction`
         select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
       if (rows?.there) return
-      // Triggers record no changes of sessions of this name.
+      // Triggers do not record changes of sessions with this name.
       await transaction`set local application_name = 'roster sample'`
       await transaction.unsafe(readFileSync(join(MIGRATIONS, SAMPLE), 'utf8'))
     }),
   )
 }
 
-/** Passes the settings of lines to the triggers; may begin a new run. Returns the `tables` whose triggers do not always fire. */
+/** Passes the settings of the change feed to the triggers; may begin a new run. Returns tables whose triggers may not fire. */
 export function checkChanges(
   url: string,
   { isKept, hasValues }: Record<'isKept' | 'hasValues', boolean>,
@@ -152,7 +151,7 @@ export function checkChanges(
 ): Promise<string[]> {
   return withConnection(url, (sql) =>
     inTransaction(sql, async (transaction) => {
-      // check_changes may delete all events, which takes longer than a role may allow a statement.
+      // check_changes may delete all events, which can take longer than the role's limit for a statement.
       await transaction`set local statement_timeout = 0`
       await transaction`select check_changes(${isKept}, ${hasValues})`
       const unrecorded = await transaction<{ name: string }[]>`

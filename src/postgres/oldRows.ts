@@ -1,21 +1,21 @@
-// Deletes answers and changes that are older than they are kept, in slices.
+// Deletes expired answers and changes, in slices.
 import { setTimeout } from 'node:timers/promises'
 import { errorOf } from '../errors.ts'
 import { openFirst } from '../execute/connect.ts'
 import { isAway } from '../execute/outcomes.ts'
 
 type Connection = Awaited<ReturnType<typeof openFirst>>
-/** Deletes up to `rows` old rows, and returns how many. */
+/** Deletes up to `rows` expired rows, and returns how many. */
 type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 
-/** Answers to writes under a key are kept for at least this long. D43 */
+/** Hours to keep answers for their Idempotency-Key. D43 */
 const KEPT_HOURS = 24
-/** Rows of one statement, which must not hold anyone up; pauses between slices while there are more, and between looks. */
+/** Rows of a statement, small enough to block no one; pause between slices, and between checks for expired rows. */
 const SLICES = { sliceRows: 1_000, slicePauseMs: 250, lookPauseMs: 60_000 }
-/** Any number that no other program on the database is likely to lock. */
+/** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */
 const LOCK = '7067837113'
 
-/** Answers to writes under an Idempotency-Key. D43 */
+/** Deletes answers of writes with an Idempotency-Key. D43 */
 export const oldAnswers: DeleteSlice = async (sql, rows) => {
   const deleted = await sql`
     delete from idempotency_key where id = any (array(
@@ -25,7 +25,7 @@ export const oldAnswers: DeleteSlice = async (sql, rows) => {
   return deleted.count
 }
 
-/** Lines of what has changed, by one server at a time, and how far they are gone, so that a token from before is refused. D58 */
+/** Deletes old events, one server at a time, and notes the last deleted one, so that an earlier token is refused. D58 */
 export function oldChanges(days: number): DeleteSlice {
   return async (sql, rows) => {
     const [found] = await sql<{ most: number }[]>`
@@ -54,17 +54,17 @@ export function oldChanges(days: number): DeleteSlice {
   }
 }
 
-/** A table is loaded, and each copy refreshed, within this time. */
+/** Longest time in which a table is loaded, or a copy refreshed, so its rows of `row_change` are needed for this long. */
 const LINES_MS = 330_000
-/** Lines are short. */
+/** Rows of `row_change` to delete per row of a slice; they are short. */
 const LINES_OF_ROW = 20
 
 /**
- * Lines of `row_change` that had been committed when this time began. The newest of each table stays: the end of the index has
- * then no entries of deleted lines, over which each question would walk while an old snapshot is held.
+ * Deletes rows of `row_change` that were committed `keptMs` ago. The newest row of each table stays, so that reads find it first:
+ * while an old snapshot is held, they would scan the index entries of all deleted rows.
  */
 export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
-  // Every transaction is newer than 0: the first look deletes nothing.
+  // The first check deletes nothing, because every transaction is newer than 0.
   let earlier = { oldest: '0', ms: Number.NEGATIVE_INFINITY }
   return async (sql, rows) => {
     const nowMs = performance.now()
@@ -97,7 +97,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes old rows in slices until it is stopped by what it returns. `onFault` gets each kind's first error. */
+/** Deletes expired rows in slices. Returns a function that stops it. `onFault` gets the first error of each kind. */
 export function deleteOldRows(
   url: string,
   kinds: readonly DeleteSlice[],
@@ -112,7 +112,7 @@ export function deleteOldRows(
   async function deleteBy(kind: DeleteSlice): Promise<number> {
     if (signal.aborted) return 0
     try {
-      // Closed when idle, so that a server does not hold this connection all the time.
+      // The connection closes when it is idle, so that a server does not hold it all the time.
       sql ??= await openFirst(url, { idle_timeout: 1, connection })
       signal.throwIfAborted()
       const deleted = await kind(sql, options.sliceRows)

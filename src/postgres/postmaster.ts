@@ -1,23 +1,23 @@
-// The PostgreSQL that runs on a data folder: how it is found, joined and stopped.
+// The PostgreSQL of a data folder: finds, joins and stops it.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROLES } from './rights.ts'
 
-/** The address of the PostgreSQL that another process runs in `dataDir`; null: none is ready, or none is shared. */
+/** Returns the address of a PostgreSQL that another process runs in `dataDir`; null if none is ready, or it is not shared. */
 export function runningPostgres(dataDir: string): string | null {
   try {
     const cluster = readFileSync(lockFile(resolve(dataDir)), 'utf8')
     const lines = cluster ? readPostmaster(cluster) : null
-    // After a crash the file may name another process, which must not get our password.
+    // After a crash the file may name a foreign process, which must not get the password.
     if (!lines || !isReady(cluster) || !commandLine(Number(lines[0])).includes(cluster)) return null
     return addressOf(Number(lines[3]), ROLES.tables, readFileSync(passwordFile(cluster), 'utf8'))
   } catch {
-    return null // gone between two looks
+    return null // deleted between two reads
   }
 }
 
-/** The file that a process locks for as long as it lives; its text is the cluster's folder once others may join, else ''. */
+/** Returns the file that a server locks while it runs. It contains the cluster's folder once others may join, else ''. */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
 export const passwordFile = (cluster: string) => `${cluster}.password`
@@ -26,7 +26,7 @@ export function addressOf(port: number, role: string, password: string): string 
   return `postgres://${role}:${password}@127.0.0.1:${port}/postgres`
 }
 
-/** Returns whether the postmaster's own status line says that it is ready. */
+/** True if the postmaster's status line says that it is ready. */
 export function isReady(cluster: string): boolean {
   return readPostmaster(cluster)?.[7]?.startsWith('ready') ?? false
 }
@@ -40,8 +40,8 @@ function readPostmaster(cluster: string): string[] | null {
 }
 
 /**
- * Ends the postmaster that a killed server left, and removes its `postmaster.pid`. We hold the lock of the data folder, so any
- * process on the cluster is an orphan of ours. The file may name a foreign process (after a reboot) or be empty or garbled
+ * Stops the postmaster that a killed server has left, and removes its `postmaster.pid`. The caller holds the lock of the data
+ * folder, so any process on the cluster is an orphan. The file may name a foreign process (after a reboot) or be empty or garbled
  * (after a power loss), so command lines decide which process it is.
  */
 export async function stopOrphan(cluster: string) {
@@ -61,7 +61,7 @@ export async function stopOrphan(cluster: string) {
   rmSync(join(cluster, 'postmaster.pid'), { force: true })
 }
 
-/** The id of the postmaster that runs on the cluster, by its command line; 0: none. */
+/** Returns the id of the postmaster that runs on the cluster, by its command line; 0 if there is none. */
 function processOn(cluster: string): number {
   const processes =
     process.platform === 'linux'

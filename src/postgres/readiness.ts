@@ -4,12 +4,15 @@ import { APPLIED } from './baseline.ts'
 
 const KEPT_MS = 1_000
 
-/** Asks at most once a second, as no rate limit applies: has the database every migration of `files`? @throws ApiError 503 */
+/**
+ * Returns a check that the database has every migration of `files`. It reads at most once a second, because no rate limit
+ * applies. @throws ApiError 503
+ */
 export function createReadiness(read: (statement: Statement) => Promise<readonly Row[]>, files: readonly string[]) {
   const isReady = async () => {
     const rows = await read(APPLIED).catch((error) => {
       if (error?.code !== '42P01') throw error
-      return [] // without the table nothing was ever migrated
+      return [] // no migration was ever applied
     })
     const applied = new Set(rows.map(([file]) => file))
     return files.every((file) => applied.has(file))
@@ -19,7 +22,7 @@ export function createReadiness(read: (statement: Statement) => Promise<readonly
   return (): Promise<boolean> => {
     const nowMs = performance.now()
     if (nowMs < nextMs) return answer
-    // Until there is an answer: a database that hangs would else get a question more each second.
+    // No further read until this one is answered: reads would pile up in a database that hangs.
     nextMs = Number.POSITIVE_INFINITY
     answer = isReady().finally(() => void (nextMs = nowMs + KEPT_MS))
     return answer

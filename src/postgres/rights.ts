@@ -5,15 +5,15 @@ import { withConnection } from '../execute/connect.ts'
 import type { Log } from '../log.ts'
 import { endOf, type Runner, sharedMemorySettings } from './runner.ts'
 
-/** `tables`: of a role that owns the tables that are served, and nothing else; `everything`: of the superuser. */
+/** `tables`: a role that owns only the server's tables; `everything`: the superuser. */
 export type Access = 'tables' | 'everything'
 
-/** Role of the server, and the superuser that initdb makes. */
+/** Role of the server, and the superuser that initdb creates. */
 export const ROLES: Readonly<Record<Access, string>> = { tables: 'roster_app', everything: 'roster' }
 const { tables: SERVING, everything: SUPERUSER } = ROLES
 const DATABASE = 'postgres'
 
-/** Rules of pg_hba.conf. A server's superuser cannot connect; roles that an operator has made can, by their passwords. */
+/** Rules of pg_hba.conf. The superuser of a server cannot connect; roles that an operator has created can, with passwords. */
 const ENTRANCES: Readonly<Record<Access, string>> = {
   tables: `host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
 host all,replication ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
@@ -41,17 +41,16 @@ function restrict(password: string): string[] {
 }
 
 /**
- * Lets the role of `access` in, by its password. Once for a password: the cluster is not running, and its only session is one
- * without a network.
- * @throws Error with the end of PostgreSQL's log
+ * Gives the role of `access` the password, and the objects that earlier versions left to the superuser. Runs once for each
+ * password, in a cluster that is not running, by a session without a network. @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
-  // A password that was lost is another one now.
+  // After a lost password there is a new one, so the hash decides whether this was done.
   const entrances = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${ENTRANCES[access]}`
   if (readFileSync(file, 'utf8') === entrances) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
-  // As the superuser, in PostgreSQL's single-user mode, which takes a command a line.
+  // Runs as the superuser in PostgreSQL's single-user mode, which takes one command per line.
   const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
   const args = ['--single', '-D', runner.cluster, ...sharedMemorySettings(), ...settings, DATABASE]
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
@@ -66,7 +65,7 @@ export async function secure(runner: Runner, password: string, access: Access): 
   renameSync(part, file)
 }
 
-/** Says so where the address leads in as a superuser, which no server needs. */
+/** Logs a warning if the role is a superuser, which no server needs. */
 export async function warnOfSuperuser(url: string, log: Pick<Log, 'warn'>): Promise<void> {
   const [superuser] = await withConnection(
     url,

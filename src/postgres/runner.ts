@@ -1,4 +1,4 @@
-// Runs PostgreSQL's programs, as root by a user without rights.
+// Programs of PostgreSQL: runs them, for root as a user without rights.
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import {
   chownSync,
@@ -23,16 +23,19 @@ import { basename, dirname, join, resolve } from 'node:path'
 export type Runner = ReturnType<typeof runnerOf>
 
 export interface RunnerOptions {
-  /** The folder with `bin`, `lib`, `share`; default: the platform's npm package. */
+  /** Folder with `bin`, `lib`, `share`; default: that of the platform's npm package. */
   native?: string
-  /** How a root user becomes an unprivileged one, which PostgreSQL insists on; default: what works here. */
+  /** How root becomes an unprivileged user, as PostgreSQL requires; default: the way that works here. */
   asRoot?: 'namespace' | 'nobody'
 }
 
 const NOBODY = 65534
-/** A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable. */
+/**
+ * Command that makes a user namespace in which root has another number. Nothing is copied, no user is needed, and folders under
+ * /root stay accessible.
+ */
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
-/** Neither it nor what it starts gets a right back that it has given up. */
+/** Command that keeps the process and its children from regaining rights. */
 const KEEPING = ['setpriv', '--no-new-privs']
 const AS_NOBODY = [
   ...KEEPING,
@@ -40,17 +43,17 @@ const AS_NOBODY = [
   ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
 ]
 
-/** Room for the rate limit tables and for the shared memory of parallel queries. */
+/** Room in /dev/shm for the rate limit tables and for the shared memory of parallel queries. */
 const MEMORY_BYTES_MIN = 128 * 1024 * 1024
 
-/** Settings that keep shared memory in files where `/dev/shm` is small, as in Docker: without room there nothing starts. */
+/** Settings that keep shared memory in files if `/dev/shm` is small, as in Docker; without room PostgreSQL does not start. */
 export function sharedMemorySettings(): string[] {
   if (process.platform !== 'linux') return []
   const { bavail, bsize } = existsSync('/dev/shm') ? statfsSync('/dev/shm') : { bavail: 0, bsize: 0 }
   return bavail * bsize < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
 }
 
-/** Finds the programs, and the user that they run as. @throws Error when there is no PostgreSQL for this platform */
+/** Finds the programs and the user to run them as. @throws Error if there is no PostgreSQL for this platform */
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
@@ -72,38 +75,40 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
     cluster,
     /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
     give: (_path: string): void => undefined,
-    /** Runs a program, which writes to the log. `input`: what it reads; then only its errors are kept of what it prints. */
+    /** Runs a program whose output goes to the log. `input`: its standard input; then only its errors are logged. */
     launch(program: string, args: readonly string[], input?: string) {
-      // The log of the last run stays, since it may say why that ended; older ones are deleted.
+      // The log of the last run is kept, because it may say why that ended; older ones are deleted.
       if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
       const file = openSync(path, 'a', 0o600)
       const from = fstatSync(file).size
       const [command = '', ...words] = [...prefix, join(native, 'bin', program), ...args]
       const child = spawn(command, words, {
         ...user,
-        // A group of its own: Ctrl-C in a terminal must reach our server first, which then stops PostgreSQL.
+        // Its own process group: Ctrl-C in a terminal must reach the server first, which then stops PostgreSQL.
         detached: true,
         stdio: input === undefined ? ['ignore', file, file] : ['pipe', 'ignore', file],
         env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
       })
       closeSync(file)
-      child.stdin?.on('error', () => undefined) // its end says why
+      child.stdin?.on('error', () => undefined) // the exit of the program is reported instead
       child.stdin?.end(input)
       return { child, log: () => tail(path, from) }
     },
   }
 }
 
-/** The last lines that were logged since the start; '' where an operator has deleted the file. */
+/** Returns the last lines that were logged since the start; '' if an operator has deleted the file. */
 function tail(path: string, from: number): string {
   if (!existsSync(path)) return ''
   const bytes = readFileSync(path)
-  // An operator may have emptied the file.
+  // An operator may have truncated the file.
   const text = bytes.subarray(from > bytes.length ? 0 : from).toString()
   return text.trim().split('\n').slice(-8).join('\n')
 }
 
-/** `nobody`, if root can become that user, who may enter the folder; else a namespace, which is root to the machine's files. */
+/**
+ * Returns `nobody` if root can become that user and it may enter the folder; else `namespace`, which has root's access to files.
+ */
 function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
   if (canGo && becomesNobody()) return 'nobody'
@@ -113,15 +118,15 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-/** The folder of a cluster that root starts, where the account that PostgreSQL runs as may not enter DATA_DIR. */
+/** Returns the folder of a cluster that root starts, if the account of PostgreSQL may not enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
-/** Returns whether a cluster was made for `dataDir`. */
+/** True if a cluster was created for `dataDir`. */
 export function hasEmbedded(dataDir: string): boolean {
   return hasCluster(resolve(dataDir)) || hasCluster(baseElsewhere(resolve(dataDir)))
 }
 
-/** In DATA_DIR if the user `nobody` may enter it, or has to; else in /var/lib. */
+/** Returns DATA_DIR if the user `nobody` may enter it, or must; else a folder in /var/lib. */
 function baseOf(dataDir: string): string {
   const other = baseElsewhere(dataDir)
   if (hasCluster(dataDir)) return dataDir
@@ -144,20 +149,20 @@ function runnerAsNobody(native: string, base: string, dataDir: string): Runner {
   return { ...runner, give: (path) => chownSync(path, NOBODY, NOBODY) }
 }
 
-/** Gives a cluster to another user, itself last: what was interrupted is done again. */
+/** Gives the files of a cluster to another user, its folder last, so that an interrupted run is repeated. */
 function own(cluster: string, user: number) {
   if (!existsSync(cluster) || statSync(cluster).uid === user) return
   for (const entry of readdirSync(cluster, { recursive: true })) lchownSync(join(cluster, String(entry)), user, user)
   chownSync(cluster, user, user)
 }
 
-/** Returns whether every user has these rights on the folder, or else may read and enter it, and may enter each one above it. */
+/** True if every user has these rights on the folder, by default to read and enter it, and may enter each folder above it. */
 function isReachable(folder: string, rights = 0o005): boolean {
   if ((statSync(folder).mode & rights) !== rights) return false
   return folder === dirname(folder) || isReachable(dirname(folder), 0o001)
 }
 
-/** Copies PostgreSQL's programs, and deletes copies of other releases. The copy gets its final name when it is complete. */
+/** Copies PostgreSQL's programs, and deletes copies of other releases. A copy gets its name when it is complete. */
 function copyOnce(from: string, base: string): string {
   const name = `native-${Bun.hash(from + readFileSync(join(from, '../package.json'), 'utf8')).toString(36)}`
   const to = join(base, name)
@@ -165,13 +170,13 @@ function copyOnce(from: string, base: string): string {
   const isCopy = (other: string) => /^native-[0-9a-z]+(\.part)?$/.test(other) && existsSync(join(base, other, 'bin'))
   for (const other of readdirSync(base).filter(isCopy)) rmSync(join(base, other), { recursive: true, force: true })
   cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
-  // Whatever may read the programs' own folder, everyone may read the copy.
+  // Whoever may read the original may read the copy.
   spawnSync('chmod', ['-R', 'a+rX', `${to}.part`])
   renameSync(`${to}.part`, to)
   return to
 }
 
-/** Resolves with the program's exit code, or the signal that ended it, or why it could not be started. */
+/** Resolves with a program's exit code, the signal that ended it, or why it could not be started. */
 export function endOf(child: ChildProcess): Promise<number | string | null> {
   return new Promise((done) => {
     if (child.exitCode !== null || child.signalCode !== null) done(child.exitCode ?? child.signalCode)
@@ -189,7 +194,7 @@ function packagedBinaries(): string {
   }
 }
 
-/** The package leaves its links to an install script, which may not have run. */
+/** Makes links of libraries, which the package leaves to an install script that may not have run. */
 function linkLibraries(native: string) {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

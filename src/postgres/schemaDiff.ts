@@ -1,13 +1,13 @@
-// The next migration: SQL of all that the tables of a database lack of the declarations of their entities.
+// The next migration: SQL that adds what the tables of a database lack, compared with the declared entities.
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type Part, type Quote } from './declaredTable.ts'
 import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
 /**
- * Compares tables with the declarations. Returns SQL that adds what is lacking, if anything, its tables, and remarks: differences
- * without SQL, each with what the developer has to do. Nothing is changed or dropped; the transaction is left as it was, but for
- * a lock of nothing that is served. `others`: tables of which nothing is said.
+ * Compares tables with the declarations. Returns the SQL that adds missing parts, if any, its tables, and remarks: differences
+ * without SQL, with advice for the developer. Nothing is changed or dropped; the transaction is rolled back to its state, and
+ * locks no table that is served. `others`: tables without remarks.
  */
 export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)
@@ -22,7 +22,7 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
-  // What a new table refers to may be a column that another one gets last.
+  // New tables are compiled without foreign keys to columns that another table gets last.
   const created = allCreated(made, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
   const statements = [
     ...differences.flatMap(({ first }) => first),
@@ -38,7 +38,7 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   }
 }
 
-/** New tables with their indexes; and the foreign keys to those of them that come later, and to `unfinished` ones. */
+/** Returns the SQL of new tables with their indexes, and then of foreign keys to later tables and to `unfinished` ones. */
 function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished: ReadonlySet<string> = new Set()) {
   const names = declared.map(({ table }) => table)
   const tables: string[] = []
@@ -55,7 +55,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished
   return { tables, keys }
 }
 
-/** The SQL of the tables of these entities, none of which refers to others, or is called like a word of SQL. */
+/** Returns the SQL of tables that do not refer to others, and whose names are not words of SQL. */
 export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
@@ -63,18 +63,18 @@ export function newTables(entities: readonly Entity[]): string {
   return `${[...tables, ...keys, ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
 }
 
-/** By the words of the PostgreSQL that will read it. */
+/** Returns a quoting of names by the reserved words of this PostgreSQL. */
 async function quoting(sql: postgres.ISql): Promise<Quote> {
   const rows = await sql`select word from pg_get_keywords() where catcode in ('R', 'T', 'C')`
   const words = new Set(rows.map(({ word }) => word as string))
   return (name) => (words.has(name) ? `"${name}"` : name)
 }
 
-/** In front of the names of tables that are made for a moment: short, since names are cut, and nothing that names begin with. */
+/** Prefix of tables for a comparison: short, because names are truncated, and unlikely as the beginning of a name. */
 const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
-/** The declared tables as PostgreSQL understands them: made beside those that are there, which needs no other right. */
+/** Creates the declared tables under other names, to read how PostgreSQL writes their definitions; needs no more rights. */
 async function createInRolledBackTransaction(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
   const names = trial.map(({ table }) => table)
@@ -93,7 +93,7 @@ async function createInRolledBackTransaction(sql: postgres.ISql, entities: reado
   )
 }
 
-/** `quote`: for names in SQL, which may need quotes that the longer ones did not. */
+/** Removes the prefix. `quote`: names may need quotes that they did not need with the prefix. */
 function withoutTrial(text: string, quote: Quote = (name) => name): string {
   return text.replaceAll(TRIED, (_, name) => quote(name))
 }
@@ -103,7 +103,7 @@ function recorded(table: string): string {
 select record_changes_of('${table}');`
 }
 
-/** Tables that an entity once had. */
+/** Returns tables that an entity once had. */
 async function undeclaredTables(sql: postgres.ISql, declared: readonly string[]): Promise<string[]> {
   const rows = await sql`
     select distinct relname as name from pg_trigger
