@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain Node: installs what is missing, finds the pinned Bun, runs it, and passes signals on. Nothing else may be
-// assumed to be there yet, so this file imports nothing but Node's own modules.
+// The launcher, in plain Node: installs dependencies, finds the pinned Bun, runs it, and passes signals on. It imports only
+// Node's modules, because nothing else may be installed yet.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
-// A package of another project: npm packs no lockfile, and has installed what is needed wherever it found room.
+// As a dependency of another project it has no lockfile, and npm has installed its dependencies somewhere above.
 const isPackage = !existsSync(join(root, 'package-lock.json'))
-// The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
+// Scripts of this project name a program to run; the command `roster` of another project is always the same one.
 const words = process.argv.slice(2)
 const isScript = !isPackage && words[0]?.endsWith('.ts') === true
 const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
-// The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
+// Tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
 const isDevelopment = /^(test|bench)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
 
@@ -25,7 +25,7 @@ if (!(await installed())) {
   if (isPackage) fail(`${missing().join(', ')} cannot be found: run npm install`)
   await install()
 }
-// Tests of another project are run by the same Bun: its own command is not there where npm ran no scripts.
+// Runs another project's tests with the same Bun, whose own command is missing if npm ran no install scripts.
 if (!isScript && words[0] === 'bun') run(findBun(), words.slice(1))
 else run(findBun(), [isScript ? command : join(root, command), ...rest])
 
@@ -33,7 +33,7 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** Every dependency is there in the version that package.json pins, and no installation was cut short. */
+/** True if every dependency has its pinned version, and no installation was interrupted. */
 async function installed() {
   return !(!isPackage && (await wasCutShort())) && missing().length === 0
 }
@@ -44,7 +44,7 @@ function missing() {
     .map(([name, version]) => `${name} ${version}`)
 }
 
-/** Folders in which npm may have put a dependency: this one's, and those of the folders above it. */
+/** Folders in which npm may have put a dependency: this one's, and those of the folders above. */
 function places(name) {
   const folders = [join(root, 'node_modules', name)]
   if (isPackage)
@@ -61,11 +61,14 @@ function versionIn(folder) {
   }
 }
 
-/** Waits while another process of this checkout installs; a marker whose process is gone means: cut short. */
+/**
+ * Waits while another process of this checkout installs. True if an installation was interrupted: the process of its marker is
+ * gone.
+ */
 async function wasCutShort() {
   for (let isSaid = false; existsSync(marker); isSaid = true) {
     const pid = readMarker()
-    // Our own number is that of a process before us: a container counts from 1 again.
+    // In a container, an earlier process may have had this process's number, because numbers start at 1 again.
     if (pid === 0 ? isSaid : pid === process.pid || !alive(pid)) {
       rmSync(marker, { force: true })
       return true
@@ -76,7 +79,7 @@ async function wasCutShort() {
   return false
 }
 
-/** The process that installs; 0: it has only begun to write its number, or has just ended. */
+/** Returns the id of the installing process; 0 if it has not written its id yet, or has just ended. */
 function readMarker() {
   try {
     return Number(readFileSync(marker, 'utf8'))
@@ -95,7 +98,7 @@ async function install() {
   }
   console.error('roster: installing the dependencies (once) ...')
   const started = Date.now()
-  // Scripts off: nothing here needs one, and fewer hands touch the machine.
+  // Install scripts are off: none is needed, and each is a risk.
   const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '') ? [process.execPath, [process.env.npm_execpath]] : ['npm', []]
   const less = isDevelopment ? [] : ['--omit=dev']
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...less]
@@ -113,7 +116,7 @@ async function install() {
   console.error(`roster: installed in ${((Date.now() - started) / 1000).toFixed(1)} s`)
 }
 
-/** The pinned Bun: the platform's own package first, since npm may have left install scripts out. */
+/** Finds the pinned Bun: first the platform's package, because npm may have skipped the install script that links it. */
 function findBun() {
   const ovens = places('@oven').filter(existsSync)
   const candidates = [
@@ -133,19 +136,19 @@ function findBun() {
 }
 
 function run(bun, words) {
-  // Settings, entities and data are those of the project whose command it is, also where npm has put a link to this folder.
+  // Settings, entities and data are those of the working folder, even if npm has linked this folder.
   const child = spawn(bun, words, {
     cwd: isScript ? root : process.cwd(),
     stdio: 'inherit',
     env: { ...process.env, ROSTER_LAUNCHER: String(process.pid) },
   })
   const passOn = (signal) => child.kill(signal)
-  // A terminal's Ctrl-C reaches every process of the group, so only what comes from elsewhere is passed on.
+  // A terminal's Ctrl-C reaches every process of the group, so only signals from elsewhere are passed on.
   process.on('SIGINT', () => process.stdin.isTTY || passOn('SIGINT'))
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
   process.on('SIGUSR2', () => passOn('SIGUSR2'))
-  // npm's scripts begin with `exec`, so no shell stands between: the parent is npm, or the process that started us.
+  // npm's scripts begin with `exec`, so there is no shell between: the parent is npm, or the process that started this one.
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
@@ -156,7 +159,7 @@ function run(bun, words) {
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)
-    // For the first process of a container, which the signal does not end.
+    // The first process of a container does not end by the signal, so it exits.
     process.exitCode = 128 + constants.signals[signal]
     process.kill(process.pid, signal)
   })

@@ -5,32 +5,32 @@ export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** Data beside the message; never a key, a query string or a value of a row, since logs travel far. */
+/** Data of a line. Never a key, a query string or a value of a row, because logs are passed on. */
 export type LogFields = Record<string, string | number | boolean>
 
-/** Writes lines for the operator. A message is a constant text, so that it can be searched for; data go into fields. */
+/** Writes lines for the operator. A message is a constant text, so that it can be searched for; data are fields. */
 export interface Log extends Record<LogLevel, (message: string, fields?: LogFields) => void> {
-  /** Returns whether lines of this level are written; where not, they need not be made. */
+  /** True if lines of this level are written; if not, they need not be composed. */
   isEnabled(level: LogLevel): boolean
-  /** Writes what is waiting, and resolves when it is written, or is not read in time; for a process that ends. */
+  /** Writes waiting lines; resolves when they are written, or not read in time. For a process that ends. */
   flush(): Promise<void>
 }
 
-/** A reader too slow for us loses lines; the server does not lose memory. */
+/** Maximum bytes that wait for a slow reader; further lines are dropped. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 const FLUSH_MS = 50
-/** A pipe takes up to this much in one piece, so that lines of several processes do not mix. POSIX, PIPE_BUF. */
+/** Maximum bytes that a pipe takes in one piece, so that lines of several processes do not mix. POSIX, PIPE_BUF. */
 const PIECE_BYTES_MAX = 4_096
-/** How long a process that ends waits for its reader to take the last lines. */
+/** Longest wait of an ending process for its reader to take the last lines. */
 const END_MS_MAX = 300
 const LINE_FEED = 10
 
-/** Lines for people on a terminal; elsewhere a program reads them. */
+/** Returns the format: text for people on a terminal, else JSON for programs. */
 export function formatFor(stream: NodeJS.WriteStream): LogFormat {
   return stream.isTTY ? 'pretty' : 'json'
 }
 
-/** One line an event, gathered for 50 ms so that a request costs no write of its own. `format` null: by the stream. */
+/** Creates a log with one line per event, buffered for 50 ms so that requests share writes. `format` null: by the stream. */
 export function createLog(level: LogLevel, format: LogFormat | null, stream: NodeJS.WriteStream = process.stdout): Log {
   const threshold = LOG_LEVELS.indexOf(level)
   const toLine = (format ?? formatFor(stream)) === 'json' ? jsonLine : prettyLine
@@ -39,7 +39,7 @@ export function createLog(level: LogLevel, format: LogFormat | null, stream: Nod
   let timer: ReturnType<typeof setTimeout> | null = null
   const pieces = writePieces(stream)
 
-  // When its reader has gone, the server goes on without a log.
+  // If the reader is gone, the server goes on without a log.
   if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
 
   const flush = () => {
@@ -66,7 +66,7 @@ export function createLog(level: LogLevel, format: LogFormat | null, stream: Nod
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), isEnabled, flush }
 }
 
-/** Writes whole lines in small pieces, each only when the one before is written: a stream would join them. */
+/** Returns a function that writes whole lines in small pieces, each after the one before is written: a stream would join them. */
 function writePieces(stream: NodeJS.WriteStream) {
   const blocks: Buffer[] = []
   let waitingBytes = 0
@@ -96,7 +96,7 @@ function writePieces(stream: NodeJS.WriteStream) {
   }
 }
 
-/** End of the last line that fits into a piece; a longer line goes alone. */
+/** Returns the end of the last line that fits into a piece; a longer line is a piece alone. */
 function pieceEnd(block: Buffer): number {
   if (block.length <= PIECE_BYTES_MAX) return block.length
   const last = block.lastIndexOf(LINE_FEED, PIECE_BYTES_MAX - 1)
@@ -114,7 +114,7 @@ function prettyLine(level: LogLevel, message: string, fields?: LogFields): strin
   return `${printable(line).replaceAll('\n', '?')}\n`
 }
 
-/** Replaces control characters but line feeds by `?`, so that a text from outside cannot move the cursor of a terminal. */
+/** Replaces control characters but line feeds by `?`, so that text from outside cannot control a terminal. */
 export function printable(text: string): string {
   return text.replace(CONTROLS, (character) => (character === '\n' ? character : '?'))
 }

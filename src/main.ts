@@ -19,7 +19,7 @@ import { nearMisses } from './config/unknownSettings.ts'
 import { doctorCommand } from './doctor/doctor.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
-/** The one setting of commands that need no database. */
+/** The only setting of commands that need no database. */
 const entitiesDir = process.env.ENTITIES_DIR || null
 
 const program = new Command('roster')
@@ -30,7 +30,7 @@ program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')
   .addHelpText('after', () => `\n${settingsHelp()}`)
-  // Loaded here, so that other commands begin sooner.
+  // Imported here, so that other commands start faster.
   .action(async () => {
     const { serve } = await import('./processes/serve.ts')
     await serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env))

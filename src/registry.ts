@@ -15,7 +15,7 @@ function fail(message: string): never {
   throw new DeclarationError(message)
 }
 
-/** Every entity that a file of `entities/` declares: a new file is all it takes. @throws DeclarationError */
+/** Returns every entity that the files of a folder declare; a new file is all it takes. @throws DeclarationError */
 export async function loadEntities(folder: string | null = FOLDER): Promise<Entity[]> {
   const from = resolve(folder ?? FOLDER)
   const files = filesOf(from).filter((file) => file.endsWith('.ts'))
@@ -46,14 +46,14 @@ async function load(folder: string, file: string): Promise<Entity> {
   return module.default
 }
 
-/** A syntax error has a position; an error that is thrown has the line and the file where that was. */
+/** An error of an import: a syntax error has a position; a thrown error has the line and the file. */
 interface ImportError extends Error {
   readonly position?: { readonly line: number }
   readonly line?: number
   readonly sourceURL?: string
 }
 
-/** The import that a declaration lacks, as the end of a message; '' for any other error. */
+/** Returns advice about a missing import, as the end of a message; '' for other errors. */
 function importHint({ name, message }: Error, folder: string): string {
   const missing = /^(?:Can't find variable: )?(\w+)(?: is not defined)?$/.exec(message)?.[1] ?? ''
   if (name !== 'ReferenceError' || !Object.hasOwn(declaring, missing)) return ''
@@ -61,7 +61,7 @@ function importHint({ name, message }: Error, folder: string): string {
   return `. Add: import { ${missing} } from '${from}'`
 }
 
-/** Tables of the server's own, which migrations make beside those of entities, and the rights on them that it needs. */
+/** The server's own tables, which migrations create, with the rights that the server needs. */
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   migration: 'select',
   cursor_secret: 'select',
@@ -76,10 +76,10 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   row_change_run: 'select, insert, update',
 }
 
-/** Paths of the server's own. */
+/** The server's own paths. */
 const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz']
 
-/** Checks declarations beside each other. @throws DeclarationError that names the entity */
+/** Checks declarations against each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {
   const seen = new Map<string, string>()
   for (const { name, plural, table } of entities) {
@@ -107,7 +107,7 @@ function checkTogether(entities: readonly Entity[]) {
   if (still) fail(`${still.name} needs a property that clients write`)
 }
 
-/** `problem`: begins the sentence that says why it cannot be copied. */
+/** Checks that a property can be copied. `problem`: beginning of the message. */
 function checkSource(problem: string, source: string, { properties }: Entity) {
   const property = properties.find(({ column }) => column === source)
   if (!property) fail(`${problem}: it has no such property`)

@@ -8,29 +8,29 @@ import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './unknownSettings.ts'
 
-/** `DATABASE_URL` is `databaseUrl`. */
+/** `databaseUrl` for `DATABASE_URL`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}`
   : Lowercase<Name>
 type Read<Own extends Setting> = Own extends { read(text: string): infer Value } ? Value : Static<Own['schema']>
 type ValueOf<Own extends Setting> = Own['default'] extends null ? Read<Own> | null : Read<Own>
 
-/** The settings, checked; null: there is none, as its `meaning` says. */
+/** The checked settings; null: not set, as the setting's `meaning` says. */
 export type Config = {
   readonly [Name in SettingName as Name extends 'WORKERS' ? never : Camel<Name>]: ValueOf<(typeof settings)[Name]>
 } & { readonly workers: number }
 
-/** The settings are wrong; one fault a line. */
+/** Invalid settings; one fault per line. */
 export class ConfigError extends Error {}
 
-/** Reads the settings. An empty one counts as not set. `files`: `.env` files that Bun has read. @throws ConfigError */
+/** Reads the settings. Empty ones count as not set. `files`: `.env` files that Bun has read. @throws ConfigError */
 export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
   const { environment, faults } = readSecretFiles(given)
   const read = ([name, { schema, allowed, default: fallback, check, read }]: [string, Setting]) => {
     const text = environment[name] || fallback
     if (text === null) return null
     const value = Value.Convert(schema, text)
-    // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
+    // A number that differs from its text is refused: the conversion would turn 3000.7 into 3000 and accept 0x50.
     const isChanged = typeof value === 'number' && String(value) !== text
     try {
       if (isChanged || !Value.Check(schema, value)) throw new Error(isSecret(name, text) ? '' : `it is "${text}"`)
@@ -57,20 +57,20 @@ function camelOf(name: string): string {
   return name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Returns whether a pooler is between the workers and the database, whose connections are not theirs alone. */
+/** True if the workers reach the database through a pooler, which shares its connections with other clients. */
 export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolean {
   return !databasePrepare || databaseDirectUrl !== null
 }
 
-/** One worker for each processor; for every two where the embedded PostgreSQL needs the other half. */
+/** Returns one worker per processor; with the embedded PostgreSQL one per two, because it needs the other half. */
 export function defaultWorkers(isDatabaseElsewhere: boolean, processors = availableParallelism()): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
-/** A host that only clients on this machine reach. */
+/** Hosts that only clients on this machine can reach. */
 export const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
-/** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */
+/** Returns a host that a client on this machine can call; one cannot connect to an address for all interfaces. */
 export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

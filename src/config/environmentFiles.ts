@@ -1,16 +1,16 @@
-// Files such as .env that Bun reads into the environment: finds the names that they set, for messages. Keeps no values.
+// Files such as .env that Bun reads into the environment: finds the names in them, for messages. Stores no values.
 import { existsSync, readFileSync } from 'node:fs'
 
 /** A file of settings that Bun has read into the environment. */
 export interface EnvironmentFile {
   readonly name: string
-  /** Variables that its lines set. */
+  /** Variables that the file sets. */
   readonly variables: readonly string[]
-  /** Variables that its values refer to, as in `${PASSWORD}`. */
+  /** Variables that its values refer to, such as `${PASSWORD}`. */
   readonly references: readonly string[]
 }
 
-/** The files that Bun has read in this process: those of its working folder. None where it was started without them. */
+/** Returns the files that Bun has read for this process, from its working folder; none if they were turned off. */
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
@@ -19,12 +19,12 @@ export function readEnvironmentFiles(): EnvironmentFile[] {
   return names.filter((name) => existsSync(name)).map((name) => parseEnvironmentFile(name, readFileSync(name, 'utf8')))
 }
 
-/** A value in quotes may have line breaks, and lines that look like settings. */
+/** A quoted value, which may contain line breaks, and lines that look like settings. */
 const QUOTED = /^([ \t]*(?:export[ \t]+)?\w[\w.-]*[ \t]*[=:][ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gms
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?(\w[\w.-]*)[ \t]*[=:]/gm
 const REFERENCE = /(?<!\\)\$\{?([A-Za-z_]\w*)/g
 
-/** The names in a file's text; its values stay where they are. */
+/** Finds the names in the text of a file, without their values. */
 export function parseEnvironmentFile(name: string, text: string): EnvironmentFile {
   const found = (pattern: RegExp, inside: string) => [...inside.matchAll(pattern)].map(([, found = '']) => found)
   return { name, variables: found(VARIABLE, text.replace(QUOTED, '$1')), references: found(REFERENCE, text) }

@@ -4,12 +4,12 @@ import { isSecret, settings } from './settings.ts'
 
 const END = '_FILE'
 
-/** The variables that name files of secrets, as containers get them: `DATABASE_URL_FILE`. */
+/** Variables that name files of secrets, such as `DATABASE_URL_FILE`. */
 export const secretFileNames: readonly string[] = Object.keys(settings)
   .filter((name) => isSecret(name))
   .map((name) => name + END)
 
-/** Reads the secrets that the environment names files of, and returns it as if it had these settings. */
+/** Reads the secrets from the files that the environment names. Returns the environment with these settings. */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
   const environment = { ...given }
   const files = new Map<string, string>()
@@ -24,13 +24,13 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
     }
     const fail = (reason: string) => faults.push(`${variable} must name a file with the value: ${reason}`)
     try {
-      // A line break at its end is not part of a secret.
+      // A line break at the end is not part of the secret.
       environment[name] = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
       if (environment[name] === '') fail(`${file} is empty`)
       files.set(name, file)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The name is not repeated: who has put the secret itself there would find it in the log.
+      // The value is not repeated: an operator may have put the secret itself there, and would find it in the log.
       fail(code === 'ENOENT' ? 'there is no file of that name' : `the file cannot be read (${code})`)
     }
   }

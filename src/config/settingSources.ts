@@ -7,22 +7,22 @@ import { isSecret, type Setting, settings } from './settings.ts'
 
 export interface Effective {
   readonly name: string
-  /** As an operator would write it; of a database its host and name alone; null: there is none, or it is secret. */
+  /** Value as an operator writes it, of a database only host and name; null if there is none, or it is secret. */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean
-  /** `default`, `environment`, `.env` or another file of that kind, or `file <path>`. */
+  /** Origin: `default`, `environment`, `.env` or a file like it, or `file <path>`. */
   readonly from: string
 }
 
-/** Every setting, whether or not it is right. `files`: those from which the environment has come in part. */
+/** Returns every setting, valid or not. `files`: the files that Bun has read into the environment. */
 export function effectiveSettings(
   environment: Readonly<Record<string, string | undefined>>,
   files: readonly EnvironmentFile[],
   inherited: ReadonlySet<string> | null = inheritedNames(),
 ): Effective[] {
   const secrets = readSecretFiles(environment)
-  /** The environment wins over files, and the first of these over the others. */
+  /** Returns the origin of a variable: the environment wins over files, and the first file over the others. */
   const originOf = (variable: string) =>
     inherited?.has(variable)
       ? 'environment'
@@ -38,17 +38,17 @@ export function effectiveSettings(
   })
 }
 
-/** The host and the name of a database, without the role and the password; null: the text may be taken apart wrongly. */
+/** Returns host and name of a database, without role and password; null if the address is ambiguous. */
 function placeOf(name: string, value: string | null): string | null {
   const address = (value ?? '').replace(/[?#].*$/s, '')
   if (!/^DATABASE_(?:DIRECT_)?URL$/.test(name) || !URL.canParse(address)) return null
   const { host, pathname, username } = new URL(address)
-  // A slash, a question mark, a # or an @ in a password ends what is taken for it.
+  // A slash, a question mark, a # or an @ in a password would be read as its end.
   const isDoubtful = /@/.test(pathname) || (username === '' && value?.includes('@')) || (value?.split('@').length ?? 0) > 2
   return isDoubtful ? null : host + pathname
 }
 
-/** The variables that this process was started with, before Bun has read files; null: the system does not say. */
+/** Returns the variables that this process inherited, before Bun has read files; null if the system does not say. */
 function inheritedNames(): ReadonlySet<string> | null {
   if (process.platform !== 'linux') return null
   try {

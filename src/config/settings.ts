@@ -1,4 +1,4 @@
-// The settings: their defaults, what they may be, and their meaning.
+// The settings: defaults, allowed values, and meanings.
 import { type TSchema, Type } from '@sinclair/typebox'
 import { RedisClient } from 'bun'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
@@ -10,14 +10,14 @@ import { readAuthorities } from '../os/certificate.ts'
 
 export interface Setting {
   readonly schema: TSchema
-  /** As an operator would write it; null: none. */
+  /** Default as an operator writes it; null if there is none. */
   readonly default: string | null
-  /** Continues "must be". */
+  /** Allowed values; continues "must be". */
   readonly allowed: string
   readonly meaning: string
-  /** Finds faults that a pattern cannot. @throws Error that says what is wrong */
+  /** Finds faults beyond the pattern. @throws Error with the reason */
   readonly check?: (text: string) => unknown
-  /** Makes the value in `Config`; default: by the schema. @throws as `check` */
+  /** Converts the text to the value in `Config`; default: by the schema. @throws as `check` */
   readonly read?: (text: string) => unknown
 }
 
@@ -33,19 +33,19 @@ const integer = (minimum: number, maximum: number) => ({
 
 const DATABASE = {
   ...text('an address like postgres://user:password@host:5432/database', '^postgres(ql)?://.+'),
-  /** Reads the file that the address names, too. @throws Error that repeats no value */
+  /** Checks the address and the certificate file that it names. @throws Error that repeats no value */
   check(address: string): void {
     const { authoritiesFile } = readDatabaseUrl(address)
     if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
   },
 }
 const FOLDER = text('a folder')
-// A PEM text in place of the path of its file is refused.
+// Refuses the text of a PEM file in place of its path.
 const FILE = text('a file', '^(?![\\s\\S]*-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
-/** All settings; the tables in the docs and `.env.example` are made from them. */
+/** All settings. The tables in the docs and `.env.example` are generated from them. */
 export const settings = {
   DATABASE_URL: {
     ...DATABASE,
@@ -185,17 +185,17 @@ export const settings = {
 
 export type SettingName = keyof typeof settings
 
-/** Returns whether the value must not stand in a message; the checks of these settings do not repeat it either. */
+/** True if messages must not contain the value; the checks of these settings do not repeat it either. */
 export function isSecret(name: string, text: string | null = null): boolean {
   const isKey = text?.includes('-----BEGIN') === true
   return isKey || /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
 
-/** Returns the settings as `--help` shows them. */
+/** Returns the text of the settings for `--help`. */
 export function settingsHelp(): string {
   const blocks = Object.entries<Setting>(settings).map(([name, { default: fallback, meaning }]) => {
     const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`
-    // In lines of up to 99 characters, indented.
+    // Wraps lines at 99 characters, with an indent.
     return `${head}\n${meaning.replace(/(.{1,93})(?: |$)/g, '      $1\n').trimEnd()}`
   })
   return ['Settings, as environment variables or lines of a .env file:', ...blocks].join('\n')

@@ -1,4 +1,4 @@
-// Variables that look like misspelled settings.
+// Variables that look like misspelled settings, and settings of earlier versions.
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
@@ -6,12 +6,12 @@ import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
 const NAMES = Object.keys(settings)
-/** Variables of Bun, Node and PostgreSQL's drivers, which a file may have beside the settings. */
+/** Variables of Bun, Node and PostgreSQL's drivers, which may be in the same file. */
 const OF_OTHERS = /^(BUN_|NODE_|PG[A-Z])/
-/** Shorter names, `HOST` and `PORT`, are too near to what other programs are set by. */
+/** Minimum length of names to compare: `HOST` and `PORT` are too similar to variables of other programs. */
 const LENGTH_MIN = 7
 
-/** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
+/** Returns a fault for each unknown setting in a file: with a misspelled one, the default would stay in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   const known = new Set([...NAMES, ...secretFileNames, ...files.flatMap(({ references }) => references)])
   return files.flatMap((file) => {
@@ -20,7 +20,10 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   })
 }
 
-/** Variables that differ from a setting by a letter, underscores or case, and that setting. Others may be of other programs. */
+/**
+ * Returns variables that differ from a setting by a letter, underscores or case, with that setting. Others may belong to other
+ * programs.
+ */
 export function nearMisses(environment: Record<string, string | undefined>) {
   return Object.keys(environment).flatMap((name) => {
     const meant = environment[name] && !NAMES.includes(name) ? NAMES.find((setting) => isNear(name, setting)) : undefined
@@ -30,7 +33,7 @@ export function nearMisses(environment: Record<string, string | undefined>) {
 
 function isNear(name: string, setting: string): boolean {
   const [own, known] = [lettersOf(name), lettersOf(setting)]
-  // The distance costs the product of both lengths.
+  // Compared only if lengths are similar, because the distance costs their product.
   if (known.length < LENGTH_MIN || Math.abs(own.length - known.length) > 1) return false
   return distance(own, known) <= 1
 }

@@ -11,10 +11,10 @@ import { OWN_TABLES } from '../registry.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
-/** Connections of the supervisor, besides those of the workers. */
+/** Connections of the supervisor, in addition to those of the workers. */
 const OWN_CONNECTIONS = 3
 
-/** Findings about the database of `url`, which `setting` has. `entities` null: their declarations cannot be read. */
+/** Examines the database at `url`, the value of `setting`. `entities`: null if their declarations cannot be read. */
 export async function examineDatabase(url: string, setting: string, config: Config, entities: readonly Entity[] | null) {
   try {
     return await withConnection(url, async (sql) => {
@@ -47,14 +47,14 @@ export async function examineDatabase(url: string, setting: string, config: Conf
   }
 }
 
-/** A handler for `catch` of what a role may not read; rethrows other errors. */
+/** Handler for `catch`: `lacking` if the role has no right to read; rethrows other errors. */
 function orLacking(error: { code?: unknown }): 'lacking' {
   if (error.code === LACKS_RIGHT) return 'lacking'
   throw error
 }
 
 async function clock(sql: postgres.Sql): Promise<Finding> {
-  await sql`select 1` // so that it is asked over a connection that is there
+  await sql`select 1` // connects first, so that the time of connecting is not measured
   const fromMs = Date.now()
   const [time] = await sql`select extract(epoch from clock_timestamp()) * 1000 as ms`
   return clockOff('database clock', Number(time?.ms), fromMs, Date.now())
@@ -84,7 +84,7 @@ function version({ version: number }: postgres.Row): Finding {
 
 function connections({ connectionsMax }: postgres.Row, config: Config): Finding {
   const { workers, databasePool, memoryMb } = config
-  // Of memory: two for questions, one that loads tables.
+  // Memory uses three connections: two for reads of changes, one that loads tables.
   const each = databasePool + 1 + (memoryMb > 0 ? 3 : 0) + (databasePool <= 2 ? 1 : 0)
   const needed = workers * each + OWN_CONNECTIONS
   const text = `${needed} of ${connectionsMax} that the role may have`
@@ -99,19 +99,19 @@ function writable({ isStandby, isReadOnly }: postgres.Row): Finding {
   return fault('writes', 'default_transaction_read_only is on: writes are refused; set it off for the role or the database')
 }
 
-/** On this machine no one listens. */
+/** Finds connections without TLS. Within this machine a connection needs none, because no one can eavesdrop on it. */
 function encryption(url: string, { isEncrypted }: postgres.Row): Finding {
   if (isEncrypted) return ok('database tls', 'connections are encrypted')
   if (isLocal(url)) return ok('database tls', 'it is on this machine')
   return advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')
 }
 
-/** Returns whether each host of an address is this machine. */
+/** True if every host of an address is this machine. */
 export function isLocal(url: string): boolean {
   return readDatabaseUrl(url).hosts.every(({ host }) => LOOPBACK.test(host))
 }
 
-/** Nothing of a database whose role may not read which are applied: its rights say so. */
+/** Finds missing migrations. Returns nothing if the role may not read them: the finding about rights says so. */
 async function examineMigrations(
   applied: Awaited<ReturnType<typeof appliedMigrations>> | 'lacking',
   { hasNoSchema }: postgres.Row,
@@ -137,7 +137,7 @@ async function examineMigrations(
   }
 }
 
-/** Looks at DATABASE_URL where it leads through a pooler to the database of DATABASE_DIRECT_URL, which is looked at closely. */
+/** Examines DATABASE_URL if it leads through a pooler; the database itself is examined at DATABASE_DIRECT_URL. */
 export async function examinePooled({ databaseUrl, databaseDirectUrl }: Config): Promise<Finding[]> {
   if (databaseDirectUrl === null || databaseUrl === null) return []
   const check = 'pooled database'
@@ -151,7 +151,7 @@ export async function examinePooled({ databaseUrl, databaseDirectUrl }: Config):
   }
 }
 
-/** Reads what no two databases have in common; null: there are no tables, or none to read. */
+/** Reads the unique id of the database's change feed; null if there is no table, or no right to read it. */
 async function runOf(sql: postgres.Sql): Promise<string | null> {
   const [there] = await sql`select to_regclass('change_feed') is not null as yes`
   const [row] = there?.yes ? await sql`select run from change_feed` : []
@@ -193,10 +193,10 @@ async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): P
   return fault('indexes', `missing or not valid: ${commands.join('; ')}`)
 }
 
-/** For what is shorter than that no operator has to do anything. */
+/** Shorter transactions are not reported. */
 const HELD_SECONDS = 60
 
-/** Finds open transactions that delay the change feed, in any database of the cluster. D57 */
+/** Finds open transactions in any database of the cluster that delay the change feed. D57 */
 async function examineHeldChanges(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const check = 'changes'
   const tables = JSON.stringify(entities.map(({ table }) => table))

@@ -13,7 +13,10 @@ import { examineDatabase, examinePooled } from './database.ts'
 import { clockOff, type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
 
-/** `doctor`: what a server needs, each in a line, and what to do where it is not so. Without `--clean` nothing is changed. */
+/**
+ * Command `doctor`: prints a line for each requirement of a server, with advice if it is not met. It changes nothing without
+ * `--clean`.
+ */
 export function doctorCommand(readSettings: () => Config): Command {
   return new Command('doctor')
     .description('Look whether a server can run here: machine, settings, database, Redis; say what to do. Nothing is changed.')
@@ -29,7 +32,7 @@ export function doctorCommand(readSettings: () => Config): Command {
     })
 }
 
-/** All that can be found, in the order of the lines; where settings are wrong, these alone. */
+/** Returns all findings in the order of their lines; if settings are wrong, only the findings about settings. */
 export async function examine(readSettings: () => Config, isCleaning = false): Promise<Finding[]> {
   let config: Config
   try {
@@ -53,7 +56,7 @@ export async function examine(readSettings: () => Config, isCleaning = false): P
   return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...pooled, ...redis]
 }
 
-/** `entities` null: they cannot be read, and `found` says why. */
+/** Reads the declarations. `entities`: null if they cannot be read; `found` says why. */
 async function examineEntities({ entitiesDir }: Config) {
   try {
     const entities = await loadEntities(entitiesDir)
@@ -68,7 +71,7 @@ async function examineEntities({ entitiesDir }: Config) {
 const REDIS_MS_MAX = 5_000
 const REDIS_MIN = 7
 
-/** Checks the store of the limits. The address may have a password, so no error repeats it. */
+/** Checks the Redis server. No error repeats its address, which may contain a password. */
 async function examineRedis(url: string): Promise<Finding[]> {
   const client = new RedisClient(url, { connectionTimeout: REDIS_MS_MAX, autoReconnect: false, maxRetries: 0 })
   try {

@@ -1,11 +1,11 @@
-// Findings of `roster doctor`, and those that several checks share: clocks, and databases that refuse a connection.
+// Findings of `roster doctor`, and two that several checks share: clocks, and databases that refuse a connection.
 import { classify } from '../execute/outcomes.ts'
 
-/** A finding of the doctor. `advice`: a server runs, and could run better or more safely. */
+/** A finding of the doctor. `advice`: a server runs, but could run better or more safely. */
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'advice' | 'fault'
-  /** How it is; of advice and faults also what to do. */
+  /** Description; of advice and faults also what to do. */
   readonly text: string
 }
 
@@ -13,10 +13,10 @@ export const ok = (check: string, text: string): Finding => ({ check, state: 'ok
 export const advice = (check: string, text: string): Finding => ({ check, state: 'advice', text })
 export const fault = (check: string, text: string): Finding => ({ check, state: 'fault', text })
 
-/** Keys end and limits are reset by the clock; a smaller difference shows nowhere. */
+/** Largest difference between clocks that does no harm. Clocks decide when keys expire and limits reset. */
 const OFF_MS_MAX = 2_000
 
-/** Compares another machine's clock, asked between two moments of this one's, with this one's. */
+/** Compares another machine's clock with this one. `thereMs` was read between `fromMs` and `toMs`. */
 export function clockOff(check: string, thereMs: number, fromMs: number, toMs: number): Finding {
   const offMs = thereMs < fromMs ? fromMs - thereMs : Math.max(0, thereMs - toMs)
   const seconds = (offMs / 1_000).toFixed(1)
@@ -25,16 +25,16 @@ export function clockOff(check: string, thereMs: number, fromMs: number, toMs: n
   return fault(check, `${seconds} s ${way} of this machine’s: set both by NTP`)
 }
 
-/** SQLSTATE of a role without a right: insufficient_privilege. */
+/** PostgreSQL's code for a missing right: insufficient_privilege. */
 export const LACKS_RIGHT = '42501'
 /** The page that lists the rights which a server needs. */
 export const PAGE = '(docs/operations/databases.md, "Your own")'
 
-/** Messages of the driver for the end of a connection before TLS, and for a faulty certificate. */
+/** Messages of the driver for a connection that ends before TLS, and for a certificate that is not valid. */
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 
-/** Says why a database could not be used, and what to do; names no password. `setting`: that has its address. */
+/** Says why a database could not be used, and what to do; repeats no password. `setting`: the setting with its address. */
 export function refusalOf(error: unknown, setting: string): string {
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   const said = message || String(error)

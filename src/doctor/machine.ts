@@ -15,14 +15,14 @@ import { takePort } from '../processes/startError.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
 
 const MIB = 2 ** 20
-/** Minimum free bytes of the disk with DATA_DIR: below that an embedded database soon refuses writes. */
+/** Minimum free disk space for DATA_DIR; with less, an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
-/** Most that servers that have ended may keep: their counts take less, once a start has freed the rest. */
+/** Memory that ended servers may leave without a finding; the next start frees it down to their counts. */
 const ENDED_BYTES_MAX = 8 * MIB
-/** 14 days. Programs that renew certificates of 90 days do so 30 days before. */
+/** 14 days; programs that renew certificates of 90 days do so 30 days before the end. */
 const RENEWAL_MS = 14 * 86_400_000
 
-/** Findings about this machine, without the database. `isCleaning`: memory of servers that have ended is deleted. */
+/** Examines this machine, without the database. `isCleaning` deletes the memory of ended servers. */
 export async function examineMachine(config: Config, isCleaning: boolean): Promise<Finding[]> {
   const { adminHost, adminPort } = config
   const ports = [await port('port', config)]
@@ -63,7 +63,7 @@ function sharedMemory(config: Config): Finding {
   const room = roomAt(dirname(folder)) + bytesIn(folder)
   const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`
   if (bytes <= room) return ok('shared memory', text)
-  // The server then has its tables in DATA_DIR.
+  // Without room in memory, the server keeps its tables in DATA_DIR.
   const say = bytes > roomAt(dataDir) ? fault : advice
   return say('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
 }
@@ -71,7 +71,7 @@ function sharedMemory(config: Config): Finding {
 function endedServers({ dataDir, port }: Config, isCleaning: boolean): Finding {
   const own = memoryFolderOf(dataDir, port)
   const base = dirname(own)
-  // The next start of the server of these settings needs its own again.
+  // The folder of this server stays, because its next start needs it.
   const { servers, bytes } = inTurn(() => (isCleaning ? deleteEnded(base) : countEnded(base, own)))
   const extent = `${counted(servers, 'server')} that ended, ${Math.ceil(bytes / MIB)} MiB in ${base}`
   if (servers === 0) return ok('ended servers', 'none keeps shared memory')

@@ -4,31 +4,31 @@ import { integer, join, name, type Sql, type Statement, sql, toStatement } from 
 import { FEW_NULLS } from './randomValues.ts'
 import { compileValue, type ReferencedColumn, randomOf, uniquesMax } from './values.ts'
 
-/** The least and the greatest id of a table's rows; null: it has none. */
+/** The first and the last id of a table; null if it has no rows. */
 export interface Ids {
   readonly first: number
   readonly last: number
 }
 
-/** Inputs of the generator, with all that references need. */
+/** Inputs of the generator, with the ids that references need. */
 export interface Making extends ReferencedColumn {
-  /** Ids in the tables that are referred to, by the tables' names. */
+  /** Ids in the referenced tables, by table name. */
   readonly ids: ReadonlyMap<string, Ids | null>
-  /** The number before that of the first row. */
+  /** Number before that of the first generated row. */
   readonly base: number
-  /** Rows of the entity that were made so far, to which later ones may refer. */
+  /** Ids of the rows of this entity that were generated so far, to which later ones may refer. */
   readonly own: Ids | null
 }
 
-/** How many rows name the same one of their own entity: those of a manager. */
+/** Rows that refer to the same row of their own entity, such as the employees of a manager. */
 const OWN_EACH = 8
 
-/** How many rows may follow the first `made`, so that each finds the one of its own entity that it names. */
+/** Returns how many rows may follow the first `made` so that each finds the row of its own entity that it refers to. */
 export function nextOwn(made: number): number {
   return (OWN_EACH - 1) * made + 1
 }
 
-/** Makes the rows of these numbers, from `from` to `to`. */
+/** Compiles an insert of the rows with the numbers `from` to `to`. */
 export function compileSeed(making: Making, from: number, to: number): Statement {
   const { entity } = making
   const columns: Sql[] = []
@@ -55,7 +55,7 @@ export function compileSeed(making: Making, from: number, to: number): Statement
     on conflict do nothing`)
 }
 
-/** The row that is referred to, by its place among the ids: where there is none of that id, the next one. */
+/** Selects the referenced row: the one with this ordinal, or the next id if it is gone. */
 function referred(making: Making, property: Property, { table, copy }: Reference): Sql {
   const key = copy ? sql`, referred.${name(copy.sourceColumn)} as key` : sql``
   const from = sql`select referred.id${key} from ${name(table)} as referred`
@@ -66,11 +66,11 @@ function referred(making: Making, property: Property, { table, copy }: Reference
     order by referred.id limit 1`
 }
 
-/** The place, from 0, among which ids. */
+/** Returns the ordinal of the referenced row, from 0, and the ids it counts in. */
 function placeOf(making: Making, property: Property, table: string): readonly [Sql, Ids | null] {
   const { entity, base, own } = making
   if (property.unique !== null) return [sql`made.n - 1`, making.ids.get(table) ?? null]
-  // A tree in which each has eight below it. The first has no row above it: its place is behind all.
+  // The rows of an entity that refers to itself form a tree with eight children each. The root refers to no row.
   if (table === entity.table)
     return [
       sql`case when made.n = ${integer(base + 1)} then null else (made.n - ${integer(base + 2)}) / ${integer(OWN_EACH)} end`,
@@ -82,7 +82,7 @@ function placeOf(making: Making, property: Property, table: string): readonly [S
   return [property.kind.nullable ? random.orNull(place, FEW_NULLS) : place, ids]
 }
 
-/** For how many rows behind `base` there are values of each property whose values are unique, and never missing. */
+/** Returns how many rows after `base` can get values of every unique property that is never null. */
 export function rowsMax({ properties }: Entity, ids: ReadonlyMap<string, Ids | null>, base: number): number {
   const limits = properties
     .filter(({ unique, kind }) => unique !== null && !kind.nullable)

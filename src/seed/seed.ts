@@ -1,4 +1,4 @@
-// Generated rows of all entities: how many of each, in pieces, the ones that are referred to first.
+// Generated rows of all entities: divides the rows among them, and inserts them in pieces, referenced entities first.
 import type postgres from 'postgres'
 import { Refused } from '../errors.ts'
 import { referredFirst } from '../model/copies.ts'
@@ -6,20 +6,20 @@ import type { Entity } from '../model/entity.ts'
 import { compileSeed, type Ids, type Making, nextOwn, rowsMax } from './insertRows.ts'
 import { type DayRange, rangesOf } from './values.ts'
 
-/** Each piece is a transaction of its own, so that others who write, or wait for what has changed, do not wait for all of it. */
+/** Rows of a transaction: small enough that other writers, and the change feed, do not wait for all rows. */
 const PIECE_ROWS = 10_000
 
 export interface Seeding {
-  /** Rows of all entities together. */
+  /** Total rows of all entities. */
   readonly rows: number
   readonly seed: number
-  /** Range of all dates but unique ones; default: by the day of today. */
+  /** Range of dates that are not unique; default: relative to today. */
   readonly range?: DayRange
   /** Called after each piece. */
   onRows(count: number): void
 }
 
-/** How many rows of an entity. */
+/** The rows to generate of an entity. */
 export interface Share {
   readonly entity: Entity
   readonly rows: number
@@ -30,7 +30,7 @@ export async function seed(sql: postgres.Sql, entities: readonly Entity[], seedi
   const seeded: Share[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
     seeded.push({ entity, rows: await fill(sql, entity, rows, seeding) })
-  // What lists are planned by, and which pages have rows that all may see. Other roles than the owner get a warning.
+  // Gives the planner statistics, and marks pages as visible to all. A role that is not the owner gets a warning.
   for (const { table } of entities) await sql`vacuum (analyze) ${sql(table)}`
   return seeded
 }
@@ -68,7 +68,7 @@ async function idsOf(sql: postgres.Sql, table: string, behind = 0): Promise<Ids 
   return row?.first == null ? null : { first: Number(row.first), last: Number(row.last) }
 }
 
-/** @throws Refused where a row would have to name one that cannot be there */
+/** @throws Refused if a row would have to refer to a row that cannot exist */
 function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<string, Ids | null>) {
   for (const { name: property, kind, reference } of properties)
     if (reference && !kind.nullable && !ids.get(reference.table)) {
@@ -77,12 +77,12 @@ function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<s
     }
 }
 
-/** Number of rows that refer to each row: five employees to a company, five absences to an employee. */
+/** Rows that refer to each row: five employees to a company, five absences to an employee. */
 const EACH = 5
-/** Longer chains make no entity larger. */
+/** References in a row that make an entity larger; longer chains do not. */
 const STEPS_MAX = 3
 
-/** How many of `rows` each entity gets, at least one; those referred to come first. */
+/** Divides `rows` among the entities, at least one each; referenced entities come first. */
 export function sharesOf(entities: readonly Entity[], rows: number): Share[] {
   const steps = new Map<string, number>()
   const ordered = referredFirst(entities)
@@ -93,7 +93,7 @@ export function sharesOf(entities: readonly Entity[], rows: number): Share[] {
   const weights = ordered.map(({ table }) => EACH ** (steps.get(table) ?? 0))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   const shares = weights.map((weight) => Math.max(1, Math.floor((rows * weight) / sum)))
-  // What is left over goes to the largest.
+  // The largest entity gets the remainder.
   const left = rows - shares.reduce((total, share) => total + share, 0)
   const largest = weights.lastIndexOf(Math.max(...weights))
   shares[largest] = Math.max(1, (shares[largest] as number) + left)

@@ -4,7 +4,7 @@ import { integer, join, param, type Sql, sql } from '../model/sql.ts'
 import { FEW_NULLS, type RandomValues } from './randomValues.ts'
 import * as words from './words.ts'
 
-/** SQL of a text, and how many rows of 16 have none. */
+/** SQL of a text, and in how many rows of 16 it is null. */
 interface Made {
   readonly text: Sql
   readonly nulls: number
@@ -16,7 +16,7 @@ const LEVELS = ['Junior', 'Intermediate', 'Senior', 'Principal', 'Executive']
 const JOBS = words.JOBS.flatMap(([, jobs]) => jobs)
 const DEPARTMENTS = words.JOBS.map(([department]) => department)
 
-/** Values that stand beside each other: of a property whose declaration names one of them, all are drawn. */
+/** Groups of values that belong together: a property whose example is one of them draws from its whole group. */
 const FAMILIES = [
   ['FullTime', 'FullTime', 'FullTime', 'PartTime', 'Contractor'],
   ['Current', 'Current', 'Current', 'Current', 'Joining', 'Suspended', 'Leaving'],
@@ -24,7 +24,7 @@ const FAMILIES = [
   ['Days', 'Days', 'Hours'],
 ]
 
-/** Values by the value of another property of the row, whose example is one of the keys. */
+/** Values that depend on another property of the row, whose example is one of the keys. */
 const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Holiday', ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu']],
   ['Sickness', ['Cold', 'Flu', 'Back Pain']],
@@ -39,14 +39,14 @@ const pickOf =
   (texts: readonly string[], nulls = FEW_NULLS) =>
   (random: RandomValues) => ({ text: random.pick(texts), nulls })
 
-/** Texts by the names of columns; the first that fits counts. Any other column has two words. */
+/** Texts by column name; the first match counts. Any other column has two words. */
 const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/(^|_)(first|given)_name$|^forename$/, pickOf(words.FIRST_NAMES, 0)],
   [/(^|_)middle_name$/, pickOf(words.FIRST_NAMES, 10)],
   [/(^|_)(last|family)_name$|^surname$/, pickOf(words.LAST_NAMES, 0)],
   [/known_as$|nickname$/, pickOf(words.NICKNAMES, 14)],
   [/mail$/, (random) => ({ text: mailbox(random), nulls: FEW_NULLS })],
-  // A range that is reserved for films.
+  // These numbers are reserved for films.
   [/phone|mobile|fax$/, (random) => ({ text: sql`'+44 20 7946 0' || lpad((${random.below(1_000)})::text, 3, '0')`, nulls: 4 })],
   [/(^|_)(number|code)$/, (_, entity) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
   [/(^|_)(location|city|office|site)$/, pickOf(words.LOCATIONS)],
@@ -58,17 +58,17 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/^name$|(^|_)(company|employer|customer|supplier)$/, organisation],
 ]
 
-/** A text for each row, not longer than the property allows; of a unique one, another for each row. */
+/** Returns a text for each row, at most as long as the property allows; different in each row if it is unique. */
 export function textOf(entity: Entity, property: Property, randomOf: (property: Property) => RandomValues): Sql {
   const random = randomOf(property)
   const { text, nulls } = paired(entity, property, random, randomOf) ?? made(property, random, entity)
   const most = integer(property.kind.lengthMax ?? 100)
   if (property.unique === null) return random.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
-  // The row's number, and before it as much of the text as there is room for.
+  // The row number makes the text unique; the rest is cut to fit.
   return sql`ltrim(left(${text}, greatest(0, ${most} - length(made.n::text) - 1)) || ' ' || made.n)`
 }
 
-/** Fits the value of the property that it depends on; null: it depends on none. */
+/** Returns a text that fits the value of another property; null if it depends on none. */
 function paired(entity: Entity, property: Property, random: RandomValues, randomOf: (property: Property) => RandomValues) {
   const isOneOf = ({ examples }: Property, values: Iterable<string>) =>
     examples.length === 1 && [...values].includes(examples[0] as string)
@@ -100,7 +100,7 @@ function organisation(random: RandomValues): Made {
   return { text: sql`${twoWords(random).text} || ${random.pick(words.COMPANY_FORMS)}`, nulls: 0 }
 }
 
-/** Under a name that no mail is ever delivered to (RFC 2606). */
+/** Returns a mailbox under a domain that no mail is ever delivered to (RFC 2606). */
 function mailbox(random: RandomValues): Sql {
   const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
   return sql`lower(${start} || '.' || ${trade}) || '.' || made.n || '@example.com'`

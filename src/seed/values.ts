@@ -5,17 +5,20 @@ import { integer, join, param, type Sql, sql, typeName } from '../model/sql.ts'
 import { FEW_NULLS, RandomValues } from './randomValues.ts'
 import { textOf } from './texts.ts'
 
-/** Days from which dates are drawn. */
+/** Range of days to draw dates from. */
 export interface DayRange {
   /** `2016-01-01` */
   readonly firstDay: string
   readonly days: number
 }
 
-/** Days of what begins and ends, such as an absence, and of all other dates. */
+/** Ranges for dates with a beginning and an end, such as those of an absence, and for other dates. */
 export type DayRanges = Readonly<Record<'periods' | 'others', DayRange>>
 
-/** Ranges of the present: periods begin from three years back to half a year ahead, other dates are of the last ten years. */
+/**
+ * Returns ranges relative to today: periods begin from three years ago to half a year ahead, other dates are of the last ten
+ * years.
+ */
 export function rangesOf(today: Date): DayRanges {
   const dayAt = (days: number) => new Date(today.getTime() + days * 86_400_000).toISOString().slice(0, 10)
   return {
@@ -24,29 +27,29 @@ export function rangesOf(today: Date): DayRanges {
   }
 }
 
-/** Range of unique dates: each row has the next one, up to the year 9999. */
+/** Range of unique dates: each row has the next day, up to the year 9999. */
 const [FIRST_UNIQUE_DAY, UNIQUE_DAYS] = ['2000-01-01', 2_900_000]
-/** How long after the date that it must not lie before. */
+/** Maximum days from a date to the later date of the same rule. */
 const LATER_DAYS = 15
-/** Hours of a day of work. */
+/** Hours of a working day. */
 const DAY_HOURS = 7.5
-/** How many integers are drawn from a range that is wider. */
+/** Number of integers to draw from if the property allows more. */
 const INTEGERS = 10_000
 
-/** Inputs of all values of an entity's rows. */
+/** Inputs of the values of an entity's rows. */
 export interface ReferencedColumn {
   readonly entity: Entity
   readonly seed: number
   readonly ranges: DayRanges
 }
 
-/** SQL over `made.n`, the row's number: the value of a property that clients write and that is no reference. */
+/** Returns the value of a writable property that is no reference, as SQL over `made.n`, the row number. */
 export function compileValue(source: ReferencedColumn, property: Property): Sql {
   const { kind, unique, column } = property
   const random = randomOf(source, property)
   const value = makers[kind.name](property, random, source)
   if (unique !== null) return kind.nullable ? sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end` : value
-  // Texts decide by their names how many have none.
+  // Texts have their own share of nulls, by column name.
   if (!kind.nullable || kind.name === 'text') return value
   return random.orNull(value, /_end$/.test(column) ? 14 : FEW_NULLS)
 }
@@ -56,7 +59,7 @@ const makers: Readonly<Record<KindName, (property: Property, random: RandomValue
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
   boolean: (_, random) => sql`${random.below(5)} < 4`,
   integer: integerOf,
-  // Halves up to 60, where there is room for them.
+  // Halves up to 60, if the type allows them.
   decimal: (property, random, source) =>
     lengthOf(source, property) ?? sql`((${random.below(121)}) / 2.0)::${typeName(property.kind.columnType)}`,
   date: (property, _, source) => momentOf(source, property),
@@ -67,7 +70,7 @@ export function randomOf({ seed, entity }: ReferencedColumn, { column }: Propert
   return new RandomValues(seed, `${entity.table} ${column}${use}`)
 }
 
-/** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
+/** Returns the length of the entity's period in days or hours, if the column is named so; half a day at least. Null otherwise. */
 function lengthOf(source: ReferencedColumn, { column, kind }: Property): Sql | null {
   const [rule, ...others] = source.entity.rules
   const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
@@ -76,11 +79,14 @@ function lengthOf(source: ReferencedColumn, { column, kind }: Property): Sql | n
   return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
 }
 
-/** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
+/**
+ * Returns a date or date-time. It is computed even in rows where the property is null, because a later one may depend on it.
+ * `later`: the properties that depend on this one.
+ */
 function momentOf(source: ReferencedColumn, property: Property, later: readonly Property[] = []): Sql {
   const { rules } = source.entity
   const isLater = rules.some((rule) => rule.later === property)
-  // Behind all moments that it must not lie before.
+  // Unique dates that must be later than others begin after all dates of periods.
   const { firstDay, days: daysOfPeriods } = source.ranges.periods
   const first = isLater
     ? sql`(${param(firstDay)}::date + ${param(String(daysOfPeriods + LATER_DAYS * rules.length))}::integer)`
@@ -94,20 +100,20 @@ function momentOf(source: ReferencedColumn, property: Property, later: readonly 
   const starts = earlier.map((rule) => momentOf(source, rule.earlier, [...later, property]))
   const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
   if (property.kind.name === 'date') return sql`(${start} + ${days})`
-  // Quarters of hours from 8 to 18 o'clock, in UTC; and of what ends, up to ten hours after what begins.
+  // A time from 8 to 18 o'clock in UTC, in quarters of hours; or up to ten hours after the earlier date-time.
   const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
   const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
   return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
 }
 
-/** Days up to, not including, `end`. */
+/** Returns a number of days from 0 up to, not including, `end`. */
 function daysOf(random: RandomValues, end: number): Sql {
   return sql`(${random.below(end)})::integer`
 }
 
-/** For how many rows there are values, no two of which are the same. */
+/** Returns how many different values a property can have. */
 export function uniquesMax({ kind }: Property): number {
-  // A text has room for its row's number.
+  // A text of this length has room for the row number.
   if (kind.name === 'text') return Math.min(Number.MAX_SAFE_INTEGER, 10 ** (kind.lengthMax ?? 0) - 1)
   if (kind.name === 'date') return UNIQUE_DAYS
   if (kind.name !== 'integer' || !kind.range) return Number.MAX_SAFE_INTEGER
@@ -122,7 +128,7 @@ function integerOf({ kind, unique }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
   if (unique !== null) return sql`${integer(BigInt(firstUnique({ min, max })))} + made.n - 1`
   const isNarrow = max - min < INTEGERS
-  // Of a wide range those about zero, which people use.
+  // Of a wide range the integers near zero are drawn, as people use them.
   const first = isNarrow ? min : Math.min(Math.max(0, min), max - INTEGERS + 1)
   const count = isNarrow ? max - min + 1 : INTEGERS
   return sql`${integer(BigInt(first))} + ${random.below(count)}`

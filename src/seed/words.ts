@@ -1,4 +1,4 @@
-// Words for the names and texts of generated rows, in many languages, so that the order of names can be tried.
+// Words for names and texts of generated rows, in many languages, so that sorting by names can be tried.
 
 export const FIRST_NAMES =
   `Ada Agnieszka Ahmed Aisha Alan Alejandra Amélie Ana Anders André Anna Antonio Arjun Astrid Beatriz Ben Björn Camille
@@ -52,7 +52,7 @@ export const LOCATIONS =
 
 export const DIVISIONS = ['Corporate', 'Europe', 'Industry', 'International', 'Nordics', 'Products', 'Services']
 
-/** Jobs of each department. */
+/** Jobs by department. */
 export const JOBS: readonly (readonly [department: string, jobs: readonly string[]])[] = [
   ['Engineering', ['Engineer', 'Software Engineer', 'Test Engineer', 'Architect', 'Engineering Lead']],
   ['Operations', ['Planner', 'Dispatcher', 'Operator', 'Shift Lead', 'Site Lead', 'Maintenance Technician']],
