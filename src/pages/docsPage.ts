@@ -4,12 +4,12 @@ import { hashSource, html, htmlDocument, Markup } from './layout.ts'
 import { packedScript } from './packedScript.ts'
 import vendored from './vendor/scalar.json'
 
-/** Name of the script of Scalar's API reference. It has the version, so what it names never changes. */
+/** File name of Scalar's script. It contains the version, so the content of a name never changes. */
 export const SCALAR_FILE = `scalar-${vendored.version}.js`
 
 export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
-/** Scalar reads storage as it loads. Where the browser blocks it, or has no room, the page has a storage of its own. */
+/** Replaces storage, which Scalar reads as it loads, if the browser blocks it or has no room. */
 const storageScript = `
 for (const name of ['localStorage', 'sessionStorage']) {
   try {
@@ -33,7 +33,7 @@ for (const name of ['localStorage', 'sessionStorage']) {
 /** Starts Scalar without other hosts: requests go to the server of the page. A key that is typed without its scheme gets it. */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
-// A specification cannot have Accept as a parameter, so this one stands for it, on this page alone.
+// OpenAPI does not allow a parameter Accept, so on this page this parameter takes its place.
 const FORM = 'X-Form'
 const formOf = (forms) => ({
   name: FORM, in: 'header', schema: { type: 'string', enum: ['', ...forms] },
@@ -63,17 +63,17 @@ const start = (content) => Scalar.createApiReference('#docs', {
   documentDownloadType: 'none',
   persistAuth: false,
 })
-// Scalar fills a field with an example, and sends either every example, or not even what is typed over one. So fields are
-// empty: what is typed is sent, the rest is not.
+// Scalar fills a field with an example, and sends either every example, or not even a text typed over one. So all fields start
+// empty, and only typed values are sent.
 const emptied = (parameter) => {
   if (parameter.$ref || parameter.in === 'path') return
   const { example, examples = example === undefined ? {} : { example: { value: example } }, schema } = parameter
   for (const one of Object.values(examples)) Object.assign(one, { 'x-disabled': true, value: [one.value].flat().join() })
   parameter.examples = { default: { value: '' }, ...examples }
   delete parameter.example
-  // Scalar would make several filters of one with a comma.
+  // Without this, Scalar would split a filter at a comma.
   if (parameter.explode) parameter.schema = schema.items
-  // An empty field would be marked as too small.
+  // Without this, an empty field would be marked as too small.
   delete schema?.minimum
 }
 fetch(root + 'openapi.json')
@@ -93,13 +93,13 @@ fetch(root + 'openapi.json')
 
 const POLICY = [
   `script-src 'self' ${hashSource(storageScript)} ${hashSource(script)}`,
-  // Scalar makes style elements and attributes as it goes.
+  // Scalar creates style elements and attributes.
   "style-src 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
 ]
 
-/** Renders the page, in which requests can be tried. */
+/** Renders the page for reading the API and trying requests. */
 export function docsPage(root: string): StoredBody {
   const body = html`<div id="docs" data-root="${root}"></div>
 <noscript><p>These docs need JavaScript. The same is in the <a href="${root}openapi.json">OpenAPI document</a>.</p></noscript>

@@ -18,10 +18,10 @@ const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, entry
 }))
 const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
 
-/** All codes, for a hint. */
+/** All codes, for hints. */
 export const errorCodes: readonly string[] = kinds.map(({ code }) => code)
 
-/** The error with this code; null where there is none. Case does not count. */
+/** Returns the error with this code, in any case; null if there is none. */
 export function findError(code: string): ErrorKind | null {
   return byCode.get(code.toLowerCase()) ?? null
 }
@@ -56,7 +56,7 @@ ${example(kind, baseUrl)}`
   return layOut({ title: `${code} – Roster`, root, main })
 }
 
-/** A request and its answer, as HTTP has them. */
+/** Renders a request and its response. */
 function example(kind: ErrorKind, baseUrl: string): Markup {
   const { code, status, body, when, answer } = kind
   const head = Object.entries(requestHeaders(kind)).map(([name, value]) => `${name}: ${value}`)
@@ -81,14 +81,14 @@ function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ''}`
 }
 
-/** Paths of this length or longer get JSON: links of a page are relative to the path, which is cut at this length. */
+/** Paths of this length or longer get JSON: a page's links depend on the whole path, and the path is cut at this length. */
 const PATH_LENGTH_MAX = 200
 
-/** The error of a request for a browser, as a page that leads on; null: JSON. */
+/** Renders an error of a browser's request as a page with links; null if the answer is JSON. */
 export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
   const { code, message, details, headers } = error
   const { status, title, remedy } = findError(code) as ErrorKind
-  // A page costs many times a body: refused requests must be cheap.
+  // A page costs many times a JSON body, so the answer to refused requests is JSON.
   const isPage = status !== 429 && (method === 'GET' || method === 'HEAD') && path.length < PATH_LENGTH_MAX
   if (!isPage || !prefersHtml(asked.get('accept'))) return null
   const root = rootOf(path)
@@ -108,12 +108,12 @@ ${faults}</ul>
   return { status, headers: { ...own, 'Cache-Control': NO_STORE, ...headers }, body: page.body }
 }
 
-/** JSON of the page of all codes. */
+/** Returns the JSON for the page of all codes. */
 export function errorsJson(baseUrl: string): StoredBody {
   return jsonPage({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) })
 }
 
-/** JSON of a code's page. */
+/** Returns the JSON for the page of a code. */
 export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
   const { code, body = null, when = null, answer } = kind
   const [method, target] = kind.request.split(' ')

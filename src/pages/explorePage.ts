@@ -10,19 +10,19 @@ import vendored from './vendor/explore.json'
 const css = readFileSync(join(import.meta.dir, 'explore/explore.css'), 'utf8')
 const styles = new StoredBody(css, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': IMMUTABLE })
 
-/** Files of the page, which browsers keep for ever. */
+/** Files of the page. Browsers cache them for ever. */
 export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise<Reply> | Reply>> = {
   [`explore-${vendored.sha256.slice(0, 12)}.js`]: packedScript('explore.js.gz'),
   [`explore-${Bun.hash(css).toString(36)}.css`]: (request) => styles.reply(request),
 }
 
-/** Nothing inline runs, and no text becomes markup: the script may not even try. */
+/** Content security policy: no inline script runs, and the script cannot turn text into markup. */
 const POLICY = [
   ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
   ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
 ]
 
-/** Renders the page; its script reads the OpenAPI document, and lists with a key. */
+/** Renders the page; its script reads the OpenAPI document, and then lists with a key. */
 export function explorePage(root: string): StoredBody {
   const [script = '', style = ''] = Object.keys(exploreFiles)
   const head = html`<meta name="color-scheme" content="light dark">

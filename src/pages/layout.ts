@@ -3,34 +3,36 @@ import { createHash } from 'node:crypto'
 import { JSON_TYPE } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 
-/** Five minutes: a reader who goes back and forth loads a page once. */
+/** Five minutes, so that a reader who goes back and forth loads a page once. */
 const PAGE_CACHE = 'max-age=300'
 
-/** Source expression by which a content security policy allows an inline style or script. CSP 3, 6.7.3.3. */
+/** Returns the source expression that allows an inline style or script in a content security policy. CSP 3, 6.7.3.3. */
 export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** The parts of one document. */
+/** Parts of a document. */
 interface Document {
   readonly title: string
-  /** The way from the page to the server's root: `./`, or `../` for each segment more. */
+  /** Relative path to the server's root: `./`, plus `../` for each further segment. */
   readonly root: string
   readonly head: Markup
   readonly body: Markup
-  /** Directives of its content security policy; what no document's policy names is refused. */
+  /** Directives of the content security policy; everything that they do not name is refused. */
   readonly policy: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The way from a path to the server's root; relative, so that it holds under any name and behind any prefix of a proxy. */
+/**
+ * Returns the path from a page to the server's root; relative, so that it works under any host name and any prefix of a proxy.
+ */
 export function rootOf(path: string): string {
   return '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'
 }
 
 const POLICY = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
 
-/** Renders a document without a layout. */
+/** Renders a document without the common layout. */
 export function htmlDocument({ title, root, head, body, policy, headers }: Document): StoredBody {
   const page = html`${new Markup('<!doctype html>')}
 <html lang="en">
@@ -54,7 +56,7 @@ ${body}
   })
 }
 
-/** Renders a page in the common layout. It runs nothing, and loads the icon of this server alone. */
+/** Renders a page in the common layout. It runs no script, and loads only this server's icon. */
 export function layOut({ title, root, main }: Pick<Document, 'title' | 'root'> & { readonly main: Markup }): StoredBody {
   const body = html`<nav aria-label="Roster">
 <a href="${root}">Roster</a>
@@ -71,19 +73,19 @@ ${main}
   return htmlDocument({ title, root, head, body, policy, headers: { Vary: 'Accept' } })
 }
 
-/** JSON for programs, at the address of a page for people. */
+/** Returns JSON for programs, at the address of a page for people. */
 export function jsonPage(value: unknown): StoredBody {
   return new StoredBody(JSON.stringify(value), { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' })
 }
 
-/** Text that is markup already: of `html`, which escapes, or a constant of ours. */
+/** Text that is already markup: escaped by `html`, or a constant. */
 export class Markup {
   constructor(readonly text: string) {}
 }
 
 type Part = Markup | string | number | readonly Markup[]
 
-/** Markup with every string in it escaped, for texts and for attributes in quotes. */
+/** Makes markup in which every interpolated string is escaped, for text and for quoted attributes. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: texts }, ...parts.map(write)))
 }
@@ -94,7 +96,7 @@ function write(part: Part): string {
   return part.map(({ text }) => text).join('')
 }
 
-/** The one style of our pages. The reader's system chooses between light and dark. */
+/** Style of all pages. The reader's system chooses between light and dark. */
 const style = `
 :root { color-scheme: light dark;
   --back: #fff; --text: #1b1f23; --quiet: #59616a; --line: #d5dae0; --band: #f4f6f8; --link: #0550ae }

@@ -18,7 +18,7 @@ const HEADERS = {
 /** Serves a script of `vendor/`; its path must change with its content. */
 export function packedScript(file: string): (request: Headers) => Promise<Reply> {
   let gzipped: Uint8Array<ArrayBuffer> | undefined
-  /** Unpacked once, for the few without gzip: they share it however many and slow they are. */
+  /** Unpacked once, and shared by all clients without gzip, so that many slow ones need no more memory. */
   let unpacked: Promise<Uint8Array<ArrayBuffer>> | undefined
   return async (request) => {
     gzipped ??= new Uint8Array(readFileSync(join(import.meta.dir, 'vendor', file)))

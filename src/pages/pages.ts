@@ -17,9 +17,9 @@ import { html, jsonPage, layOut, rootOf } from './layout.ts'
 /** A request for a page. */
 interface PageRequest {
   readonly headers: Headers
-  /** As the client wrote it. */
+  /** Path as the client wrote it. */
   readonly path: string
-  /** The path's second segment, decoded; '' where there is none. */
+  /** Second segment of the path, decoded; '' if there is none. */
   readonly id: string
 }
 
@@ -27,7 +27,10 @@ type Page = (request: PageRequest) => Promise<Reply> | Reply
 
 const DAY = 'max-age=86400'
 
-/** The pages for people by their paths; a part in braces is any segment. Each is made when it is first asked for, and kept. */
+/**
+ * Returns the pages for people, by path; a part in braces stands for any segment. Each page is rendered on its first request, and
+ * cached.
+ */
 export function createPages(entities: readonly Entity[], baseUrl: () => string): Record<string, Page> {
   const kept = new Map<string, StoredBody>()
   const keep = (name: string, make: () => StoredBody) => kept.getOrInsertComputed(name, make)
@@ -58,12 +61,12 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
     docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
     'docs/{file}': fileOf({ [SCALAR_FILE]: scalarReply }),
     'favicon.ico': file(new Uint8Array(readFileSync(join(import.meta.dir, 'favicon.ico'))), 'image/x-icon'),
-    // People's data is behind keys, and crawlers would only use up the limit of their address.
+    // Data needs a key, so crawlers would only use up the rate limit of their address.
     'robots.txt': file('User-agent: *\nDisallow: /\n', 'text/plain; charset=utf-8'),
   }
 }
 
-/** One of these files, by the request's id. */
+/** Serves one of these files, by the request's id. */
 function fileOf(files: typeof exploreFiles): Page {
   return ({ headers, id }) => {
     const file = Object.hasOwn(files, id) ? files[id] : undefined
@@ -72,13 +75,13 @@ function fileOf(files: typeof exploreFiles): Page {
   }
 }
 
-/** JSON of the landing page. */
+/** Returns the JSON of the landing page. */
 function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
   const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
   return jsonPage({ name: 'Roster', version, resources })
 }
 
-/** Page at the server's address: what it serves, a request to paste, and next steps. */
+/** Renders the landing page: the served resources, a request to paste, and next steps. */
 function landingPage(entities: readonly Entity[], baseUrl: string, root: string): StoredBody {
   const resources = entities.map(
     ({ plural, members }) =>

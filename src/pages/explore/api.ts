@@ -3,24 +3,24 @@ import { useEffect, useState } from 'preact/hooks'
 import { forgetKey, keyStore } from './key.ts'
 import type { Row } from './resources.ts'
 
-/** The server's root, from which this page comes, whatever name it has for itself. */
+/** Root of the server that this page came from, under whatever name the browser used. */
 export const ROOT = new URL(document.querySelector<HTMLElement>('#explore')?.dataset.root ?? './', location.href).href
 
-/** An answer that is no success, with the API's own words. */
+/** An error response, with the API's message. */
 export class Problem extends Error {
   constructor(
     message: string,
     readonly status = 0,
     readonly code = '',
     readonly target = '',
-    /** Seconds until the server can answer; null: asking again does not help. */
+    /** Seconds until the server can answer; null if a retry does not help. */
     readonly retryAfter: number | null = null,
   ) {
     super(message)
   }
 }
 
-/** Sends a request with the key. A key that is not valid is forgotten. @throws Problem */
+/** Sends a request with the key. Forgets a key that is not valid. @throws Problem */
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
   const { key } = keyStore.value
   const headers = { Authorization: `ApiKey ${key}`, Accept: 'application/json', ...options.headers }
@@ -42,7 +42,7 @@ async function problemOf(response: Response): Promise<Problem> {
   return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter)
 }
 
-/** Reads JSON; a number that a double would round is its text. */
+/** Parses JSON; keeps a number as text if a double would round it. */
 function parseExact(text: string) {
   const exact = (_: string, value: unknown, context?: { source?: string }) => {
     if (typeof value !== 'number' || context?.source === undefined) return value
@@ -56,7 +56,7 @@ function parseExact(text: string) {
 export interface Page {
   readonly rows: readonly Row[]
   readonly total: number
-  /** Page and cursor of `first`, `previous`, `next` and `last`. */
+  /** Page and cursor of the links `first`, `previous`, `next` and `last`. */
   readonly links: Record<string, { page: string; cursor: string }>
 }
 
@@ -69,17 +69,17 @@ export async function readPage(response: Response): Promise<Page> {
   return { rows: parseExact(await response.text()), total: Number(response.headers.get('x-total-count')), links }
 }
 
-/** The state of a question to the API; the last answer stays until the next one has come. */
+/** State of a request to the API; the last answer stays until the next one arrives. */
 export interface Asked<T> {
   readonly answer: T | null
   readonly problem: Problem | null
-  /** 0: in time; 1: later than 150 ms; 2: later than 500 ms. */
+  /** 0: not late; 1: later than 150 ms; 2: later than 500 ms. */
   readonly lateness: 0 | 1 | 2
-  /** Asks again. */
+  /** Sends the request again. */
   retry(): void
 }
 
-/** Hook: asks when `path` changes; null: nothing. `also`: another reason to ask again. */
+/** Hook that requests `path` whenever it changes; null requests nothing. `also`: requests again when it changes. */
 export function useAnswer<T>(path: string | null, read: (response: Response) => Promise<T>, also = '', method = 'GET'): Asked<T> {
   const [state, setState] = useState<{ answer: T | null; problem: Problem | null }>({ answer: null, problem: null })
   const [lateness, setLateness] = useState<0 | 1 | 2>(0)
@@ -109,6 +109,6 @@ export function useAnswer<T>(path: string | null, read: (response: Response) => 
   return { ...state, lateness, retry: () => setAttempt(attempt + 1) }
 }
 
-/** Reads the total of a list. */
+/** Returns the total of a list. */
 export const readTotal = async (response: Response) => Number(response.headers.get('x-total-count'))
 export const readJson = async (response: Response) => parseExact(await response.text())

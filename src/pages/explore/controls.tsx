@@ -3,7 +3,7 @@ import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } fro
 import { useEffect, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'
 
-/** A button that submits nothing, unless its `type` says so. */
+/** A button that does not submit a form, unless its `type` says so. */
 export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: ComponentChildren }) {
   return (
     <button type="button" class="button" {...rest}>
@@ -12,7 +12,7 @@ export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElemen
   )
 }
 
-/** A list that opens below its button; one at a time is open, and Escape closes it. */
+/** A list that opens below its button. Only one is open at a time, and Escape closes it. */
 export function Menu({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLDetailsElement }) => {
     const { key, currentTarget } = event
@@ -29,7 +29,7 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
   )
 }
 
-/** A choice: its name in the address or the API, and its words for people. */
+/** An option: its name in the address or the API, and its words for people. */
 export interface Named {
   readonly name: string
   readonly words: string
@@ -65,10 +65,10 @@ export function Field({ label, take, ...rest }: FieldProps) {
   return <input {...rest} aria-label={label} onInput={({ currentTarget }) => take(currentTarget.value)} />
 }
 
-/** Words of the API about what it has refused, which screen readers say at once. */
+/** The API's words about a refused input; screen readers read them at once. */
 export const Hint = ({ text }: { readonly text: string | undefined }) => <span class="hint" role="alert" children={text} />
 
-/** Copies a text, and says so. */
+/** Copies a text, and shows that it was copied. */
 export function CopyButton({ label, look = 'button', text }: { readonly label: string; readonly look?: string; text(): string }) {
   const [isCopied, say] = useState(false)
   const copy = async () => {
@@ -79,7 +79,7 @@ export function CopyButton({ label, look = 'button', text }: { readonly label: s
   return <Button class={look} label={<span aria-live="polite">{isCopied ? 'Copied' : label}</span>} onClick={copy} />
 }
 
-/** Browsers have a clipboard over HTTPS and for this machine; elsewhere a field is copied. */
+/** The clipboard works over HTTPS and on this machine; elsewhere the text is copied from a field. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')
@@ -90,7 +90,7 @@ async function copyText(text: string): Promise<void> {
   field.remove()
 }
 
-/** The API's words for a refusal. Where it says when to ask again, a countdown that then does so. */
+/** Shows the API's words for an error. If these say when to retry, it counts down, and then retries. */
 export function Trouble({ problem, retry }: { readonly problem: Problem; retry(): void }) {
   const { message, code, retryAfter } = problem
   const [seconds, setSeconds] = useState(retryAfter ?? 0)

@@ -6,11 +6,11 @@ import { findNamed, type Property, type Resource, type Row, valueIn } from './re
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 
-/** Returns whether the API's words are about this filter. */
+/** True if the API's words are about this filter. */
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 
-/** The filters; the key / opens the form for another one. */
+/** The filters of a view; the key / opens the form for another one. */
 export function Filters({ resource, view, problem }: Shown & { readonly problem: Problem | null }) {
   const [edited, edit] = useState<number | null>(null)
   const adds = useRef<HTMLButtonElement>(null)
@@ -64,7 +64,7 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   )
 }
 
-/** Returns whether a key that was pressed goes into a field. */
+/** True if a pressed key goes into a field. */
 export const isTyping = ({ target }: Event) => target instanceof Element && target.matches('input, select, textarea')
 
 interface FormProps {
@@ -94,7 +94,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault()
     const values = isAny ? [...picked, ...(text === '' ? [] : [text])] : [operator.operand ? text : '']
-    // A value is added first; an empty field applies.
+    // Submitting a value adds it to the list; submitting an empty field applies the filter.
     if (isAny && text !== '' && (event as SubmitEvent).submitter?.className === 'adds') {
       pick(values)
       setText('')
@@ -144,7 +144,7 @@ const YES_OR_NO = [
   { name: 'false', words: 'no' },
 ]
 
-/** A field for a value by its kind: yes or no, a day and a time in UTC, or a text with frequent values. */
+/** A field for a value, by its kind: yes or no, a date and time in UTC, or a text with frequent values. */
 function ValueField({ resource, property, value, take }: FieldProps) {
   const { kind } = property
   const inputMode = kind === 'text' || kind === 'oneOf' ? 'text' : 'decimal'
@@ -169,7 +169,7 @@ function ValueField({ resource, property, value, take }: FieldProps) {
   )
 }
 
-/** Suggests the values that most rows have, by the counts of a summary, and those that the document names. */
+/** Suggests the most frequent values, by a summary, and those in the OpenAPI document. */
 function Frequent({ resource, property }: Pick<FieldProps, 'resource' | 'property'>) {
   const isAsked = resource.hasSummary && property.kind === 'text'
   const path = printPath(`${resource.plural}/Summary`, [], { groupBy: property.name, sort: '-count', PageSize: '20' })

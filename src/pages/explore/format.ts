@@ -12,17 +12,17 @@ const plain = new Intl.NumberFormat()
 const small = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 2 })
 
-/** A whole number in the reader's format. */
+/** Formats a whole number for the reader's language. */
 export const formatCount = (count: number) => plain.format(count)
-/** A number of few digits, for an axis. */
+/** Shortens a number for an axis. */
 export function formatShort(number: number): string {
   const size = Math.abs(number)
   return (size < 1 ? small : size < 10_000 ? plain : short).format(number)
 }
-/** A decimal with all its digits, also of a text that no double holds. */
+/** Formats a decimal with all its digits, also of a text with more digits than a double holds. */
 export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
-/** A value as people read it, by the kind of its property; dates in UTC. */
+/** Formats a value for people, by the kind of its property; dates in UTC. */
 export function formatValue(property: Property, value: string | number | boolean): string {
   const { kind } = property
   if (kind === 'decimal') return formatDecimal(value as number)
@@ -31,7 +31,7 @@ export function formatValue(property: Property, value: string | number | boolean
   return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value)) : String(value)
 }
 
-/** A date, or a date-time with as much of the time as it has; what is neither stays as it is. */
+/** Formats a date, or a date-time without trailing zeros; returns any other text as it is. */
 export function formatDate(kind: Kind, text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || !/^\d{4}-/.test(text)) return text
@@ -39,14 +39,14 @@ export function formatDate(kind: Kind, text: string): string {
   return (date.getUTCSeconds() === 0 ? instants : seconds).format(date)
 }
 
-/** A value of a filter; midnight is a day: `1 Jan 2026`. */
+/** Formats the value of a filter; midnight is shown as a day: `1 Jan 2026`. */
 export function formatOperand(property: Property | undefined, text: string): string {
   if (property?.kind === 'boolean') return text === 'true' ? 'yes' : text === 'false' ? 'no' : text
   if (property?.kind === 'date' || /T00:00:00Z$/.test(text)) return formatDate('date', text)
   return property?.kind === 'instant' ? formatDate('instant', text) : text
 }
 
-/** A year, quarter, month, week or day by its first instant; a week by its Monday. A date that browsers lack stays as it is. */
+/** Formats a year, quarter, month, week or day, given its first instant; a week by its Monday. */
 export function formatUnit(unit: string, text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) return text

@@ -5,7 +5,7 @@ import { type Filter, type Parameters, printPath, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Unit = (typeof UNITS)[number]
-/** A property that groups are formed by, of a date by its year or a part of it. */
+/** A property to group by; of a date a period of it. */
 export interface Dimension {
   /** `Type` or `month(Start)` */
   readonly name: string
@@ -14,7 +14,7 @@ export interface Dimension {
   readonly property: Property
 }
 
-/** A number of each group. */
+/** A value to compute for each group. */
 export interface Measure {
   /** `count` or `sum(Period.Days)` */
   readonly name: string
@@ -24,10 +24,10 @@ export interface Measure {
 }
 
 const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
-/** Members of groups beside their keys: no property or object of these names can be a key. */
+/** Other members of a group; no property or object with these names can be a key. */
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
-/** Dimensions of a resource: first the months of its dates, which are asked for most. */
+/** Returns the dimensions of a resource: first the months of its dates, which are used most. */
 export function dimensionsOf({ properties }: Resource): Dimension[] {
   return properties.flatMap((property): Dimension[] => {
     if (MEMBERS.includes(property.path[0] as string)) return []
@@ -49,7 +49,7 @@ export function measuresOf({ properties }: Resource): Measure[] {
   return [COUNT, ...computed]
 }
 
-/** Question of a view to the summary; parts that the address does not name have a default. */
+/** The summary that a view asks for; parts that are missing in the address have a default. */
 export interface Question {
   readonly measure: Measure
   readonly by: Dimension
@@ -65,10 +65,10 @@ export function questionOf(resource: Resource, view: View): Question {
   return { measure, by, and: and && and.property !== by.property ? and : null }
 }
 
-/** Returns whether values of groups add up to the value of all; the API sorts groups by these alone. */
+/** True if the values of groups add up to the value of all rows; the API sorts groups only by such values. */
 export const isAdditive = ({ calculation }: Measure) => calculation === 'count' || calculation === 'sum'
 
-/** Path of a summary's request. `parts` are added: sort, page. */
+/** Path of a summary's request, with `parts` such as sort and page. */
 export function summaryPath(resource: Resource, view: View, question: Partial<Question>, parts: Parameters = {}): string {
   const { measure, by, and } = question
   const groupBy = [by, and].flatMap((one) => one?.name ?? []).join(',') || undefined
@@ -76,13 +76,13 @@ export function summaryPath(resource: Resource, view: View, question: Partial<Qu
   return printPath(`${resource.plural}/Summary`, view.filters, { groupBy, ...computed, ...parts })
 }
 
-/** Value of a measure in a group. */
+/** Returns the value of a measure in a group. */
 export function measured(group: Row, { calculation, property }: Measure): string | number | null {
   if (!property) return group.count as number
   return valueIn(group, { path: [calculation, ...property.path] }) as string | number | null
 }
 
-/** Counts, and sums and extremes of whole numbers, are whole. */
+/** Formats a measure; counts, and sums and extremes of whole numbers, are whole. */
 export function formatMeasured({ calculation, property }: Measure, value: string | number): string {
   const isWhole = property === null || (property.kind === 'integer' && calculation !== 'average')
   return isWhole ? formatCount(value as number) : formatDecimal(value)
@@ -90,7 +90,7 @@ export function formatMeasured({ calculation, property }: Measure, value: string
 
 export const NO_VALUE = 'no value'
 
-/** Words for a group's place in a dimension. */
+/** Returns words for a group's value in a dimension. */
 export function placeOf(group: Row, { property, unit }: Dimension): string {
   const value = valueIn(group, property)
   if (value === null) return NO_VALUE
@@ -98,7 +98,7 @@ export function placeOf(group: Row, { property, unit }: Dimension): string {
   return unit ? formatUnit(unit, String(value)) : formatValue(property, value)
 }
 
-/** Filters that the rows of a group meet. */
+/** Returns filters that match exactly the rows of a group. */
 export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
   return dimensions.flatMap(({ property, unit }) => {
     const { name, kind } = property
@@ -110,12 +110,12 @@ export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[
     const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
     const end = nextUnit(start, unit)
     const from = { name, sign: '>=', values: [print(start)] }
-    // The API knows no year after 9999.
+    // The API accepts no year after 9999.
     return end.getUTCFullYear() > 9999 ? [from] : [from, { name, sign: '<', values: [print(end)] }]
   })
 }
 
-/** The first instant of the year, quarter, month, week or day after this one. */
+/** Returns the first instant of the next year, quarter, month, week or day. */
 export function nextUnit(start: Date, unit: Unit): Date {
   const next = new Date(start)
   if (unit === 'day' || unit === 'week') next.setUTCDate(next.getUTCDate() + (unit === 'day' ? 1 : 7))

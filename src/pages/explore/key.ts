@@ -6,17 +6,17 @@ import { decodeText } from './view.ts'
 const NAME = 'roster.key'
 
 interface Keys {
-  /** The key of this tab, which ends with it. */
+  /** Key of this tab; it is forgotten when the tab closes. */
   readonly key: string | null
-  /** Why a key was not taken: words of the server, or of this page. */
+  /** Why a key was refused, in words of the server or of this page. */
   readonly refusal: string
-  /** Key of a link that was opened in a tab with another key, until the reader has chosen; empty: it cannot be used. */
+  /** Key from a link that was opened in a tab with another key, until the reader has chosen; empty if it cannot be used. */
   readonly offered: string | null
 }
 
 export const keyStore = new Store<Keys>({ key: readText('sessionStorage', NAME), refusal: '', offered: null })
 
-/** No header can carry some others, such as the … of a key that was copied in part. */
+/** True if a header can carry the key; the … of a key that was copied in part cannot be sent. */
 const isPlain = (key: string) => !/[^\x21-\x7e]/.test(key)
 const NOT_PLAIN = 'The key has characters that no key has.'
 
@@ -28,25 +28,25 @@ export function keepKey(key: string): void {
   }
 }
 
-/** Ends the question which key to use: the tab's own stays. */
+/** Keeps the tab's own key, and closes the question which key to use. */
 export function keepOwnKey(): void {
   keyStore.set({ ...keyStore.value, refusal: '', offered: null })
 }
 
-/** The part of a key that is no secret: by its id the operator knows it. */
+/** Returns the public part of a key: the id by which the operator knows it. */
 export function excerptOf(key: string): string {
   return `${/^roster_\w{10}(?=_)/.exec(key)?.[0] ?? key.slice(0, 10)}…`
 }
 
-/** Forgets the key. `refusal`: the server's reason; empty: the reader asked for it. */
+/** Forgets the key. `refusal`: the server's reason; empty if the reader asked for it. */
 export function forgetKey(refusal = ''): void {
   forgetText('sessionStorage', NAME)
   keyStore.set({ key: null, refusal, offered: null })
 }
 
 /**
- * Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. A tab that has
- * another key is asked first: whoever sent the link would else decide whose data the reader sees.
+ * Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. A tab with
+ * another key asks first; otherwise the sender of a link would decide whose data the reader sees.
  */
 export function takeKeyFromAddress(): void {
   const [, encoded] = /^#key=([^&]*)/.exec(location.hash) ?? []

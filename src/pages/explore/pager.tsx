@@ -4,12 +4,12 @@ import { Select } from './controls.tsx'
 import { formatCount } from './format.ts'
 import { change, changed, go, printView, type Shown, type View } from './view.ts'
 
-/** A page, and the view that it was asked for: another one may be shown by now. */
+/** A page with the view that it was requested for; the reader may have moved on. */
 export type ViewPage = Page & { readonly view: View }
 
 type Props = Pick<Shown, 'view'> & { readonly page: ViewPage; readonly isSummary: boolean }
 
-/** Leads to other pages: the next and the previous one by the API's own links, any by its number. */
+/** Links to other pages: next and previous by the API's links, any page by its number. */
 export function Pager({ page, view, isSummary }: Props) {
   const { rows, total, links, view: shown } = page
   const size = isSummary ? 100 : Math.min(50, Math.max(5, Number(shown.size)))

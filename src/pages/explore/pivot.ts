@@ -7,28 +7,28 @@ import { type Row, valueIn } from './resources.ts'
 /** Values by bar and series. */
 export interface Chart {
   readonly question: Question
-  /** How many groups it has, and how many there are. */
+  /** Number of groups in the chart, and in total. */
   readonly count: number
   readonly total: number
   readonly bars: readonly string[]
   readonly series: readonly string[]
-  /** By bar, then by series; null: none. */
+  /** Values by bar, then by series; null for no value. */
   readonly values: readonly (readonly (number | null)[])[]
-  /** Index of the series and of the bar that have what is left; -1: none. */
+  /** Index of the series, and of the bar, that has the others; -1 if there is none. */
   readonly otherSeries: number
   readonly otherBar: number
-  /** The last bar has the rows without a date. */
+  /** True if the last bar has the rows without a date. */
   readonly endsWithNone: boolean
 }
 
 const GROUPS_MAX = 5_000
 const NAMES_MAX = 30
 const SERIES_MAX = 8
-/** Empty dates between others are bars, unless they are more: one odd date would make a chart of nothing. */
+/** Maximum dates without a group to show as empty bars; with more, one odd date would hide all others. */
 const GAPS_MAX = 400
 const OTHERS = 'others'
 
-/** Reads all pages up to `GROUPS_MAX` groups. `pathOf`: the path of a page; `allPath`: of one group of all rows. */
+/** Reads all pages, up to `GROUPS_MAX` groups. `pathOf`: path of a page; `allPath`: path of a summary of all rows. */
 export function readChart(question: Question, pathOf: (page: number) => string, allPath: string) {
   const { measure } = question
   return async (response: Response): Promise<Chart> => {
@@ -43,11 +43,14 @@ export function readChart(question: Question, pathOf: (page: number) => string, 
   }
 }
 
-/** Dates in order; of names the largest, the rest as "others" if values add up. `all`: value of all rows; null: not needed. */
+/**
+ * Arranges groups: dates in order; of names the largest, and the rest as "others" if values add up. `all`: value of all rows;
+ * null if not needed.
+ */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
   const labels = new Map<string, string>()
-  // Different values may read alike, such as null and the text "no value"; and 2 is "2" of an id, "2.00" of a decimal.
+  // Keys differ although values may be shown alike: null and the text "no value", an id 2 and a decimal 2.00.
   const keyOf = (group: Row, dimension: Question['by']) => {
     const label = placeOf(group, dimension)
     const key = dimension.unit ? label : `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))}`
@@ -88,13 +91,13 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
   return [...weights.keys()].sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
 }
 
-/** The first names, and the place of "others" behind them. */
+/** Returns the first names, and the index after them for the others. */
 function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
 }
 
-/** Dates from the first to the last, with those between that have no group; then those that browsers lack; then no value. */
+/** Returns the dates from the first to the last, including those without a group; the group without a date comes last. */
 function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
   const starts = [...new Set(groups.map((group) => valueIn(group, by.property) as string | null))]
   const isKnown = (start: string | null): start is string => start !== null && !Number.isNaN(Date.parse(start))

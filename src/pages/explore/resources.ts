@@ -1,49 +1,49 @@
 // Resources of the API, read from its OpenAPI document: names, properties, kinds and references.
 import { Store } from './store.ts'
 
-/** Kinds of value, by which filters and cells differ. */
+/** Kinds of values; they decide how filters and cells look. */
 export type Kind = 'text' | 'oneOf' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
 
 /** A property, or a part of an object, such as Period.Days. */
 export interface Property {
-  /** Name in requests: `Period.Days`. */
+  /** Name in requests, such as `Period.Days`. */
   readonly name: string
-  /** Names in answers: `['period', 'days']`. */
+  /** Path in responses, such as `['period', 'days']`. */
   readonly path: readonly string[]
-  /** Words for people: `Days`. */
+  /** Words for people, such as `Days`. */
   readonly label: string
   readonly kind: Kind
-  /** Values that the document names: all of `oneOf`, examples of a text. */
+  /** Values in the document: all of a `oneOf`, examples of a text. */
   readonly values: readonly string[]
-  /** Entity whose ids it has. */
+  /** Entity that its ids refer to. */
   readonly references: string | null
-  /** Name of the reference that it copies a name through: `EmployeeId` for `Employee`. */
+  /** Reference whose row it copies a name from: `EmployeeId` for `Employee`. */
   readonly copiedThrough: string | null
-  /** A text that can be searched for its parts. */
+  /** True if the API can search for parts of the text. */
   readonly hasParts: boolean
 }
 
-/** Returns whether it has numbers that are no names: ids are. */
+/** True for amounts; numbers such as ids are names. */
 export const isQuantity = ({ kind, name, references }: Property) =>
   kind === 'decimal' || (kind === 'integer' && name !== 'Id' && references === null)
 
 /** An entity of the API, as the OpenAPI document describes it. */
 export interface Resource {
-  /** Name in paths: `Absences`. */
+  /** Name in paths, such as `Absences`. */
   readonly plural: string
-  /** Name of one: `Absence`. */
+  /** Name of one row, such as `Absence`. */
   readonly entity: string
   readonly properties: readonly Property[]
   readonly hasSummary: boolean
 }
 
-/** All resources of the server, once its document has come. */
+/** All resources of the server, once its OpenAPI document is loaded. */
 export const resourcesStore = new Store<readonly Resource[]>([])
 
 // biome-ignore lint/suspicious/noExplicitAny: the server writes the document, and tests hold it against its specification
 type Schema = any
 
-/** Finds the resources of an OpenAPI document: the lists that have rows with an id. */
+/** Returns the resources of an OpenAPI document: lists whose rows have an id. */
 export function resourcesOf(document: Schema): Resource[] {
   const memberOf = (found: Schema, name: string) => found?.[name]
   const followed = (part: Schema): Schema => (part?.$ref ? part.$ref.slice(2).split('/').reduce(memberOf, document) : part)
@@ -97,7 +97,7 @@ export function wordsOf(name: string): string {
   return upperFirst(name.replace(/([a-z\d])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`))
 }
 
-/** Finds what has this name, in any case, as the API compares names. */
+/** Finds an item by its name, ignoring case, as the API does. */
 export function findNamed<Of extends { readonly name: string }>(all: readonly Of[], name: string): Of | undefined {
   return all.find((one) => one.name.toLowerCase() === name.toLowerCase())
 }
@@ -108,7 +108,7 @@ export interface Row {
 }
 type Value = string | number | boolean | null | Row
 
-/** The value of a property in a row; null: none, of it or of the object it is part of. */
+/** Returns the value of a property in a row; null if it, or the object that contains it, has none. */
 export function valueIn(row: Row, { path }: { path: readonly string[] }): string | number | boolean | null {
   let value: Value | undefined = row
   for (const name of path) value = (value as Row | null | undefined)?.[name]

@@ -9,7 +9,7 @@ import { emptyView, printPath, printView, type Shown } from './view.ts'
 
 type Props = Pick<Shown, 'resource'> & { readonly id: string; close(): void }
 
-/** One row at the side, with the rows that it refers to and those that refer to it. */
+/** One row at the side of the list, with links to rows that it refers to, and to rows that refer to it. */
 export function RowPanel({ resource, id, close }: Props) {
   const path = `${resource.plural}/${encodeURIComponent(id)}`
   const { answer: row, problem } = useAnswer<Row>(path, readJson)
@@ -69,7 +69,7 @@ const roleOf = (name: string) => wordsOf(name).replace(/ id$/, '').toLowerCase()
 
 type ReferringProps = Readonly<Record<'name' | 'one' | 'id', string>> & { readonly other: Resource }
 
-/** Leads to the rows that refer to this one, and says how many there are. */
+/** Links to the rows that refer to this one, with their number. */
 function Referring({ name, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
   const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')
@@ -95,7 +95,7 @@ interface Change {
 
 const [CHANGES_PAGE, CHANGES_SHOWN] = [500, 100]
 
-/** Reads all pages of a history, which begin with the oldest changes; returns the newest ones, the last first. */
+/** Reads all pages of a history, from the oldest change; returns the newest ones, the last change first. */
 function readChanges(path: string) {
   return async (response: Response): Promise<readonly Change[]> => {
     let { changes, next, more } = await readJson(response)
@@ -108,7 +108,7 @@ function readChanges(path: string) {
   }
 }
 
-/** The changes of the row, where the server keeps them. */
+/** The changes of the row, if the server keeps changes. */
 function Changes({ path }: { readonly path: string }) {
   const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path))
   if (!answer?.length) return null

@@ -1,9 +1,9 @@
-// Texts that the browser keeps for this page. Where it blocks storage, or has no room, they are kept until the page is left.
+// Texts that the browser stores for this page. If it blocks storage, or has no room, they last until the page is left.
 
-/** `localStorage` is of all tabs; `sessionStorage` ends with the tab. */
+/** `localStorage` is shared by all tabs; `sessionStorage` ends with the tab. */
 type Area = 'localStorage' | 'sessionStorage'
 
-/** Texts that the browser has not taken, by name. */
+/** Texts that the browser could not store, by name. */
 const unkept = new Map<string, string>()
 
 export function readText(area: Area, name: string): string | null {
@@ -11,7 +11,7 @@ export function readText(area: Area, name: string): string | null {
 }
 
 export function keepText(area: Area, name: string, text: string): void {
-  // Else a text that has no room would leave the one before.
+  // Without this, an older text would stay if the new one has no room.
   forgetText(area, name)
   unkept.set(name, text)
   attempt(() => {
@@ -25,7 +25,7 @@ export function forgetText(area: Area, name: string): void {
   attempt(() => window[area].removeItem(name))
 }
 
-/** Returns null where the browser refuses: SecurityError, QuotaExceededError, or no storage at all. */
+/** Runs `use`; null if the browser refuses: SecurityError, QuotaExceededError, or no storage at all. */
 function attempt<T>(use: () => T): T | null {
   try {
     return use()

@@ -1,6 +1,6 @@
-// State that components share: stores, which draw the page again.
+// State that components share.
 
-/** A value that the page shows; setting it draws the page again. */
+/** A value that components show; setting it renders the page again. */
 export class Store<T> {
   static redraw = () => {}
 

@@ -22,15 +22,15 @@ import { type Resource, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
-/** More dates than these are a line. */
+/** Maximum dates to show as bars; more are a line. */
 const BARS_MAX = 48
 
-/** Path of all groups, as a file has them. `parts` are added: size and number of a page. */
+/** Path of all groups, for a file. `parts`: size and number of a page. */
 export function groupsPath(resource: Resource, view: View, parts: Parameters = {}): string {
   return summaryPath(resource, view, questionOf(resource, view), { sort: view.groupSort || undefined, ...parts })
 }
 
-/** `page`: null where the answer before must not be shown any longer. */
+/** `page`: null if the last answer must no longer be shown. */
 interface Shows {
   readonly asked: Asked<ViewPage>
   readonly page: ViewPage | null
@@ -58,7 +58,7 @@ export function Summary({ resource, view, asked, page }: Shown & Shows) {
 
 type ChoicesProps = Shown & { readonly question: Question; readonly style: Style }
 
-/** Styles of charts of a question: lines are of dates, and only values that add up are stacked. */
+/** Returns the chart styles for a question: only dates make lines, and only values that add up are stacked. */
 const stylesOf = ({ measure, by }: Question) =>
   STYLES.filter((one) => (one === 'line' ? by.unit : one === 'grouped' || isAdditive(measure)))
 
@@ -113,7 +113,7 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             const value = measured(group, measure)
             const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
             const href = printView({ ...emptyView(resource.plural), filters })
-            // One filter finds both the empty text and no value, so neither group has a link where there are both.
+            // A filter for the empty text also matches no value, so neither group has a link if both exist.
             const isFound = dimensions.every(({ property }) => {
               const value = valueIn(group, property)
               const hasEmpty = page.rows.length < page.total || page.rows.some((row) => valueIn(row, property) === '')

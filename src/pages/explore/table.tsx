@@ -7,21 +7,21 @@ import { change, changed, emptyView, go, printView, type Shown, type View } from
 interface HeaderProps {
   readonly name: string
   readonly label: string
-  /** Left out: the name. */
+  /** Title; default: the name. */
   readonly title?: string
   readonly isNumber?: boolean
-  /** False: the API does not sort by this column. */
+  /** False if the API cannot sort by this column. */
   readonly isSorted?: boolean
   readonly sort: readonly string[]
   setSort(sort: string[]): void
 }
 
-/** The header of a column, which sorts. */
+/** Header of a column; a click sorts. */
 export function Header({ name, label, title = name, isNumber = false, isSorted = true, sort, setSort }: HeaderProps) {
   const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
   const isDescending = sort[place]?.startsWith('-')
   if (!isSorted) return <th class={isNumber ? 'n' : ''}>{label}</th>
-  /** Sorts ascending, descending, not at all; with Shift the other columns stay. */
+  /** Cycles through ascending, descending, and not sorted; with Shift the other columns stay sorted. */
   const sortNext = ({ shiftKey }: MouseEvent) => {
     const next = place < 0 ? [name] : isDescending ? [] : [`-${name}`]
     setSort(shiftKey ? sort.toSpliced(place < 0 ? sort.length : place, 1, ...next) : next)
@@ -39,7 +39,7 @@ export function Header({ name, label, title = name, isNumber = false, isSorted =
 
 type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows: readonly Row[] }
 
-/** A page of rows. Arrows go up and down, Enter opens. */
+/** A page of rows. Arrow keys move, Enter opens a row. */
 export function Table({ resource, columns, rows, view }: TableProps) {
   const [focused, focus] = useState(0)
   const open = (row: Row) => go(changed(view, { row: String(row.id) }), view.row === '')
@@ -96,11 +96,11 @@ interface CellProps {
   readonly resource: Resource
   readonly property: Property
   readonly row: Row
-  /** Null: the row is open already, so its id is no link. */
+  /** Null if the row is open already; then its id is no link. */
   readonly view: View | null
 }
 
-/** A value, which leads to the row that it names. */
+/** A value; a reference is a link to its row. */
 export function Cell({ resource, property, row, view }: CellProps) {
   const value = valueIn(row, property)
   if (value === null) return <span class="none" title="no value" children="–" />
@@ -115,7 +115,7 @@ export function Cell({ resource, property, row, view }: CellProps) {
   return href === null ? shown : <a href={href}>{shown}</a>
 }
 
-/** The address of the row that a reference, or the name copied through it, leads to; null: there is none. */
+/** Address of the row that a reference, or the name copied through it, refers to; null if there is none. */
 export function targetOf({ properties }: Resource, property: Property, row: Row) {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
   const entity = resourcesStore.value.find((one) => one.entity === reference?.references)

@@ -6,27 +6,30 @@ import { formatCount } from './format.ts'
 import type { Property, Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
 
-/** Command for a request. The key stays out: a shell takes it from a variable. */
+/** Returns a curl command for a request. The key is taken from a shell variable, so that the text does not contain it. */
 export function curl(url: string): string {
   return `curl -g -H "Authorization: ApiKey $ROSTER_KEY" '${url.replaceAll("'", '%27')}'`
 }
 
 interface DownloadProps {
-  /** Path of everything, as the API writes it. */
+  /** Path of a download of everything, in the API's format. */
   readonly path: string
   readonly name: string
-  /** Path of what is shown, in the form of a spreadsheet; without a locale, decimals have points, and commas separate cells. */
+  /**
+   * Path of a download of the shown columns, in the format of a spreadsheet. Without a locale, decimals have points, and commas
+   * separate cells.
+   */
   excelPath(locale: string | undefined): string
 }
 
-/** All rows as a CSV, for a spreadsheet or for programs; the button counts them, and stops it. */
+/** Downloads all rows as CSV, for a spreadsheet or for programs; the button counts rows, and can stop it. */
 export function Download({ path, name, excelPath }: DownloadProps) {
   const [state, setState] = useState<{ rows: number; stop: AbortController } | null>(null)
   const [fault, setFault] = useState('')
   const frame = useRef<HTMLSpanElement>(null)
   const isUsed = useRef(false)
   useEffect(() => {
-    // The button that had the focus is gone.
+    // The button that had the focus is gone, so the focus moves to the new one.
     if (isUsed.current && document.activeElement === document.body)
       frame.current?.querySelector<HTMLElement>('button, summary')?.focus()
   }, [state === null])
@@ -64,12 +67,12 @@ export function Download({ path, name, excelPath }: DownloadProps) {
   )
 }
 
-/** The server may know fewer languages than the browser. */
+/** Maximum locales to try; the server may know fewer languages than the browser. */
 const LOCALES_MAX = 4
 
 /**
- * Values of `locale` to try, the best first; undefined: none. A language whose digits are not Latin has other marks for decimals,
- * which the API does not write: spreadsheets have those that it has with Latin digits.
+ * Values of `locale` to try, the best first; undefined for none. A language whose own digits are not Latin is tried with Latin
+ * digits, because the API writes only these, and their decimal marks differ.
  */
 function localesOf(languages: readonly string[]): (string | undefined)[] {
   const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])
@@ -80,7 +83,7 @@ function hasCommaOrPoint(language: string): boolean {
   try {
     return /[.,]/.test(new Intl.NumberFormat(language).format(1.5))
   } catch {
-    // Not a tag of a language.
+    // The tag is not that of a language.
     return false
   }
 }
@@ -97,7 +100,7 @@ async function sendFirst([path = '', ...others]: readonly string[], options: Req
 
 const [QUOTE, END] = [34, 10]
 
-/** Collects a stream; counts lines outside of quotes, but for the first, which has the names. */
+/** Collects a stream; counts lines outside of quotes, except the first, which has the names. */
 async function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>, count: (rows: number) => void): Promise<Blob> {
   const pieces: Uint8Array<ArrayBuffer>[] = []
   let lines = -1
@@ -124,10 +127,10 @@ function save(blob: Blob, name: string): void {
 
 const columnsKey = ({ plural }: Resource) => `roster.columns.${plural}`
 
-/** Columns that this browser keeps for a resource; at first all but the ids that have a name beside them. */
+/** Columns that this browser stores for a resource; by default all but ids with a name beside them. */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
-  // Whatever else a text may be that was kept, or changed, it is no fault: names of this resource are found in it.
+  // A stored text may be anything, so only names of this resource are taken from it.
   const names = new Set(readText('localStorage', columnsKey(resource))?.match(/[\w.]+/g))
   const kept = [...names].flatMap((name) => properties.find((property) => property.name === name) ?? [])
   return kept.length > 0 ? kept : properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))

@@ -2,36 +2,36 @@
 import type { Resource } from './resources.ts'
 import { Store } from './store.ts'
 
-/** A filter as the API takes it. */
+/** A filter in the form of the API. */
 export interface Filter {
   readonly name: string
   /** `=`, `!=`, `<`, `<=`, `>`, `>=`, `[]`, `[contains]` or `[begins]`. */
   readonly sign: string
-  /** One, or several for `[]`; an empty one is "no value". */
+  /** Operands: one, or several for `[]`; an empty one means "no value". */
   readonly values: readonly string[]
 }
 
-/** Parts of a view that are parameters of the address as they are. `row`: id of the row that is open. */
+/** Parts of a view that are single parameters of the address, with their defaults. `row`: id of the open row. */
 const DEFAULTS = {
-  // Place in the list, as the API's links have it.
+  // Position in the list, by the API's links.
   ...{ page: '1', cursor: '', size: '50', row: '', tab: 'table' },
   // Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups.
   ...{ show: '', by: '', and: '', as: '', groupSort: '', groupPage: '1' },
 }
 type Plain = keyof typeof DEFAULTS
 const PLAIN = Object.keys(DEFAULTS) as Plain[]
-/** Names in the address, where they are others. */
+/** Names in the address, if they differ. */
 const NAMES: Partial<Record<Plain, string>> = { size: 'PageSize', tab: 'view', groupSort: 'groups' }
 
-/** Everything that is shown, but the key. */
+/** Everything that the page shows, except the key. */
 export interface View extends Readonly<Record<Plain, string>> {
   readonly resource: string
   readonly filters: readonly Filter[]
-  /** Names in order, a descending one with a minus sign. */
+  /** Names in order; a descending one has a minus sign. */
   readonly sort: readonly string[]
 }
 
-/** A resource, and what is shown of it. */
+/** A resource, and the view of it. */
 export interface Shown {
   readonly resource: Resource
   readonly view: View
@@ -41,12 +41,12 @@ export function emptyView(resource: string): View {
   return { ...DEFAULTS, resource, filters: [], sort: [] }
 }
 
-/** Decodes a part of an address; what is no encoding stays as it is. */
+/** Decodes a part of an address; leaves invalid encodings as they are. */
 export function decodeText(text: string): string {
   return new URLSearchParams(`text=${text.replaceAll('+', '%2B')}`).get('text') ?? ''
 }
 
-/** Reads `#/Absences?Status=Approved&sort=-Start&view=summary`. Anything is a view: the API says what it refuses. */
+/** Reads `#/Absences?Status=Approved&sort=-Start&view=summary`. Never fails: the API refuses invalid parts. */
 export function readView(hash: string): View {
   const [, resource = '', query = ''] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? []
   const plain = { ...DEFAULTS }
@@ -74,20 +74,20 @@ function addFilter(filters: Filter[], name: string, value: string): void {
   else filters[before] = { name: bare, sign, values: [...(filters[before]?.values ?? []), value] }
 }
 
-/** Parameters of a query string; undefined: left out. */
+/** Parameters of a query string; undefined ones are left out. */
 export type Parameters = Readonly<Record<string, string | undefined>>
 
-/** Parameters of the API for filters. An operand that begins like an operator gets a sign of equality in front. */
+/** Returns the API's parameters for a filter. An operand that begins like an operator gets a `=` in front. */
 function filterPairs({ name, sign, values }: Filter): [string, string][] {
   if (sign.startsWith('[')) return values.map((value) => [name + sign, value])
   const [value = ''] = values
-  // The API would read `<` in front of `=x` as `<=` in front of `x`.
+  // Writes `<` with the operand `=x` in another way, because the API would read `<=` with `x`.
   if (/^[<>]$/.test(sign) && value.startsWith('='))
     return [...filterPairs({ name, sign: `${sign}=`, values }), [name, `!=${value}`]]
   return [[name, sign === '=' && !/^[=<>]|^!=/.test(value) ? value : sign + value]]
 }
 
-/** Writes a path with a query string that people can read. */
+/** Writes a path with a readable query string. */
 export function printPath(path: string, filters: readonly Filter[], parameters: Parameters = {}): string {
   const encode = (text: string) => encodeURIComponent(text).replace(/%(?:3A|2C|5B|5D|2F|3D)/g, decodeURIComponent)
   const pairs = [...filters.flatMap(filterPairs), ...Object.entries(parameters)].flatMap(([name, value]) =>
@@ -96,27 +96,27 @@ export function printPath(path: string, filters: readonly Filter[], parameters: 
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
-/** Writes the hash from which `readView` reads a view of the same rows. */
+/** Writes the hash from which `readView` reads this view. */
 export function printView(view: View): string {
   const own = PLAIN.filter((key) => view[key] !== DEFAULTS[key]).map((key) => [NAMES[key] ?? key, view[key]])
   const parameters = { sort: view.sort.join(',') || undefined, ...Object.fromEntries(own) }
   return printPath(`#/${encodeURIComponent(view.resource)}`, view.filters, parameters)
 }
 
-/** The view of the address. */
+/** The current view, from the address. */
 export const viewStore = new Store(readView(location.hash))
 
-/** Returns the view with other parts. Another list has other pages: filters and sorts lead to the first one. */
+/** Returns a view with some parts changed. New filters or sorts lead back to the first page. */
 export function changed(view: View, parts: Partial<View>): View {
   const isOther = parts.filters !== undefined || parts.sort !== undefined || parts.size !== undefined
   const isOtherSummary = isOther || ['show', 'by', 'and', 'groupSort'].some((name) => name in parts)
   return { ...view, ...(isOther ? { page: '1', cursor: '' } : {}), ...(isOtherSummary ? { groupPage: '1' } : {}), ...parts }
 }
 
-/** Shows the view with other parts. */
+/** Changes some parts of the current view. */
 export const change = (view: View, parts: Partial<View>) => go(changed(view, parts))
 
-/** Shows another view. `isStep`: Back leads to the one before. */
+/** Shows another view. `isStep`: the browser's Back returns to the current one. */
 export function go(view: View, isStep = true): void {
   const hash = printView(view)
   if (isStep) history.pushState(null, '', hash)

@@ -3,7 +3,7 @@ import { formatOperand } from './format.ts'
 import { findNamed, type Kind, type Property, type Resource } from './resources.ts'
 import type { Filter } from './view.ts'
 
-/** An operator with its words. `operand`: false if the words are the whole condition, such as "has no value". */
+/** An operator in words. `operand`: false if the words are the whole condition, such as "has no value". */
 export interface Choice {
   readonly sign: string
   readonly words: string
@@ -25,7 +25,7 @@ const ofTimes = [...ordered('on or after', 'before', 'after', 'up to'), is, ...o
 const ofNumbers = [is, ...ordered('at least', 'less than', 'more than', 'at most'), ...others]
 const ofTexts = [is, ...others, ...ordered('from', 'before', 'after', 'up to')]
 
-/** Operators of a kind, the likeliest first. */
+/** Returns the operators of a kind, the likeliest first. */
 export function choicesOf({ kind, hasParts }: Pick<Property, 'kind' | 'hasParts'>): readonly Choice[] {
   const byKind: Record<Kind, readonly Choice[]> = {
     text: hasParts ? [choice('[contains]', 'contains'), choice('[begins]', 'begins with'), ...ofTexts] : ofTexts,
@@ -35,14 +35,14 @@ export function choicesOf({ kind, hasParts }: Pick<Property, 'kind' | 'hasParts'
   return byKind[kind]
 }
 
-/** Finds the words of a filter's operator; a sign that has none stands for itself. */
+/** Returns the words of a filter's operator; an unknown operator stands for itself. */
 export function choiceOf(property: Property | undefined, { sign, values }: Filter): Choice {
   const operand = values.join('') !== '' || (sign !== '=' && sign !== '!=')
   const choices = choicesOf(property ?? { kind: 'text', hasParts: true })
   return choices.find((one) => one.sign === sign && one.operand === operand) ?? choice(sign, sign, operand)
 }
 
-/** A filter in words: `Status`, `is`, `Approved`. */
+/** Returns a filter in words: `Status`, `is`, `Approved`. */
 export function inWords(resource: Resource, filter: Filter): readonly [name: string, operator: string, value: string] {
   const property = findNamed(resource.properties, filter.name)
   const { words, operand } = choiceOf(property, filter)

@@ -1,19 +1,19 @@
-// Makes one script of the page's modules and Preact, and puts it, packed, into this folder with its hash:
-// `npm run build:explore`. test/pages/exploreBuild.test.ts builds again and compares.
+// Bundles the modules of /explore and Preact into one script, and stores it in this folder, packed, with its hash: `npm run
+// build:explore`. test/pages/exploreBuild.test.ts builds again and compares.
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 const VENDOR = import.meta.dir
 
-/** Builds the script; the same sources and versions give the same bytes. @throws AggregateError where a module is faulty */
+/** Builds the script; the same sources and versions give the same bytes. @throws AggregateError for a faulty module */
 export async function buildExplore(): Promise<Uint8Array<ArrayBuffer>> {
   const { outputs } = await Bun.build({
     entrypoints: [join(import.meta.dir, '../explore/app.tsx')],
     target: 'browser',
     format: 'iife',
     minify: true,
-    // Else the environment would decide what JSX becomes.
+    // Without this, the environment would decide how JSX is compiled.
     define: { 'process.env.NODE_ENV': '"production"' },
     jsx: { runtime: 'automatic', importSource: 'preact', development: false },
     banner: '/*! Preact, MIT License: see LICENSE-preact */',

@@ -1,5 +1,5 @@
-// Fetches a version of Scalar's API reference by npm, and puts its script for browsers, packed, into this folder with its
-// hashes: `npm run renew:scalar -- 1.72.1`. Then run test/pages, and look at /docs.
+// Fetches a version of Scalar's API reference by npm, and stores its script for browsers in this folder, packed, with its hashes:
+// `npm run renew:scalar -- 1.72.1`. Then run test/pages, and look at /docs.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 const NAME = '@scalar/api-reference'
 const SCRIPT = 'package/dist/browser/standalone.js'
 const MANIFEST = 'package/package.json'
-/** License of Scalar. The text in LICENSE is that of its repository; the package has none. */
+/** License of Scalar. The package has no license text; the one in LICENSE is from its repository. */
 const LICENSE = 'MIT'
 
 const [version = ''] = process.argv.slice(2)
@@ -18,7 +18,7 @@ if (!/^\d+\.\d+\.\d+$/.test(version)) {
 }
 const folder = mkdtempSync(join(tmpdir(), 'roster-scalar-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-// npm compares what it fetches with the registry's hash of it.
+// npm checks the package against the registry's hash.
 const [{ filename, integrity }] = await Bun.$`npm pack --json --pack-destination ${folder} ${NAME}@${version}`.json()
 await Bun.$`tar -xzf ${join(folder, filename)} -C ${folder} ${SCRIPT} ${MANIFEST}`
 const { license } = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8'))
