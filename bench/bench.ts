@@ -8,17 +8,17 @@ import { type Operation, operationsOf, readsOf, type Scenario } from './scenario
 import { type HttpTarget, startServer } from './server.ts'
 import { type Asked, overHttp, type Target } from './targets.ts'
 
-/** The servers that run while scenarios are measured. */
+/** Servers under test, running while scenarios are measured. */
 export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
-  /** The server as it runs by itself, and without memory. */
+  /** The server with its defaults, and with its memory off. */
   readonly ours: readonly [roster: HttpTarget, noMemory: HttpTarget]
   readonly peers: readonly Peer[]
   stop(): Promise<void>
 }
 
-/** Starts the server with memory and without, and the peers, each on its database. @throws Error when one does not start */
+/** Starts the server with and without memory, and the peers, each on its database. @throws Error if one does not start */
 export async function startBench(
   cluster: Cluster,
   { peers: names, workers, rows }: Pick<Options, 'peers' | 'workers' | 'rows'>,
@@ -43,18 +43,18 @@ export async function startBench(
   return { cluster, database, ours, peers, stop }
 }
 
-/** Compares answers of the servers and the peers with SQL written by hand. @throws Error at the first wrong answer */
+/** Compares answers of the servers and the peers with those of SQL written by hand. @throws Error at the first wrong answer */
 export async function checkBench({ ours, database, peers }: Bench, scenarios: readonly Scenario[]): Promise<void> {
   await checkAnswers(ours, database.url, readsOf(scenarios))
   for (const peer of peers) await checkAnswers([peer], database.url, readsOf(askedOf(peer, scenarios)))
 }
 
-/** Lists the scenarios that a peer is asked. */
+/** Returns the scenarios of a peer. */
 function askedOf({ isIndexed }: Peer, scenarios: readonly Scenario[]): Scenario[] {
   return scenarios.filter(({ isNew = false }) => isNew || !isIndexed)
 }
 
-/** Lists the server with memory and without, the floor, and the peers that can do the scenario. */
+/** Returns the targets of a scenario: the server with and without memory, the floor, and the peers that can do it. */
 export async function openTargets({ cluster, ours, peers }: Bench, scenario: Scenario): Promise<Target[]> {
   const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, cluster.postmasterPid)
   const constant = await startConstant(ours[0], operationsOf(scenario))
@@ -65,7 +65,7 @@ export async function openTargets({ cluster, ours, peers }: Bench, scenario: Sce
   return [...ours.map((target) => on(target, scenario)), { ...on(constant, scenario), stop: constant.stop }, ...others]
 }
 
-/** Translates all that a peer has to be asked; null: it cannot do all of it. */
+/** Translates a load for a peer; null if the peer cannot do all of it. */
 function translate(peer: Peer, asked: Asked): Asked | null {
   const all = operationsOf(asked).map((operation) => peer.translate(operation))
   if (all.includes(null)) return null

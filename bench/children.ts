@@ -10,7 +10,7 @@ export interface Child {
 interface Options {
   readonly cwd?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Written to stdin, which is then closed. */
+  /** Text for stdin, which is then closed. */
   readonly input?: string
   onLine?(line: string): void
 }
@@ -20,7 +20,7 @@ const CLEAR_LINE = '\r\u001b[K'
 const running = new Set<Child>()
 let isOver = false
 
-/** Starts a program whose environment is PATH and `environment`. */
+/** Starts a program whose environment is only PATH and `environment`. */
 export function startChild([program, ...args]: readonly string[], options: Options = {}): Child {
   if (isOver) throw new Error(`${program} is not started any more`)
   const child = spawn(program as string, args, {
@@ -28,7 +28,7 @@ export function startChild([program, ...args]: readonly string[], options: Optio
     env: { PATH: process.env.PATH, ...options.environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  child.stdin.on('error', () => undefined) // it ended before it had read all; its exit code tells
+  child.stdin.on('error', () => undefined) // the program ended before it had read all; its exit code is reported
   child.stdin.end(options.input)
   createInterface({ input: child.stdout }).on('line', (line) => options.onLine?.(line))
   const ended = new Promise<number | string | null>((done, fail) => {
@@ -47,7 +47,9 @@ export function startChild([program, ...args]: readonly string[], options: Optio
   return started
 }
 
-/** Starts a program and waits for the line of stdout that matches; returns its first group. @throws Error if it ends before */
+/**
+ * Starts a program and waits for a line of stdout that matches; returns its first group. @throws Error if the program ends before
+ */
 export async function startAndWait(
   command: readonly string[],
   pattern: RegExp,
@@ -63,13 +65,13 @@ export async function startAndWait(
   return { ...child, found: await promise }
 }
 
-/** Ends every child that still runs. None can be started from now on. */
+/** Ends all children. None can be started from now on. */
 export async function stopChildren(): Promise<void> {
   isOver = true
   await Promise.all([...running].map((child) => child.stop()))
 }
 
-/** Cleanup of a program: runs the last added end first, also when the program is interrupted. */
+/** Cleanup of a program: runs the functions that end its parts, the last added first, also after an interruption. */
 export class Ending {
   isInterrupted = false
   private readonly ends: (() => unknown)[] = []
@@ -82,7 +84,7 @@ export class Ending {
     this.ends.push(...ends)
   }
 
-  /** Runs the ends, unless an interruption does. */
+  /** Runs the cleanup, unless an interruption already does. */
   async finish(): Promise<void> {
     if (!this.isInterrupted) await this.endAll()
   }

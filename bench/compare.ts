@@ -1,4 +1,4 @@
-// Two commits in turns: `npm run bench:compare -- main`. Before is that commit, after is the working tree. Exit code 1:
+// Compares two commits in turns: `npm run bench:compare -- main`. Before is that commit, after is the working tree. Exit code 1:
 // the working tree has lost more than the threshold, or answers wrongly; 2: nothing could be compared.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -40,7 +40,7 @@ try {
 }
 await ending.finish()
 
-/** Returns the names of the scenarios in which the working tree fails. */
+/** Returns the names of the scenarios in which the working tree is worse. */
 async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Promise<string[]> {
   const { rows, connections, rounds, seconds, threshold } = options
   const cluster = await openCluster(options.data)
@@ -52,7 +52,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   const failures: string[] = []
   for (const scenario of scenarios) {
     const loaded = targets.map((target) => overHttp(target, scenario, cluster.postmasterPid))
-    // Two rounds of the suite, A B and B A, are one block.
+    // Two rounds of the suite, A B and B A, make one block.
     const comparison = comparisonOf(await runScenario(scenario, loaded, { ...options, rounds: 2 * rounds }))
     console.log(comparisonLine(comparison, threshold))
     if (isFailure(comparison, threshold)) failures.push(scenario.name)
@@ -61,7 +61,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   return failures
 }
 
-/** Opens one database for both, unless their migrations differ. */
+/** Opens one database for both; two if their migrations differ. */
 async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Promise<readonly [Database, Database]> {
   const ours = await cluster.database(options.rows)
   const [before, after] = [root, ROOT].map((folder) => readMigrations(join(folder, 'sql')).map(({ checksum }) => checksum))

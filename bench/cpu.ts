@@ -1,19 +1,19 @@
-// CPU time and memory of processes, from Linux's /proc. Elsewhere nothing is measured, and every result is null.
+// CPU time and memory of processes, from Linux's /proc. On other systems every result is null.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The CPU time that some processes had used at one moment. */
+/** CPU time that some processes have used until a moment. */
 export interface CpuReading {
-  /** By process and thread, in ns. */
+  /** CPU time by process and thread, in ns. */
   readonly threads: ReadonlyMap<string, number>
-  /** Children that have ended, by the process that waited for them, in ns; to the tick, which is 10 ms. */
+  /** CPU time of ended children by their parent, in ns; a multiple of the tick, which is 10 ms. */
   readonly endedNs: ReadonlyMap<string, number>
 }
 
 const isLinux = process.platform === 'linux'
 let tickNs = 0
 
-/** Reads these processes and all that descend from them. */
+/** Reads the CPU time of these processes and their descendants. */
 export function readCpu(roots: readonly number[]): CpuReading | null {
   if (!isLinux) return null
   tickNs ||= 1e9 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
@@ -29,13 +29,16 @@ export function readCpu(roots: readonly number[]): CpuReading | null {
   return { threads, endedNs }
 }
 
-/** Returns the CPU time between two readings, user and system, in µs. Threads that ended while their process lives on do not count. */
+/**
+ * Returns the CPU time between two readings, user and system, in µs. Threads that ended while their process lives on do not
+ * count.
+ */
 export function cpuUsBetween(before: CpuReading | null, after: CpuReading | null): number | null {
   if (!before || !after) return null
   let ns = 0
   for (const [thread, ran] of after.threads) ns += ran - (before.threads.get(thread) ?? 0)
   for (const [pid, ended] of after.endedNs) ns += ended - (before.endedNs.get(pid) ?? ended)
-  // A process that ended meanwhile counts in full with its parent's ended children.
+  // A process that ended in between counts in full among its parent's ended children.
   const gone = [...before.endedNs.keys()].filter((pid) => !after.endedNs.has(pid))
   for (const [thread, ran] of before.threads) if (gone.includes(thread.split('/')[0] as string)) ns -= ran
   return Math.max(ns, 0) / 1_000
@@ -46,7 +49,7 @@ export function largestRssMb(roots: readonly number[]): number | null {
   return isLinux ? Math.max(0, ...descendants(roots).map((pid) => rssMb(pid) ?? 0)) : null
 }
 
-/** Returns the resident memory of one process, in MB; null: it is gone, or cannot be seen. */
+/** Returns the resident memory of one process, in MB; null if it has ended, or cannot be read. */
 export function rssMb(pid: number): number | null {
   return isLinux ? orGone(() => Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1]) * 1.024e-3) : null
 }
@@ -56,7 +59,7 @@ function descendants(roots: readonly number[]): number[] {
   for (const name of readdirSync('/proc'))
     if (Number(name) > 0) orGone(() => parents.set(Number(name), Number(statFields(Number(name))[1])))
   const found = new Set(roots)
-  // A parent may have the higher number, so until nothing is added.
+  // Repeats until no process is added, because a parent may have a higher number than its child.
   for (let size = 0; size < found.size; ) {
     size = found.size
     for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid)
@@ -64,7 +67,7 @@ function descendants(roots: readonly number[]): number[] {
   return [...found]
 }
 
-/** The fields of `stat` from the state on; the name before may have spaces and brackets. */
+/** Returns the fields of `stat` from the state on; the name before them may contain spaces and brackets. */
 function statFields(pid: number): string[] {
   const stat = read(pid, 'stat')
   return stat.slice(stat.lastIndexOf(') ') + 2).split(' ')
@@ -74,7 +77,7 @@ function read(pid: number, file: string): string {
   return readFileSync(`/proc/${pid}/${file}`, 'utf8')
 }
 
-/** Processes end between two looks. */
+/** Runs `look`; returns null if the process has ended in between. */
 function orGone<T>(look: () => T): T | null {
   try {
     return look()

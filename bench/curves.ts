@@ -9,11 +9,11 @@ import { type Scenario, scenariosFor } from './scenarios.ts'
 import { runScenario } from './suite.ts'
 
 const SCENARIO = 'new-lists'
-/** Smaller tables have these parts of the run's rows. */
+/** Sizes of the smaller tables, as parts of the rows of the run. */
 const PARTS = [0.01, 0.1]
 const ROWS_MIN = 1_000
 
-/** Measures how cost grows with the table: lists never asked before on smaller tables too. `measured` has the largest one. */
+/** Measures how the cost of new lists grows with the table. `measured`: results of the largest table. */
 export async function measureCurves(
   cluster: Cluster,
   options: Options,

@@ -9,10 +9,10 @@ import type { Entity } from '../src/model/entity.ts'
 import { MIGRATIONS, readMigrations } from '../src/postgres/migrate.ts'
 import { seed, sharesOf } from '../src/seed/seed.ts'
 
-/** Entities that are referred to come before those that refer. */
+/** Entities in the order of their references: referenced ones first. */
 const entities: readonly Entity[] = [company, employee, absence]
 
-/** Number of rows of each table. Ids are 1 to that number. */
+/** Number of rows of each table; ids are from 1 to that number. */
 export interface Rows {
   readonly absences: number
   readonly employees: number
@@ -21,7 +21,10 @@ export interface Rows {
 
 const ALL_FOR_AN_ABSENCE = 31 / 25
 
-/** Plans about so many absences, with the employees and companies of `roster seed`: a fifth, and a fifth of these. */
+/**
+ * Returns the rows for a number of absences, in the proportions of `roster seed`: a fifth as many employees, and a fifth of these
+ * companies.
+ */
 export function rowsFor(absences: number): Rows {
   const shares = sharesOf(entities, Math.round(absences * ALL_FOR_AN_ABSENCE))
   const [companies = 0, employees = 0, made = 0] = shares.map(({ rows }) => rows)
@@ -29,13 +32,13 @@ export function rowsFor(absences: number): Rows {
 }
 
 const SEED = 1
-/** Fixed, so that the lists of the bench have as many rows on any day. */
+/** Fixed range of days, so that the lists of the bench have the same rows on any day. */
 const DAYS = { firstDay: '2016-01-01', days: 3_653 }
 const SEED_FOLDER = join(import.meta.dir, '../src/seed')
 
 /**
- * Indexes that a team would make for the lists and summaries never asked before: in the order of the answer, and with all
- * columns that are read, so that PostgreSQL reads no rows.
+ * Indexes that a team would make for new lists and summaries: in the order of the list, with all columns that are read, so that
+ * PostgreSQL need not read rows.
  */
 const INDEXES_OF_NEW_LISTS = [
   'absence (status, start, id)',
@@ -44,12 +47,12 @@ const INDEXES_OF_NEW_LISTS = [
 ]
 
 /**
- * Fills the empty tables of a migrated database by `src/seed`, copies all rows to the schema `bench`, from which `restore`
- * takes them, and marks the database as loaded.
+ * Fills the empty tables of a migrated database by `src/seed`, copies all rows to the schema `bench` for `restore`, and marks the
+ * database as loaded.
  */
 export async function load(url: string, rows: Rows): Promise<void> {
   await using(url, async (sql) => {
-    // Building an index after its rows is faster than keeping it.
+    // Creating an index after its rows is faster than updating it.
     const indexes = await sql<{ name: string; definition: string }[]>`
       select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
       from pg_index
@@ -72,7 +75,7 @@ export async function load(url: string, rows: Rows): Promise<void> {
   })
 }
 
-/** Makes a copy of a loaded database one for peers, without Roster's triggers; `isIndexed`: with indexes for what is never asked before. */
+/** Prepares a copy of a loaded database for peers: removes Roster's triggers; `isIndexed` adds indexes for new lists. */
 export async function prepareForPeers(url: string, rows: Rows, isIndexed: boolean): Promise<void> {
   await using(url, async (sql) => {
     const triggers = await sql<{ name: string; table: string }[]>`
@@ -86,7 +89,7 @@ export async function prepareForPeers(url: string, rows: Rows, isIndexed: boolea
   })
 }
 
-/** Tells whether the database was loaded to its end with these rows, by today's migrations and code. */
+/** True if the database was loaded completely with these rows, by the current migrations and code. */
 export async function isLoaded(url: string, rows: Rows): Promise<boolean> {
   return using(url, async (sql) => {
     const [there] = await sql`select to_regclass('bench.loaded') is not null as yes`
@@ -96,13 +99,13 @@ export async function isLoaded(url: string, rows: Rows): Promise<boolean> {
 }
 
 /**
- * Undoes what was written since the rows were loaded or restored: rows added and changed, names copied from them, the ids
- * given. Clients may stay connected, and must not write meanwhile.
+ * Undoes writes since the rows were loaded or restored: new and changed rows, copied names, used ids. Clients may stay connected,
+ * but must not write in the meantime.
  */
 export async function restore(url: string, rows: Rows): Promise<void> {
   await using(url, async (sql) => {
     const touched = await sql.begin(async (transaction) => {
-      // Nor are changes recorded.
+      // With this name, triggers record no changes.
       await transaction`set local application_name = 'roster bench'`
       const changed: string[] = []
       for (const [index, count] of [rows.companies, rows.employees, rows.absences].entries()) {
@@ -113,13 +116,13 @@ export async function restore(url: string, rows: Rows): Promise<void> {
     })
     if (touched.length === 0) return
     for (const table of touched) await sql`vacuum (analyze) ${sql(table)}`
-    // Restored rows have a later transaction than the mark.
+    // Restored rows have a later transaction than the mark, so the mark is renewed.
     await sql`update bench.loaded set fingerprint = fingerprint`
     await sql`checkpoint`
   })
 }
 
-/** Returns how many rows were set back. */
+/** Restores one table; returns how many rows it has restored. */
 async function restoreTable(sql: postgres.TransactionSql, table: string, count: number): Promise<number> {
   const added = await sql`delete from ${sql(table)} where id > ${count}`
   const columns = (await columnsOf(sql, table)).slice(1)
@@ -132,7 +135,7 @@ async function restoreTable(sql: postgres.TransactionSql, table: string, count: 
   return added.count + changed.count
 }
 
-/** Lists the columns that are written, the id first: generated ones are not among them. */
+/** Returns the columns that can be written, the id first; generated columns are left out. */
 async function columnsOf(sql: postgres.ISql, table: string): Promise<string[]> {
   const columns = await sql<{ name: string }[]>`
     select quote_ident(attname) as name from pg_attribute
@@ -141,10 +144,10 @@ async function columnsOf(sql: postgres.ISql, table: string): Promise<string[]> {
   return columns.map(({ name }) => name)
 }
 
-/** The mark has a later transaction than all rows, and an earlier one than what is written from now on. */
+/** Marks the database as loaded. Its transaction is later than that of all rows, and earlier than that of later writes. */
 async function mark(sql: postgres.Sql, rows: Rows) {
   await sql`insert into bench.loaded values (${fingerprintOf(rows)})`
-  // What is written out here, the shutdown and the first scenario need not write.
+  // Written to disk now, so that the shutdown and the first scenario need not.
   await sql`checkpoint`
 }
 
@@ -156,13 +159,13 @@ function fingerprintOf(rows: Rows): string {
   return hash.digest('hex')
 }
 
-/** Triggers do not fire: of foreign keys neither, since `src/seed` names rows and copies names as they are. */
+/** Runs `work` without triggers, not even those of foreign keys, because `src/seed` makes valid references and copies. */
 async function using<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const connection = {
     session_replication_role: 'replica',
     synchronous_commit: 'off',
     maintenance_work_mem: '256MB',
-    // Parallel workers would need shared memory, which containers have little of. The driver leaves out a number of 0.
+    // Parallel workers would need shared memory, of which containers have little. The driver would leave out a number 0.
     max_parallel_maintenance_workers: '0',
   }
   const sql = postgres(url, { max: 1, onnotice: () => undefined, connection: connection as object })

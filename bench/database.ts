@@ -6,23 +6,23 @@ import { isLoaded, load, prepareForPeers, type Rows, restore, rowsFor } from './
 
 export const DATA_DIR = join(import.meta.dir, '../.data/bench')
 
-// Memory as an operator would give it. Each commit waits for the disk, as PostgreSQL does by itself.
+// Memory as an operator would configure it. Each commit waits for the disk, as by default.
 const SETTINGS = { shared_buffers: '512MB', work_mem: '32MB', max_wal_size: '4GB' }
-/** More than all servers and peers have open at once. */
+/** More connections than all servers and peers open together. */
 const CONNECTIONS_MAX = 500
 const END_SECONDS = 1
 
 /** The PostgreSQL of the bench, with a database for each number of rows. */
 export interface Cluster {
-  /** The process whose children serve the connections. */
+  /** Process whose children serve the connections. */
   readonly postmasterPid: number
-  /** A database with the rows of `rowsFor(absences)`: loaded where it is missing or out of date, else restored. */
+  /** Opens a database with the rows of `rowsFor(absences)`: loads it if it is missing or outdated, else restores it. */
   database(absences: number): Promise<Database>
-  /** A copy of it without Roster's triggers, for peers; `isIndexed`: with indexes for the lists never asked before. */
+  /** Copies it for peers, without Roster's triggers; `isIndexed` adds indexes for new lists. */
   peersDatabase(absences: number, isIndexed: boolean): Promise<Database>
-  /** A database with the same rows by the migrations in `folder`, made anew. */
+  /** Creates a database with the same rows, by the migrations in `folder`. */
   otherDatabase(absences: number, folder: string): Promise<Database>
-  /** Ends PostgreSQL; the databases stay for the next run. */
+  /** Stops PostgreSQL; the databases are kept for the next run. */
   stop(): Promise<void>
 }
 
@@ -32,8 +32,8 @@ export interface Database {
 }
 
 /**
- * Starts PostgreSQL with its data in `dataDir`. When this process exits, PostgreSQL does too.
- * @throws DataDirInUse while another run has the folder
+ * Starts PostgreSQL with its data in `dataDir`. PostgreSQL ends with this process. @throws DataDirInUse if another run uses the
+ * folder
  */
 export async function openCluster(dataDir: string): Promise<Cluster> {
   const settings = { ...SETTINGS, max_connections: String(CONNECTIONS_MAX) }
@@ -55,7 +55,7 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       await admin.unsafe(`drop database if exists ${name} with (force)`)
       await admin.unsafe(`create database ${name} template ${source} strategy file_copy`)
       await make(url)
-      // Else the next rounds would share the disk with what was just written.
+      // Without it, writing to disk would slow down the next rounds.
       await admin`checkpoint`
       console.log(`... in ${((performance.now() - startMs) / 1_000).toFixed(1)} s`)
     }
@@ -79,7 +79,7 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       return open('bench_compare', rows, (url) => migrateAndLoad(url, folder, rows))
     },
     async stop() {
-      // Without it a shutdown writes for longer than it is given, and the next start has to recover.
+      // Without it, the shutdown would time out, and the next start would have to recover.
       await admin`checkpoint`.catch(() => undefined)
       await admin.end({ timeout: END_SECONDS })
       await embedded.stop()

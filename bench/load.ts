@@ -3,17 +3,17 @@ import { startChild } from './children.ts'
 import type { Sample } from './results.ts'
 import type { Operation } from './scenarios.ts'
 
-/** One load of a target. */
+/** Options of one load of a target. */
 export interface Round {
   readonly connections: number
   readonly seconds: number
-  /** Longest time in which a server may load a table, before the lead-in. 0: none. */
+  /** Longest time for a server to load a table before the lead-in; 0 for none. */
   readonly loadingSeconds: number
-  /** Shortest time for which requests are sent one at a time before. */
+  /** Shortest time of sending one request at a time before the lead-in. */
   readonly leastSeconds: number
-  /** Time under the load before the seconds that count. */
+  /** Seconds of load before counting begins. */
   readonly leadInSeconds: number
-  /** Seed of the random values; the same for every target of a round. */
+  /** Seed of random values, the same for every target of a round. */
   readonly seed: number
 }
 
@@ -22,18 +22,18 @@ interface LoadOptions extends Round {
   readonly operations: readonly Operation[]
   /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
-  /** Called when counting begins and when it ends. */
+  /** Called when counting begins. */
   onBegin?(): void
   onEnd?(): void
 }
 
-/** Answers of one round and their latencies. */
+/** Responses of one round and their latencies. */
 export interface Load {
   readonly requests: number
   readonly seconds: number
-  /** Lost connections and time-outs. */
+  /** Number of lost connections and timeouts. */
   readonly errors: number
-  /** Answers with another status than expected, by `503 instead of 200`. */
+  /** Responses with another status than expected, by `503 instead of 200`. */
   readonly unexpected: Readonly<Record<string, number>>
   readonly buckets: Buckets
 }
@@ -45,15 +45,15 @@ export interface Cost {
   readonly rssMb: number | null
 }
 
-/** Latencies by bucket. Bucket n holds those from `BUCKET_GROWTH ** n` µs up to the next. */
+/** Latencies by bucket. Bucket n has those from `BUCKET_GROWTH ** n` µs up to the next. */
 type Buckets = Readonly<Record<number, number>>
 
-/** Each bucket is one percent wider than the one before, so a percentile is at most half a percent off. */
+/** Ratio of a bucket's width to that of the one before; at one percent, a percentile is at most half a percent off. */
 export const BUCKET_GROWTH = 1.01
 const PROGRAM = join(import.meta.dir, 'load/program.mjs')
 const TIMEOUT_SECONDS = 60
 
-/** Loads a server from a Node process of its own. @throws Error when that ends without a result */
+/** Runs a load in another process of Node. @throws Error if that ends without a result */
 export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Promise<Load> {
   const job = { ...options, bucketGrowth: BUCKET_GROWTH, timeoutSeconds: TIMEOUT_SECONDS }
   let result: Load | null = null
@@ -102,7 +102,7 @@ export function sampleOf({ requests, seconds, buckets }: Load, { serverUs, postg
   }
 }
 
-/** Says why the figures of a load do not count; null: they do. */
+/** Returns why the figures of a load do not count; null if they count. */
 export function faultOf({ requests, errors, unexpected }: Load): string | null {
   const faults = Object.entries(unexpected).map(([kind, count]) => `${count} answers of ${kind}`)
   if (errors > 0) faults.push(`${errors} connections lost or timed out`)
@@ -110,11 +110,11 @@ export function faultOf({ requests, errors, unexpected }: Load): string | null {
   return faults.length === 0 ? null : faults.join(', ')
 }
 
-/** Finds the latency in ms that so many percent of the requests did not exceed; NaN where there are none. */
+/** Returns the latency in ms that this percentage of requests did not exceed; NaN without requests. */
 export function percentileMs(buckets: Buckets, percentile: number): number {
   const wanted = (Object.values(buckets).reduce((sum, count) => sum + count, 0) * percentile) / 100
   let [seen, last] = [0, Number.NaN]
-  // An object's integer keys come in ascending order by themselves.
+  // Integer keys of an object are in ascending order.
   for (const [bucket, count] of Object.entries(buckets)) {
     seen += count
     last = Number(bucket)

@@ -16,7 +16,7 @@ export function describeMachine(): Results['machine'] {
   }
 }
 
-/** Reads the versions of all that takes part, by name. */
+/** Reads the versions of all programs in the bench, by name. */
 export async function readVersions(databaseUrl: string): Promise<Record<string, string>> {
   const sql = postgres(databaseUrl, { max: 1 })
   const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`
@@ -28,7 +28,7 @@ export function nodeVersion(): string {
   return outputOf(['node', '--version']).replace(/^v/, '')
 }
 
-/** Reads the commit of the source, with `+` if the checkout has changes; `unknown` outside of a clone. */
+/** Returns the commit of the source, with `+` if the checkout has changes; `unknown` outside of a clone. */
 export function readCommit(): string {
   const commit = outputOf(['git', 'rev-parse', '--short', 'HEAD'])
   if (!commit) return 'unknown'
@@ -39,6 +39,6 @@ function outputOf(command: string[]): string {
   try {
     return Bun.spawnSync(command, { cwd: ROOT, stderr: 'ignore' }).stdout.toString().trim()
   } catch {
-    return '' // the program is not there
+    return '' // the program is not installed
   }
 }

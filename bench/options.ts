@@ -13,28 +13,28 @@ export interface Options {
   readonly rounds: number
   readonly only: readonly string[]
   readonly peers: readonly string[]
-  /** Number of servers to compare with one, and with nothing else; null: no such comparison. */
+  /** Number of servers; the run then only compares them with one server. Null: no such comparison. */
   readonly servers: number | null
   readonly workers: number
   /** Seed of all random values. */
   readonly seed: number
   readonly curves: boolean
-  /** File of an earlier run to publish; null: measure. */
+  /** File of an earlier run to publish, without measuring; null to measure. */
   readonly publish: string | null
   readonly output: string
   readonly data: string
 }
 
-/** About a minute on two quiet processors; what it says of speed is rough. */
+/** Options of a quick run, about a minute on two quiet processors; its speeds are rough. */
 const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
-/** The database and the load have the others. */
+/** Half of the processors; the database and the load use the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
 const SEED_MAX = 999_999
 const ROWS = 1_000_000
 
 export const WRONG_USAGE = 2
 
-/** Returns the command line of a run for its report, without the folders, which say nothing on another machine. */
+/** Returns the command line of a run for its report, without folders, which say nothing on another machine. */
 export function commandOf(args: readonly string[]): string {
   const isFolder = (word?: string) => word === '--data' || word === '--output'
   const told = args.filter((word, index) => !isFolder(word) && !isFolder(args[index - 1]) && !/^--(data|output)=/.test(word))
@@ -43,7 +43,7 @@ export function commandOf(args: readonly string[]): string {
 
 const ROOT = join(import.meta.dir, '..')
 
-/** Reads the command line; ends the process where it cannot be read. */
+/** Reads the command line; ends the process if it is not valid. */
 export function readOptions(args: readonly string[], peerNames: readonly string[]): Options {
   const command = loadOptions(
     new Command('bench').description('Measures the server, a floor beneath it, and others like it, in one run.'),
@@ -61,10 +61,10 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   const peers = given.peers === true ? peerNames : parseNames(given.peers ?? '')
   const unknown = peers.find((name) => !peerNames.includes(name))
   if (unknown) command.error(`error: there is no peer ${unknown}; there are ${peerNames.join(', ')}`)
-  // What is asked for by itself counts more than `--quick`.
+  // An explicit option wins over `--quick`.
   const isFree = (name: string) => given.quick && command.getOptionValueSource(name) !== 'cli'
   const quick = Object.fromEntries(Object.entries(QUICK).filter(([name]) => isFree(name)))
-  // Another seed in each run: no list is one that the programs were made fast for.
+  // A new seed in each run, so that programs cannot be tuned for certain lists.
   const seed = Math.floor(Math.random() * (SEED_MAX + 1))
   return { seed, servers: null, publish: null, ...given, ...quick, peers } as Options
 }

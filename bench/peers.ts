@@ -1,4 +1,4 @@
-// Other servers on the same tables. Their packages are their own: bench/peers/package.json.
+// Other servers on the same tables, with their own packages: bench/peers/package.json.
 import { join } from 'node:path'
 import { installLocked } from '../test/support/installLocked.ts'
 import { startAndWait } from './children.ts'
@@ -12,13 +12,13 @@ import type { HttpTarget } from './server.ts'
 
 /** A server that is compared with Roster. */
 export interface Peer extends HttpTarget {
-  /** Its tables have indexes made for the scenarios that are never asked before, and it is asked only these. */
+  /** True if its tables have indexes for new lists; then it runs only their scenarios. */
   readonly isIndexed: boolean
-  /** `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
+  /** Version, such as `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
   readonly version: string
-  /** Translates an operation to a request of the peer; null: it cannot do it. */
+  /** Translates an operation to a request of the peer; null if the peer cannot do it. */
   translate(operation: Operation): Operation | null
-  /** Converts the body of an answer to Roster's. */
+  /** Converts the body of an answer to Roster's form. */
   readBody(body: unknown): unknown
 }
 
@@ -29,7 +29,7 @@ interface Definition extends Pick<Peer, 'translate' | 'readBody'> {
 
 const same = { translate: (operation: Operation) => operation, readBody: (body: unknown) => body }
 
-/** A peer is one entry, and a program of that name in bench/peers. */
+/** The peers; each has an entry here, and a program of that name in bench/peers. */
 const definitions: Readonly<Record<string, Definition>> = {
   fastify: { runtime: 'Node', packages: ['fastify', 'pg'], ...same },
   hono: { runtime: 'Bun', packages: ['hono', 'drizzle-orm', 'postgres'], ...same },
@@ -52,11 +52,11 @@ interface Options {
   readonly processes: number
 }
 
-/** Starts some of `peerNames`, and installs their packages before. @throws Error when one does not come up */
+/** Installs the packages of the peers and starts some of them. @throws Error if one does not start */
 export async function startPeers(names: readonly string[], options: Options): Promise<Peer[]> {
   installLocked(FOLDER)
   const peers: Peer[] = []
-  // One after the other, since each needs a processor to come up.
+  // Started one after the other, because each needs a processor to start.
   for (const name of names) peers.push(await startPeer(name, options))
   return peers
 }

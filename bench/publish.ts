@@ -15,22 +15,22 @@ import {
 } from './report/summary.ts'
 import { INDEXED, type Results, type ScenarioResult } from './results.ts'
 
-/** A run that is not fit to be published, or a page without a place for it; the message says why. */
+/** A run that is not fit for publication, or a page without a place for it; the message says why. */
 export class NotPublished extends Error {}
 
 export const PUBLISHED = 'bench/published.json'
 const PICTURE = 'docs/images/bench.svg'
 const BLOCK = /(<!-- bench:begin -->\n)[\s\S]*?(<!-- bench:end -->)/
-/** The scenarios that the README shows. */
+/** Scenarios in the README. */
 const SHOWN = ['one-by-id', 'new-lists', 'filter-sort']
 
-/** A file of the project that shows figures of the published run; `textFor` makes it anew from the text before. */
+/** A file of the project with figures of the published run; `textFor` updates its text. */
 interface Page {
   readonly path: string
   textFor(results: Results, before: string): string
 }
 
-/** All that shows figures of the published run: a test compares them with it. */
+/** All files with figures of the published run; a test compares them with it. */
 export const pages: readonly Page[] = [
   { path: 'README.md', textFor: (results, before) => withBlock(before, readmeBlock(results)) },
   { path: 'docs/benchmarks.md', textFor: (results, before) => withBlock(before, fullBlock(results)) },
@@ -38,7 +38,7 @@ export const pages: readonly Page[] = [
   { path: 'docs/images/bench-p99.svg', textFor: (results) => latencyPlot(plotted(results)) },
 ]
 
-/** Makes the run of this JSON file the published one. Nothing is written where the run is not fit. @throws NotPublished */
+/** Publishes the run of this JSON file. Writes nothing if the run is not fit. @throws NotPublished */
 export function publish(file: string, root: string): void {
   const results = readResults(file)
   if (results.commit.endsWith('+')) throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
@@ -62,7 +62,7 @@ function withBlock(page: string, block: string): string {
   return page.replace(BLOCK, (_, begin: string, end: string) => begin + block + end)
 }
 
-/** Some scenarios beside the best peers, and the picture of all that was measured in them. */
+/** Text of the README: some scenarios beside the best peers, and a chart of all programs in them. */
 function readmeBlock(results: Results): string {
   const heads = ['requests/s', 'Roster', 'best peer', 'best peer with an index made for it', 'p99 of Roster, ms']
   const lines = shownOf(results).map(({ title, rows, subject }) => {
@@ -76,7 +76,7 @@ function readmeBlock(results: Results): string {
 ${circumstances(results, PUBLISHED)}`
 }
 
-/** Charts of some scenarios, and every scenario beside every peer. */
+/** Text of the full report: charts of some scenarios, and every scenario with every peer. */
 function fullBlock(results: Results): string {
   const peers = targetsOf(results).filter(isPeer)
   const heads = ['requests/s', 'Roster', 'no memory', ...peers, 'vs. best peer', 'p99 of Roster, ms']
@@ -114,7 +114,7 @@ function plotted(results: Results): { title: string; rows: Row[] }[] {
   })
 }
 
-/** @throws NotPublished where the run lacks one of these scenarios, or its figures */
+/** @throws NotPublished if the run lacks one of these scenarios, or its figures */
 function shownOf(results: Results): (ScenarioResult & { rows: Row[]; subject: Row })[] {
   return SHOWN.map((name) => {
     const scenario = results.scenarios.find((found) => found.name === name)
@@ -134,7 +134,7 @@ ${machine.memoryGb} GB, ${machine.os}. [All figures as JSON](${link}).
 `
 }
 
-/** `void`: its figures do not count. */
+/** Text of a cell: `void` if the figures do not count. */
 function cellOf(row: Row | undefined): string {
   return row ? (row.void === null ? rateText(row) : 'void') : '–'
 }

@@ -6,18 +6,19 @@ import { type Reference, type Row, referenceOf } from './referenceSql.ts'
 import type { Operation } from './scenarios.ts'
 import type { HttpTarget } from './server.ts'
 
-/** Number of requests with random values made of an operation. */
+/** Requests with random values to make of an operation. */
 const FILLS = 3
 const SEED = 4_711
-/** The second answer may come from memory. */
+/** Each request is sent twice, because the second answer may come from memory. */
 const TIMES = 2
 
 /** A server to check; peers translate requests and answers. */
 type Asked = Pick<HttpTarget, 'name' | 'urls' | 'headers'> & Partial<Pick<Peer, 'translate' | 'readBody'>>
 
 /**
- * Asks servers and PostgreSQL the same, by SQL that has nothing of the server's, and compares status, total, order and
- * every value. Looks at operations that read and succeed. @throws Error naming the server, the request and the first difference
+ * Sends requests to servers, and reads the same from PostgreSQL, by SQL that shares no code with the server; compares status,
+ * total, order and every value. Only operations that read and succeed. @throws Error with the server, the request and the first
+ * difference
  */
 export async function checkAnswers(
   servers: readonly Asked[],
@@ -50,7 +51,7 @@ async function checkServer({ name, urls, headers, translate, readBody }: Asked, 
   }
 }
 
-/** Fills the path with random values, several times; a path without any is itself. */
+/** Fills a path with random values, several times; a path without any once. */
 function fillsOf(path: string): string[] {
   const random = new Random(SEED)
   const fill = () => fillDraws(path, ({ low, high }) => low + random.below(high - low + 1))
@@ -63,7 +64,7 @@ interface Answer {
   readonly body: unknown
 }
 
-/** The result of the reference's SQL; `total` is null for a path with an id. */
+/** Result of the reference's SQL; `total` is null for a path with an id. */
 type Stored = Pick<Answer, 'total'> & { readonly rows: readonly Row[] }
 
 async function readStored(sql: postgres.Sql, { rows, total }: Reference): Promise<Stored> {
@@ -71,7 +72,7 @@ async function readStored(sql: postgres.Sql, { rows, total }: Reference): Promis
   return { rows: await sql.unsafe<Row[]>(rows), total: counted?.count ?? null }
 }
 
-/** Describes the first difference between the answer and the reference; null: there is none. */
+/** Describes the first difference between an answer and the reference; null if there is none. */
 function differenceOf(answer: Answer, { rows, total }: Stored): string | null {
   const status = total === null && rows.length === 0 ? 404 : 200
   if (answer.status !== status) return unlike('status', answer.status, status)
@@ -80,7 +81,7 @@ function differenceOf(answer: Answer, { rows, total }: Stored): string | null {
   return differenceOfRows(total === null ? [answer.body as Row] : (answer.body as Row[]), rows)
 }
 
-/** Rows have ids; groups of a summary have none. */
+/** Describes the first difference of rows, which have ids; groups of a summary have none. */
 function differenceOfRows(answered: readonly Row[], expected: readonly Row[]): string | null {
   const ids = String(answered.map(({ id }) => id))
   const expectedIds = String(expected.map(({ id }) => id))
@@ -108,13 +109,13 @@ function nullGroup(answered: Row, column: string): null | undefined {
   return group !== undefined && answered[group] === null ? null : undefined
 }
 
-/** JSON has numbers for what the driver gives as text, and texts for its dates. */
+/** Compares values: JSON has numbers for some texts of the driver, and texts for its dates. */
 function isSame(value: unknown, stored: unknown): boolean {
   if (stored instanceof Date) return value === stored.toISOString().replace('.000Z', 'Z')
   return typeof value === 'number' ? value === Number(stored ?? Number.NaN) : value === stored
 }
 
-/** `{period: {days: 1}, jobTitle: ''}` by column: `{period_days: 1, job_title: ''}`. */
+/** Flattens `{period: {days: 1}, jobTitle: ''}` to columns: `{period_days: 1, job_title: ''}`. */
 function flat(row: Row, prefix = ''): Row {
   const entries = Object.entries(row).flatMap(([name, value]): [string, unknown][] => {
     const column = prefix + name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -1,10 +1,10 @@
-/** A row by its columns, or by the names of its properties. */
+/** A row by its columns, or by its properties. */
 export type Row = Record<string, unknown>
 
-/** The SQL whose result an answer must have. */
+/** SQL whose result an answer must have. */
 export interface Reference {
   readonly rows: string
-  /** Counts all rows of a list or all groups of a summary; null for a path with an id. */
+  /** Counts all rows of a list, or all groups of a summary; null for a path with an id. */
   readonly total: string | null
 }
 
@@ -12,8 +12,8 @@ const TABLES: Readonly<Record<string, string>> = { absences: 'absence', companie
 const OWN_PARAMETERS = ['sort', 'page', 'PageSize', 'groupBy', 'sum']
 
 /**
- * Reads a path as the README tells the API: by hand, and with nothing of what the server does it with.
- * @throws Error for what it does not know: filters without a value
+ * Reads a path by the README, without any code of the server. @throws Error for paths that it does not support, such as filters
+ * without a value
  */
 export function referenceOf(path: string): Reference {
   const [address = '', query = ''] = path.split('?')
@@ -27,7 +27,7 @@ export function referenceOf(path: string): Reference {
   if (id === 'Summary') return summaryOf(matching, given)
   if (id) return { rows: `select * from ${table} where id = ${literal(id)}`, total: null }
   const sorts = given('sort')?.split(',') ?? []
-  // The id breaks ties, in the direction of the last definition.
+  // The id breaks ties, in the direction of the last sort.
   const order = [...sorts.map((sort) => orderOf(columnOf(withoutSign(sort)), sort)), orderOf('id', sorts.at(-1) ?? '')]
   return {
     rows: `select * ${matching} order by ${order} ${windowOf(given, 20, 50)}`,
@@ -37,7 +37,7 @@ export function referenceOf(path: string): Reference {
 
 type Given = (parameter: string) => string | undefined
 
-/** The columns of a group are named as the parts of its JSON. */
+/** Reference of a summary; columns are named after the members of its JSON. */
 function summaryOf(matching: string, given: Given): Reference {
   const [keys = [], sums = []] = ['groupBy', 'sum'].map((name) => given(name)?.split(',') ?? [])
   const selected = keys.map((text) => {
@@ -61,12 +61,12 @@ function windowOf(given: Given, size: number, max: number): string {
   return `limit ${pageSize} offset ${(Number(given('page') ?? 1) - 1) * pageSize}`
 }
 
-/** Drops the sign; the '+' of a query string has become a space. */
+/** Removes the sign; a '+' in a query string has become a space. */
 function withoutSign(sort: string): string {
   return sort.replace(/^[-+ ]/, '')
 }
 
-/** A text is compared and ordered by its column's collation; PostgreSQL has nulls last, and first where descending. */
+/** Orders by a column and its collation. Nulls are last, but first if descending, as by PostgreSQL's default. */
 function orderOf(column: string, sort: string): string {
   return `${column} ${sort.startsWith('-') ? 'desc nulls first' : 'asc nulls last'}`
 }
@@ -77,7 +77,7 @@ function condition(property: string, text: string): string {
   return `${columnOf(property)} ${operator === '!=' ? 'is distinct from' : operator} ${literal(value)}`
 }
 
-/** `Period.Days` → `"period_days"`. */
+/** Returns `"period_days"` for `Period.Days`. */
 function columnOf(property: string): string {
   const words = property.split('.').map((part) => part.replaceAll(/(?<=.)(?=[A-Z])/g, '_'))
   return `"${words.join('_').toLowerCase()}"`

@@ -1,8 +1,8 @@
-/** What one run has measured. A file in `bench/results/` is one of these as JSON. */
+/** Measurements of one run. A file in `bench/results/` is one of these as JSON. */
 export interface Results {
   readonly date: string
   readonly command: string
-  /** Of the source; with `+` behind it where the checkout had changes. */
+  /** Commit of the source, with `+` if the checkout had changes. */
   readonly commit: string
   readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryGb: number; readonly os: string }
   readonly versions: Readonly<Record<string, string>>
@@ -17,22 +17,22 @@ export interface Results {
 }
 
 export interface ScenarioResult {
-  /** `one-by-id`: what `--only` takes. */
+  /** Name for `--only`, such as `one-by-id`. */
   readonly name: string
-  /** `one absence by a random id`: what a reader sees. */
+  /** Title for readers, such as `one absence by a random id`. */
   readonly title: string
   readonly targets: readonly TargetResult[]
 }
 
-/** How the name of a target ends that is a peer on tables with indexes made for what it is asked. */
+/** Suffix of a peer on tables with indexes made for its requests. */
 export const INDEXED = '-indexed'
 
 /** One program under the load of a scenario: `roster`, `no-memory`, the floor `constant`, or a peer. */
 export interface TargetResult {
   readonly target: string
-  /** Why its figures do not count; null: they do. */
+  /** Why the figures do not count; null if they count. */
   readonly void: string | null
-  /** In the order in which they were run; rounds of the targets alternate. */
+  /** Rounds in the order in which they were run; those of the targets alternate. */
   readonly rounds: readonly Sample[]
 }
 
@@ -40,14 +40,14 @@ export interface Sample {
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** CPU time of a request, user and system; null where it is not measured. */
+  /** CPU time of a request, user and system; null if it is not measured. */
   readonly serverCpuUs: number | null
   readonly postgresCpuUs: number | null
-  /** Resident memory of the largest process that serves. */
+  /** Resident memory of the largest server process. */
   readonly rssMb: number | null
 }
 
-/** One plot: `y` over `x` for each target. */
+/** A plot of `y` over `x`, with a line for each target. */
 export interface Curve {
   readonly title: string
   readonly x: string
@@ -55,7 +55,7 @@ export interface Curve {
   readonly series: readonly { readonly label: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
 }
 
-/** The middle of the values; of an even number, between the two in the middle. NaN for none. */
+/** Returns the median; of an even number of values, the mean of the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]

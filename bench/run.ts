@@ -1,4 +1,4 @@
-// Measures the server, a floor beneath it, and peers: `npm run bench`, `npm run bench -- --help`.
+// Measures the server, a floor, and peers: `npm run bench`, `npm run bench -- --help`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DataDirInUse } from '../src/postgres/embedded.ts'
@@ -31,7 +31,7 @@ await ending.finish()
 
 async function run(scenarios: readonly Scenario[]) {
   const cluster = await openCluster(options.data)
-  // Peers and servers end before PostgreSQL does.
+  // Peers and servers must end before PostgreSQL does.
   ending.add(cluster.stop, stopChildren)
   const { servers, workers } = options
   if (servers !== null) {

@@ -4,41 +4,43 @@ import type { Rows } from './data.ts'
 /** A kind of request. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /** Path and query as Roster takes them. `{1..1000}` here or in the body is drawn for each request: see `load/requests.mjs`. */
+  /**
+   * Path and query of Roster's API. `{1..1000}` here or in the body is a random value of each request: see `load/requests.mjs`.
+   */
   readonly path: string
-  /** JSON; none for a GET. */
+  /** Body as JSON; undefined for a GET. */
   readonly body?: string
-  /** Any other status voids the row. */
+  /** Expected status; any other one voids the result. */
   readonly status: number
 }
 
 export interface Scenario {
-  /** What `--only` takes. */
+  /** Name for `--only`. */
   readonly name: string
   readonly title: string
   readonly operations: readonly Operation[]
-  /** Runs at the same time; only its CPU time is in the figures. */
+  /** Load that runs at the same time; the figures contain only its CPU time. */
   readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
-  /** No list comes twice. Peers are also measured with indexes for these requests. */
+  /** True if no list is asked for twice. Peers are also measured with indexes for these requests. */
   readonly isNew?: boolean
 }
 
-/** No such scenario, or none at so few rows; the message is for who asked. */
+/** The scenario does not exist, or needs more rows; the message is for the caller. */
 export class UnknownScenario extends Error {}
 
 const PAGE_SIZE = 20
 const DEEP_PAGE = 20_000
 const WRITES_PER_SECOND = 100
-/** `src/seed` draws one of four statuses for 15 of 16 absences: so large a part has each of them, whatever chance does. */
+/** Part of the absences with each of four statuses, at least: `src/seed` gives one to 15 of 16 absences at random. */
 const PART_OF_STATUS = 0.2
 
-/** Length of the ranges of new lists; each is up to a day longer. */
+/** Days in the ranges of new lists; each is up to a day longer. */
 const NEW_DAYS = 60
-/** `src/seed` lets as many absences begin on each of these days, and 15 of 16 begin on one. */
+/** Days on which absences begin: `src/seed` gives 15 of 16 a random one of these. */
 const DAYS_OF_ALL = 3_653
-/** From one random second to another: a range hardly comes twice among 10^13. */
+/** A range from one random second to another; of 10^13 ranges, hardly one is drawn twice. */
 const range = `Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{${NEW_DAYS}d..${NEW_DAYS + 1}d}`
-/** The same for summaries: each range has 77 to 82 % of the absences. */
+/** A range for summaries, with 77 to 82 % of the absences. */
 const longRange = 'Start=%3E%3D{2016-01-01..2017-01-01}&Start=%3C{3000d..3200d}'
 const sameRange = 'Start=%3E%3D2016-07-01T00:00:00Z&Start=%3C2025-01-01T00:00:00Z'
 const byMonth = 'groupBy=Type,month(Start)&sum=Period.Days'
@@ -62,7 +64,7 @@ const getNew = (name: string, title: string, path: string, more: Partial<Scenari
 const patches = (path: string, bodies: readonly unknown[]): Operation[] =>
   bodies.map((body) => ({ method: 'PATCH', path, body: JSON.stringify(body), status: 200 }))
 
-/** A scenario is one entry. Every random value stands in the path or is a whole value of the body. */
+/** Returns all scenarios. A random value is in the path, or a whole value of the body. */
 function allFor({ absences, companies }: Rows): readonly Scenario[] {
   const company = `/Companies/{1..${companies}}`
   const newPages = Math.max(1, Math.floor((0.9 * PART_OF_STATUS * absences * NEW_DAYS) / DAYS_OF_ALL / PAGE_SIZE))
@@ -71,7 +73,7 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
   const body = '{"Name":"Bench","Enabled":true}'
   const names = patches(company, [{ Name: 'Bench' }, { Name: 'Bench and Sons' }])
   const enabled = patches(company, [{ Enabled: true }, { Enabled: false }])
-  // Into the lists of the approved and out of them.
+  // Moves absences into the list of the approved ones, and out of it.
   const changes = patches(`/Absences/{1..${absences}}`, [{ Status: 'Approved' }, { Status: 'Requested' }])
   const background = { operations: changes, rate: WRITES_PER_SECOND }
   const newList: Operation = { method: 'GET', path: `/Absences?${newLatest}`, status: 200 }
@@ -99,7 +101,7 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
   ]
 }
 
-/** Lists the scenarios that so many rows allow, or those of them that `only` names. @throws UnknownScenario */
+/** Returns the scenarios that are possible with these rows, or those of them that `only` names. @throws UnknownScenario */
 export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly Scenario[] {
   const all = allFor(rows)
   const names = all.map(({ name }) => name)
@@ -112,17 +114,17 @@ export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly
   return chosen
 }
 
-/** Lists all that it asks, those of the background last. */
+/** Returns all operations of a scenario, those of the background last. */
 export function operationsOf({ operations, background }: Pick<Scenario, 'operations' | 'background'>): Operation[] {
   return [...operations, ...(background?.operations ?? [])]
 }
 
-/** Tells whether it changes rows. */
+/** True if the scenario changes rows. */
 export function isWriting(scenario: Scenario): boolean {
   return operationsOf(scenario).some(({ method }) => method !== 'GET')
 }
 
-/** Lists the operations that read, whose answers can be compared. */
+/** Returns the operations that read, whose answers can be compared. */
 export function readsOf(scenarios: readonly Scenario[]): Operation[] {
   return [...new Set(scenarios.flatMap(({ operations }) => operations.filter(({ method }) => method === 'GET')))]
 }

@@ -8,25 +8,25 @@ import type { Database } from './database.ts'
 /** A program that answers over HTTP. */
 export interface HttpTarget {
   readonly name: string
-  /** Servers that share the connections of the load; without a slash at the end. */
+  /** Base addresses without a slash at the end; the connections of the load are divided among them. */
   readonly urls: readonly string[]
   /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
-  /** Processes whose CPU time is counted, with all that they have started. */
+  /** Processes whose CPU time is counted, with their descendants. */
   readonly pids: readonly number[]
-  /** It loads tables into its memory. */
+  /** True if it loads tables into memory. */
   readonly hasMemory?: boolean
-  /** Null: it has none. */
+  /** Null if it has no database. */
   readonly database: Database | null
   stop(): Promise<void>
 }
 
 interface Options {
-  /** Default: one for each processor. */
+  /** Number of workers; default: one per processor. */
   readonly workers?: number
-  /** The checkout whose source runs; default: this one. */
+  /** Checkout whose source runs; default: this one. */
   readonly root?: string
-  /** False: lists come from the database. Default: true. */
+  /** False: lists are read from the database. Default: true. */
   readonly hasMemory?: boolean
 }
 
@@ -34,8 +34,8 @@ const KEY = 'bench-key-0123456789'
 const ROOT = join(import.meta.dir, '..')
 
 /**
- * As many rules as a server has by default, which decide what a decision costs, and none that load can reach.
- * Addresses have fewer, since their table is 256 times as large as their largest limit.
+ * Rate limits that the load cannot reach: as many rules as by default, because they decide what a decision costs. Addresses have
+ * fewer, because their table is 256 times as large as their largest limit.
  */
 const SETTINGS = {
   RATE_LIMITS: '1000000/1s,1000000/2s,1000000/3s',
@@ -48,14 +48,14 @@ const SETTINGS = {
   PORT: '0',
 }
 
-/** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
+/** Starts the server as a user would, with a new data folder. @throws Error if it does not start */
 export async function startServer(
   name: string,
   database: Database,
   { workers, root = ROOT, hasMemory = true }: Options,
 ): Promise<HttpTarget> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
-  // It ends when its launcher does, which are we.
+  // The server ends with its launcher, which is this process.
   const own = { ROSTER_LAUNCHER: String(process.pid), DATABASE_URL: database.url, DATA_DIR: dataDir }
   const chosen = { ...(hasMemory ? {} : { MEMORY_MB: '0' }), ...(workers ? { WORKERS: String(workers) } : {}) }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
@@ -75,7 +75,7 @@ export async function startServer(
   }
 }
 
-/** Deletes the data and the counts of the limits, which a server leaves for its next start. */
+/** Deletes the data, and the counts of the limits, which a server keeps for its next start. */
 function removeAll(dataDir: string) {
   for (const folder of [memoryFolderOf(dataDir, 0), dataDir]) rmSync(folder, { recursive: true, force: true })
 }

@@ -12,21 +12,21 @@ export interface Plan {
   readonly seed?: number
 }
 
-/** Longest lead-in of a first round, and of each that may load a table, in which statements are prepared and code is compiled. */
+/** Longest lead-in of a first round, and of one that may load a table: statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
-/** Longest wait for a table to load before such a round, and shortest before a first one; multiples of a round's time. */
+/** Longest wait for a table to load before such a round, and shortest before a first one; as multiples of a round's time. */
 const LOADING_SECONDS_MAX = 30
 const [LOADING_OF_ROUND, LOADING_OF_FIRST] = [8, 6]
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000
 
-/** Returns the seed of one round of a scenario: another one for each round and each scenario, so that no new list comes twice. */
+/** Returns the seed of a round of a scenario: different in each, so that no new list is asked for twice. */
 function seedOf(seed: number, name: string, round: number): number {
   return ((seed + Bun.hash.crc32(name)) % SEEDS) * ROUNDS_MAX + round
 }
 
-/** Measures all targets, in turns: A B C, C B A, A B C. Every target finds the same rows. Ends those that run for it alone. */
+/** Measures all targets in turns: A B C, C B A, A B C. Every target finds the same rows. Stops the targets of this scenario. */
 export async function runScenario(scenario: Scenario, targets: readonly Target[], plan: Plan): Promise<ScenarioResult> {
   const results = new Map(targets.map(({ name }) => [name, { target: name, rounds: [], void: null } as TargetResult]))
   for (let number = 1; number <= plan.rounds; number++) {
@@ -45,11 +45,14 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
 }
 
-/** A table is loaded before a first round, any of new requests, and any beside writes, since they are undone between rounds. */
+/**
+ * Returns the lead-in of a round. A table may be loaded in a first round, with new requests, and with writes, because these are
+ * undone between rounds.
+ */
 function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
   if (round > 1 && !isNew && !background) return { loadingSeconds: 0, leastSeconds: 0, leadInSeconds: LEAD_IN_SECONDS }
   const loadingSeconds = Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
-  // Lists are quick before their table is there in their order, which is loaded once a thousand were asked for.
+  // Before a table is loaded in a list's order, which takes a thousand lists, answers may be quick as well.
   const leastSeconds = round === 1 && isNew ? Math.min(LOADING_SECONDS_MAX, LOADING_OF_FIRST * seconds) : 0
   return { loadingSeconds, leastSeconds, leadInSeconds: Math.min(WARM_SECONDS_MAX, seconds) }
 }

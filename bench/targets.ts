@@ -12,20 +12,20 @@ export interface Target {
   measure(round: Round): Promise<Measured>
   /** Undoes the writes of a round. */
   restore(): Promise<void>
-  /** Ends what runs for this scenario alone. */
+  /** Stops programs that run only for this scenario. */
   stop?(): Promise<void>
 }
 
 export interface Measured {
   readonly load: Load
-  /** Why the requests of the background do not count; null: they do. */
+  /** Why the requests of the background do not count; null if they count. */
   readonly fault: string | null
   readonly cost: Cost
 }
 
-/** Running requests of the background at once. */
+/** Maximum concurrent requests of the background. */
 const BACKGROUND_MAX = 4
-/** A table counts as loaded after so many answers in a row, each within this time: a few workers have each given some. */
+/** Quick answers in a row after which a table counts as loaded; enough that each of a few workers has given some. */
 const QUICK_MIN = 40
 const QUICK_MS = 10
 const QUICK_PAUSE_MS = 25
@@ -33,7 +33,7 @@ const QUICK_PAUSE_MS = 25
 /** The load, translated for a target. */
 export type Asked = Pick<Scenario, 'operations' | 'background'>
 
-/** Puts a program under the load of a scenario. */
+/** Returns a target that loads a program over HTTP. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
   const { name, database } = target
   return {
@@ -45,7 +45,7 @@ export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): 
   }
 }
 
-/** Puts `count` servers on one database under the load. They start for each round, so that none hears what others have written. */
+/** Returns a target of `count` servers on one database. They start anew for each round, so that none has seen earlier writes. */
 export function serversTarget(
   { postmasterPid }: Cluster,
   database: Database,
@@ -101,8 +101,8 @@ async function measureHttp(
 }
 
 /**
- * Sends one request at a time until several in a row are quick: a load of many clients would leave a server, and the PostgreSQL
- * that answers meanwhile, no processor to load the table. Ends after `loadingSeconds` at the latest.
+ * Sends one request at a time until several in a row are quick: with many clients, the server and PostgreSQL would have no
+ * processor left to load the table. Ends after `loadingSeconds` at the latest.
  */
 async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: readonly Operation[], round: Round) {
   const draw = requestSource(reads, round.seed)
@@ -111,7 +111,7 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
   for (let quick = 0; (quick < QUICK_MIN || performance.now() < leastMs) && performance.now() < endMs; ) {
     const [{ path, headers: own }] = draw(1) as [DrawnRequest]
     const startMs = performance.now()
-    // Over a connection of its own, so that each worker gets some.
+    // Each request has its own connection, so that each worker gets some.
     const signal = AbortSignal.timeout(Math.max(1, Math.ceil(endMs - startMs)))
     const answer = await fetch(url + path, { headers: { ...headers, ...own, Connection: 'close' }, signal }).catch(() => null)
     await answer?.arrayBuffer().catch(() => null)
@@ -120,7 +120,7 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
   }
 }
 
-/** Sends requests at an even rate. Returns a function that ends it and says why they do not count. */
+/** Sends requests at an even rate. Returns a function that stops it and returns why they do not count. */
 function runBackground(
   { operations, rate }: NonNullable<Asked['background']>,
   url: string,

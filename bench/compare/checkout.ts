@@ -2,20 +2,19 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The files of a commit in a folder of their own, ready to run. */
+/** Files of a commit in their own folder, ready to run. */
 export interface Checkout {
   readonly root: string
   readonly commit: string
   remove(): void
 }
 
-/** The commit cannot be had. */
+/** The commit cannot be checked out. */
 export class CheckoutError extends Error {}
 
 /**
- * Unpacks the commit that `ref` names in the repository at `root` into a temporary folder. Its dependencies are those of
- * `root` if both have the same lockfile, else they are installed. Changes nothing in the repository.
- * @throws CheckoutError
+ * Unpacks the commit that `ref` names in the repository at `root` into a temporary folder. Its dependencies are those of `root`
+ * if both have the same lockfile, else they are installed. Changes nothing in the repository. @throws CheckoutError
  */
 export function checkOut(root: string, ref: string): Checkout {
   const commit = run(['git', 'rev-parse', '--verify', '--short', '--end-of-options', `${ref}^{commit}`], root)

@@ -1,11 +1,11 @@
 import { figureText, type Spread, spreadOf } from '../report/summary.ts'
 import { median, type ScenarioResult } from '../results.ts'
 
-/** How a figure differs between two targets that took turns: A B B A, A B B A, ... */
+/** Change of a figure between two targets that took turns: A B B A, A B B A, ... */
 interface Change {
   readonly before: number
   readonly after: number
-  /** After divided by before, of the blocks. */
+  /** Ratio after / before of the blocks. */
   readonly ratio: Spread
 }
 
@@ -14,11 +14,11 @@ export interface Comparison {
   readonly scenario: string
   readonly requestsPerSecond: Change | null
   readonly serverCpuUs: Change | null
-  /** Why a target's figures do not count; null: they do. */
+  /** Why a target's figures do not count; null if they count. */
   readonly faults: { readonly before: string | null; readonly after: string | null }
 }
 
-/** Compares the two targets of a result, `before` and `after`, which took turns. */
+/** Compares the targets `before` and `after` of a result, which took turns. */
 export function comparisonOf({ name, targets }: ScenarioResult): Comparison {
   const [before, after] = ['before', 'after'].map((wanted) => targets.find(({ target }) => target === wanted))
   const change = (key: 'requestsPerSecond' | 'serverCpuUs') => {
@@ -35,7 +35,7 @@ export function comparisonOf({ name, targets }: ScenarioResult): Comparison {
 
 type Figures = readonly (number | null)[]
 
-/** Divides block by block A B B A, so that an even drift hits both alike. Null where no block is whole. */
+/** Returns the ratio of each block A B B A, in which an even drift hits both alike. Null if no block is complete. */
 function changeOf(before: Figures, after: Figures): Change | null {
   const [means, others] = [blocksOf(before), blocksOf(after)]
   const whole = means.flatMap((mean, block) => (mean && others[block] ? [[mean, others[block]] as const] : []))
@@ -43,7 +43,7 @@ function changeOf(before: Figures, after: Figures): Change | null {
   return ratio && { before: median(whole.map(([mean]) => mean)), after: median(whole.map(([, mean]) => mean)), ratio }
 }
 
-/** Returns the mean of each two figures; null where one is missing. */
+/** Returns the mean of each two figures; null if one is missing. */
 function blocksOf(figures: Figures): (number | null)[] {
   return Array.from({ length: Math.ceil(figures.length / 2) }, (_, block) => {
     const [first = null, second = null] = figures.slice(2 * block)
@@ -55,7 +55,7 @@ const WIDTHS = [26, -20, -24, -18, -24]
 
 export const headLine = line(['scenario', 'requests/s', 'ratio (spread)', 'server CPU µs', 'ratio (spread)'])
 
-/** Formats one line of the table, with a word where it fails. */
+/** Formats a line of the table, with a word if the scenario has failed. */
 export function comparisonLine(comparison: Comparison, percentMax: number): string {
   const { scenario, requestsPerSecond, serverCpuUs, faults } = comparison
   const cells = [requestsPerSecond, serverCpuUs].flatMap((change) => {
@@ -69,13 +69,13 @@ export function comparisonLine(comparison: Comparison, percentMax: number): stri
   return `${line([scenario, ...cells])}  ${verdict || (isFailure(comparison, percentMax) ? 'LOSS' : '')}`.trimEnd()
 }
 
-/** Tells whether the working tree has lost more than the threshold, or answers otherwise than expected. */
+/** True if the working tree has lost more than the threshold, or answers otherwise than expected. */
 export function isFailure({ requestsPerSecond: change, faults }: Comparison, percentMax: number): boolean {
   if (faults.after !== null) return true
   return faults.before === null && change !== null && change.ratio.middle < 1 - percentMax / 100
 }
 
-/** Cells of fixed width, those with a negative one to the right. */
+/** Formats cells with fixed widths; a negative width aligns to the right. */
 function line(cells: readonly string[]): string {
   const padded = cells.map((cell, index) => {
     const width = WIDTHS[index] ?? 0

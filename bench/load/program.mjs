@@ -1,13 +1,16 @@
-// The load, in a process of its own. Reads a job as JSON from stdin; writes the line `begin` when counting begins, `end`
-// when it ends, and then the counts as JSON.
+// The load, in its own process. Reads a job as JSON from stdin; writes the line `begin` when counting begins, `end` when it ends,
+// and then the counts as JSON.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { isRandom, requestSource } from './requests.mjs'
 
-/** Requests that a client draws before the load begins, and when it has used them up: few, since meanwhile nothing is sent. */
+/**
+ * Requests that a client draws before the load begins, and whenever it has used them up; few, because nothing is sent while it
+ * draws.
+ */
 const REQUESTS_FIRST = 1_024
 const REQUESTS_MORE = 64
-/** A load lasts longer than its seconds until it has so many answers, but not for more than this. */
+/** Least number of answers. A slower load lasts longer than its seconds, by up to `MORE_MS_MAX`. */
 const ANSWERS_MIN = 10
 const MORE_MS_MAX = 30_000
 const LOOK_MS = 50
@@ -20,7 +23,7 @@ let counts = noCounts()
 const load = autocannon({
   url: job.url,
   connections: job.connections,
-  // It ends when we say so.
+  // Longer than any load; the code below ends it.
   duration: 3_600,
   timeout: job.timeoutSeconds,
   headers: job.headers,
@@ -39,7 +42,7 @@ function setupClient(client) {
   clients.push(client)
 }
 
-/** No request comes twice because of a load that lasts: a list that was not asked before must stay one. */
+/** Draws more requests, so that no request repeats in a long load: new lists must stay new. */
 function drawMore({ requestIterator: requests }, draw) {
   const { nextRequest } = requests
   requests.nextRequest = () => {
@@ -56,7 +59,7 @@ function noCounts() {
 function count(client, status, _bytes, ms) {
   if (!counting) return
   counts.requests++
-  // Without pipelining the client's current request is the one that has just been answered.
+  // Without pipelining, the client's current request is the one that was just answered.
   const { status: expected } = client.requestIterator.currentRequest
   if (status !== expected) {
     const kind = `${status} instead of ${expected}`
@@ -87,7 +90,7 @@ function waits({ conn, pipelinedRequests }) {
   return conn.readyState === 'open' && pipelinedRequests.size() > 0
 }
 
-/** Waits for what is under way: a statement that nobody waits for would take its time from the next program. */
+/** Waits for requests in flight: statements that no one waits for would take time from the next program. */
 async function finish(seconds) {
   for (const client of clients) client._doRequest = () => undefined
   const giveUpMs = performance.now() + job.timeoutSeconds * 1_000

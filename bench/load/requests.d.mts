@@ -1,12 +1,15 @@
 import type { Operation } from '../scenarios.ts'
 
-/** An integer is `first + step * number`; an instant is in seconds since 1970, or after the instant before it. */
+/**
+ * Range of a random value: an integer is `first + step * number`; an instant is in seconds since 1970, or after the instant
+ * before it.
+ */
 export type DrawRange = { readonly low: number; readonly high: number } & (
   | { readonly kind: 'integer'; readonly first: number; readonly step: number }
   | { readonly kind: 'instant' | 'later' }
 )
 
-/** A request of autocannon, and the status that it must be answered with. */
+/** A request of autocannon, with its expected status. */
 export interface DrawnRequest extends Operation {
   readonly headers: Readonly<Record<string, string>>
 }

@@ -10,19 +10,22 @@ const LATER = String.raw`(\d+)d\.\.(\d+)d`
 const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER})\\}`, 'g')
 const DAY_SECONDS = 86_400
 
-/** Returns a function that draws the next `count` requests for autocannon, each with its expected status. Equal for equal seeds. */
+/**
+ * Returns a function that draws the next `count` requests for autocannon, each with its expected status. The same seed gives the
+ * same requests.
+ */
 export function requestSource(operations, seed) {
   const random = randomFrom(seed)
   const next = () => drawRequest(operations[Math.floor(random() * operations.length)], random)
   return (count) => Array.from({ length: count }, next)
 }
 
-/** Tells whether its requests differ. */
+/** True if the requests of an operation differ. */
 export function isRandom({ path, body = '' }) {
   return rangesOf(path + body).length > 0
 }
 
-/** Lists the random values of a text, in their order. */
+/** Returns the random values of a text, in order. */
 export function rangesOf(text) {
   return [...text.matchAll(DRAWN)].map((match) => rangeOf(match))
 }
@@ -60,7 +63,7 @@ function drawRequest({ method, path, body, status }, random) {
   return request
 }
 
-/** Returns numbers from 0 up to, not including, 1 (mulberry32). */
+/** Returns a generator of numbers from 0 up to, not including, 1 (mulberry32). */
 function randomFrom(seed) {
   let state = seed
   return () => {

@@ -9,7 +9,7 @@ const NUMERIC = 1700
 const TIMESTAMPTZ = 1184
 pg.types.setTypeParser(INT8, Number)
 pg.types.setTypeParser(NUMERIC, Number)
-// `2024-01-31 09:00:00+00`, since the sessions are in UTC.
+// PostgreSQL's form is `2024-01-31 09:00:00+00`, because the sessions are in UTC.
 pg.types.setTypeParser(TIMESTAMPTZ, (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`)
 
 const pool = new pg.Pool({
@@ -96,7 +96,7 @@ function addReads(app, path, table) {
   })
 }
 
-/** One row for each group, and the number of groups with each. */
+/** Adds the route of summaries. Each row of the statement is a group, with the number of all groups. */
 function addSummary(app) {
   const { id, period, ...group } = SCHEMAS.absence.properties
   const sum = { type: 'object', properties: { period } }
@@ -137,7 +137,7 @@ function addUpdate(app, path, table) {
   })
 }
 
-/** The page and the total in one statement; past the last page there is no row to carry the total. */
+/** Reads a page and the total in one statement; past the last page no row has the total. */
 async function readPage(table, list) {
   const values = list.filters.map(({ value }) => value)
   const where = conditions(table, list.filters)
@@ -159,7 +159,7 @@ function conditions(table, filters) {
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
 
-/** The columns come from the schema, which lets no other property through. */
+/** Compiles an update; the schema allows only known properties. */
 function updateOf(table, id, body) {
   const values = [id]
   const sets = Object.entries(body).map(([key, value]) => `${key.toLowerCase()} = $${values.push(value)}`)
@@ -173,7 +173,7 @@ function selected(table) {
     .join(', ')
 }
 
-/** A statement of a text that was seen before is prepared; clients choose the texts, so their number is bounded. */
+/** Returns a prepared statement for a text that was seen before. Clients choose the texts, so their number is bounded. */
 function named(sql) {
   const names = (named.names ??= new Map())
   let name = names.get(sql)

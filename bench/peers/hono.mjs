@@ -9,7 +9,7 @@ import { runBunProcesses } from './processes.mjs'
 
 const instant = customType({
   dataType: () => 'timestamptz(0)',
-  // `2024-01-31 09:00:00+00`, since the sessions are in UTC.
+  // PostgreSQL's form is `2024-01-31 09:00:00+00`, because the sessions are in UTC.
   fromDriver: (value) => `${value.slice(0, 10)}T${value.slice(11, 19)}Z`,
 })
 
@@ -69,7 +69,7 @@ function addReads(path, name) {
   })
 }
 
-/** One row for each group, and the number of groups with each. */
+/** Adds the route of summaries. Each row of the statement is a group, with the number of all groups. */
 function addSummary() {
   app.get('/Absences/Summary', async (c) => {
     const summary = parseSummary('absence', c.req.queries())
@@ -132,7 +132,7 @@ function updateQuery(table, keys) {
     .returning()
 }
 
-/** The page and the total in one statement; past the last page there is no row to carry the total. */
+/** Reads a page and the total in one statement; past the last page no row has the total. */
 async function readPage(name, list) {
   const values = { skipped: (list.page - 1) * list.pageSize }
   list.filters.forEach(({ key, value }, index) => {
@@ -164,7 +164,7 @@ function conditions(table, { filters }) {
   return and(...filters.map(({ key, operator }, index) => OPERATORS[operator](table[key], sql.placeholder(`value${index}`))))
 }
 
-/** What two lists must have in common to be one statement: all but the values. */
+/** Returns the shape of a list: two lists with the same shape are one statement with other values. */
 function shapeOf(list) {
   const sorts = list.sorts.map(({ key, descending }) => (descending ? `-${key}` : key))
   return `${filtersOf(list)} ${sorts} ${list.pageSize} ${list.page > 1}`
@@ -174,7 +174,7 @@ function filtersOf({ filters }) {
   return filters.map(({ key, operator }) => key + operator)
 }
 
-/** A query of a shape that was seen before is prepared; clients choose the shapes, so their number is bounded. */
+/** Returns a prepared query for a shape that was seen before. Clients choose the shapes, so their number is bounded. */
 function prepared(shape, make) {
   let query = queries.get(shape)
   if (query === undefined) {

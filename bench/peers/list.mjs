@@ -1,6 +1,6 @@
 // Query strings of lists and summaries, as the hand-written peers read them.
 
-/** The properties that a list is filtered and sorted by, each with the key that a peer's own schema has for it. */
+/** Properties to filter and sort by, each with its key in a peer's own schema. */
 const PROPERTIES = {
   absence: {
     Id: 'id',
@@ -24,16 +24,14 @@ const GROUPS = { min: 5, default: 100, max: 1_000 }
 const PERIODS = ['year', 'quarter', 'month', 'week', 'day']
 const NUMBERS = ['days', 'hours']
 
-/** What a client asked for cannot be done; both servers answer 400. */
+/** A request that is not valid; both servers answer 400. */
 export class BadRequest extends Error {
   statusCode = 400
 }
 
 /**
- * A query string, as an object of strings or arrays of strings, as
- * `{ filters: [{ key, operator, value }], sorts: [{ key, descending }], pageSize, page }`. Sorts end with the id,
- * in the direction of the last.
- * @throws BadRequest
+ * Parses a query string, as an object of strings or arrays of strings, to `{ filters: [{ key, operator, value }], sorts: [{ key,
+ * descending }], pageSize, page }`. Sorts end with the id, in the direction of the last sort. @throws BadRequest
  */
 export function parseList(table, parameters) {
   const list = { filters: [], sorts: [], pageSize: PAGE_SIZE.default, page: 1 }
@@ -58,8 +56,8 @@ function addParameter(list, table, name, value) {
 }
 
 /**
- * Reads a query string as `{ filters, groups: [{ key, period }], sums: [key], sorts: [{ column, descending }], pageSize }`.
- * A sort's column is a group or, after these, the count or a sum. Sorts end with the groups. @throws BadRequest
+ * Parses a query string to `{ filters, groups: [{ key, period }], sums: [key], sorts: [{ column, descending }], pageSize }`. A
+ * sort's column is the index of a group or, after these, of the count or a sum. Sorts end with the groups. @throws BadRequest
  */
 export function parseSummary(table, { groupBy, sum, sort, PageSize, ...filters }) {
   const [keys, properties, definitions] = [groupBy, sum, sort].map((text = '') => String(text).split(',').filter(Boolean))
@@ -102,12 +100,12 @@ function integer(name, value) {
   return number
 }
 
-/** An object without a value in any part is null. */
+/** Returns an object, or null if no part has a value. */
 export function periodOf({ prefered, days, hours }) {
   return prefered === null && days === null && hours === null ? null : { prefered, days, hours }
 }
 
-/** The group, with its sums in an object. */
+/** Returns a group, with its sums in an object. */
 export function presentGroup(row, sums) {
   row.sum = { period: Object.fromEntries(sums.map((key) => [key, row[`sum_${key}`]])) }
   for (const key of sums) delete row[`sum_${key}`]

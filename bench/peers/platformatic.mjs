@@ -1,8 +1,8 @@
-// Platformatic DB: the REST API that it makes of the tables by itself, with nothing of ours in between.
+// Platformatic DB: the REST API that it generates from the tables, without further code.
 import platformatic from '@platformatic/db'
 import { runProcesses } from './processes.mjs'
 
-// What the database keeps by itself; of a company's a write would be asked for it.
+// Columns that the database fills; for a write of a company, Platformatic would require them.
 const IGNORED = {
   company: { name_key: true },
   employee: { company_key: true, manager_key: true, display_name_key: true },

@@ -1,4 +1,4 @@
-// Roster's requests and answers as those of Platformatic DB.
+// Translation of Roster's requests and answers to those of Platformatic DB.
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
@@ -12,7 +12,7 @@ const OPERATORS: Readonly<Record<string, string>> = { '=': 'eq', '<': 'lt', '<='
 const PAGE_SIZE = 20
 const OWN_PARAMETERS = ['page', 'PageSize', 'sort']
 
-/** Translates the operation to a request of Platformatic DB; null: it has none for it, such as a summary. */
+/** Translates an operation to a request of Platformatic DB; null for those it lacks, such as a summary. */
 export function translateToPlatformatic(operation: Operation): Operation | null {
   const { method, path } = operation
   const [, collection = '', id, query = ''] = ADDRESS.exec(path) ?? []
@@ -25,12 +25,12 @@ export function translateToPlatformatic(operation: Operation): Operation | null 
   return parameters === null ? null : { ...operation, path: `/${entity.table}/?${parameters}` }
 }
 
-/** Its update of one row assigns the id too, which an identity column refuses; its update of many does not. */
+/** Uses the update of many rows: that of one row assigns the id too, which an identity column refuses. */
 function update(operation: Operation, { table }: Entity, id: string): Operation {
   return { ...operation, ...withOwnKeys(operation), method: 'PUT', path: `/${table}/?where.id.eq=${id}` }
 }
 
-/** Its update needs a value for each property that is never null. */
+/** True if the body has every property that is never null, as an update of Platformatic requires. */
 function hasAllNeeded({ body = '' }: Operation, { properties }: Entity): boolean {
   return properties.every(({ name, writable, kind }) => !writable || kind.nullable || body.includes(`"${name}"`))
 }
@@ -66,7 +66,7 @@ function translateFilter(entity: Entity, name: string, text: string): string | n
   const property = propertyOf(entity, name)
   const [, prefix = '=', value = ''] = OPERAND.exec(text) ?? []
   if (!property || value === '') return null
-  // The braces are a random value's.
+  // Keeps the braces of random values.
   const encoded = encodeURIComponent(value).replaceAll('%7B', '{').replaceAll('%7D', '}')
   return `where.${keyOf(property)}.${OPERATORS[prefix]}=${encoded}`
 }
@@ -84,19 +84,22 @@ function propertyOf(entity: Entity, name: string): Property | null {
   return entity.properties.find((property) => property.name === name) ?? null
 }
 
-/** Its name of a property is the column in camel case. */
+/** Returns Platformatic's name of a property: the column in camel case. */
 function keyOf({ column }: Property): string {
   return column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `"Name":` → `"name":`. Not by way of JSON, since a random value is none. */
+/** Replaces `"Name":` by `"name":`. JSON cannot be parsed here, because random values are not JSON. */
 function withOwnKeys({ body }: Operation): { body?: string } {
   return body === undefined ? {} : { body: body.replace(/"(\w)(\w*)":/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`) }
 }
 
 type Value = string | number | boolean | null
 
-/** Converts one row or an array of them to Roster's JSON. Ids and decimals are strings there, and instants have milliseconds. */
+/**
+ * Converts one row or an array of them to Roster's JSON. In Platformatic's, ids and decimals are strings, and instants have
+ * milliseconds.
+ */
 export function readPlatformatic(body: unknown): unknown {
   return Array.isArray(body) ? body.map(readRow) : readRow(body as Readonly<Record<string, Value>>)
 }

@@ -4,12 +4,12 @@ import cluster from 'node:cluster'
 const COUNT = Number(process.env.PEER_PROCESSES ?? 1)
 const PORT = Number(process.env.PORT ?? 0)
 
-/** What the suite waits for; the numbers are those of all processes of this peer. */
+/** Writes the line that the suite waits for; `pids` are all processes of this peer. */
 function announce(port, pids) {
   console.log(`listens on http://127.0.0.1:${port} (processes ${pids.join(' ')})`)
 }
 
-/** Who started us has ended without a word: so do we. */
+/** Ends this process when its parent has ended. */
 function endWithParent() {
   const parent = process.ppid
   setInterval(() => process.ppid === parent || process.exit(), 500).unref()
@@ -26,7 +26,7 @@ export async function runProcesses(listen) {
   announce(addresses[0].port, [process.pid, ...workers.map((worker) => worker.process.pid)])
 }
 
-/** Serves with Bun in this process, and in others beside it that share the port by SO_REUSEPORT. `program`: its file. */
+/** Serves with Bun in this process, and in others that share the port by SO_REUSEPORT. `program`: its file. */
 export async function runBunProcesses(program, fetch) {
   endWithParent()
   const { port } = Bun.serve({ fetch, port: PORT, hostname: '127.0.0.1', reusePort: true })

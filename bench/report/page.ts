@@ -11,7 +11,7 @@ th:first-child { text-align: left } .scroll { overflow-x: auto } svg { display: 
 
 const escaped = Bun.escapeHTML
 
-/** One HTML page that needs nothing else: no script, no font, no address. */
+/** Returns an HTML page without dependencies: no script, no font, no address. */
 export function writePage(results: Results): string {
   const { machine, rows, versions, seconds, rounds, connections, workers, seed, command, commit, date } = results
   const facts = {
@@ -66,12 +66,12 @@ interface PlottedGroup {
   readonly rows: readonly Row[]
 }
 
-/** The requests/s of all whose figures count. */
+/** Plots requests/s of all targets whose figures count. */
 export function ratePlot(groups: readonly PlottedGroup[]): string {
   return plot('requests/s', groups, ({ requestsPerSecond }) => requestsPerSecond)
 }
 
-/** The latency that 99 of 100 responses do not exceed. */
+/** Plots the latency that 99 of 100 responses do not exceed. */
 export function latencyPlot(groups: readonly PlottedGroup[]): string {
   return plot('p99, ms', groups, ({ p99Ms: p99 }) => p99 && { least: p99.middle, middle: p99.middle, greatest: p99.middle })
 }

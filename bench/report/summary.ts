@@ -2,13 +2,13 @@ import { INDEXED, median, type Results, type Sample, type ScenarioResult, type T
 
 export const SUBJECT = 'roster'
 export const NO_MEMORY = 'no-memory'
-/** Targets that are no peers. */
+/** Targets that are not peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 
-/** One program in one scenario, with the figures of its rounds; null where nothing was measured. */
+/** One program in one scenario, with the figures of its rounds; null for those that were not measured. */
 export type Row = Pick<TargetResult, 'target' | 'void'> & Readonly<Partial<Record<keyof Sample, Spread | null>>>
 
-/** Middle, least and greatest of the rounds. */
+/** Median, least and greatest figure of the rounds. */
 export interface Spread {
   readonly middle: number
   readonly least: number
@@ -22,29 +22,29 @@ export function rowsOf({ targets }: ScenarioResult): Row[] {
   })
 }
 
-/** Tells whether the target is another server, on the same tables. */
+/** True if the target is another server, on the same tables. */
 export function isPeer(target: string): boolean {
   return !NO_PEERS.includes(target) && !target.startsWith(`${SUBJECT}-`) && !isIndexed(target)
 }
 
-/** Tells whether it is a peer whose tables have indexes made for its requests. */
+/** True if it is a peer whose tables have indexes made for its requests. */
 export function isIndexed(target: string): boolean {
   return target.endsWith(INDEXED)
 }
 
-/** Finds the fastest of those whose figures count. */
+/** Returns the fastest program whose figures count. */
 export function bestOf(rows: readonly Row[], isMeant: (target: string) => boolean): Row | undefined {
   const counted = rows.filter(({ target, void: reason }) => isMeant(target) && reason === null)
   return counted.toSorted((a, b) => (rateOf(b) ?? 0) - (rateOf(a) ?? 0))[0]
 }
 
-/** Divides the requests/s of one by those of the other; null: one of both does not count. */
+/** Returns the ratio of requests/s; null if the figures of either do not count. */
 export function ratioOf(row: Row | undefined, other: Row | undefined): number | null {
   const [dividend, divisor] = [rateOf(row), rateOf(other)]
   return dividend === null || divisor === null || divisor === 0 ? null : dividend / divisor
 }
 
-/** Lists every target of these results, in their order. */
+/** Returns every target of these results, in order. */
 export function targetsOf({ scenarios }: Pick<Results, 'scenarios'>): string[] {
   return [...new Set(scenarios.flatMap(({ targets }) => targets.map(({ target }) => target)))]
 }
@@ -59,7 +59,7 @@ export function spreadOf(values: readonly (number | null)[]): Spread | null {
   return { middle: median(known), least: Math.min(...known), greatest: Math.max(...known) }
 }
 
-/** Formats three digits that count, or all before the point: `12,345`, `12.3`, `0.123`; a dash if nothing was measured. */
+/** Formats three significant digits, or all before the point: `12,345`, `12.3`, `0.123`; a dash for no figure. */
 export function figureText(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–'
   const size = Math.abs(value)
@@ -74,7 +74,7 @@ interface Column {
 
 const column = (head: string, key: keyof Sample): Column => ({ head, text: (row) => figureText(row[key]?.middle) })
 
-/** What the console and the page show of each target. */
+/** Figures of each target on the console and the page. */
 export const COLUMNS: readonly Column[] = [
   column('requests/s', 'requestsPerSecond'),
   {
@@ -92,12 +92,12 @@ export const COLUMNS: readonly Column[] = [
 const TARGET_WIDTH = 22
 const widthOf = ({ head }: Column) => (head.includes('–') ? 20 : head.length + 4)
 
-/** The line above all scenarios. */
+/** Formats the line above all scenarios. */
 export function formatHead(): string {
   return ' '.repeat(TARGET_WIDTH) + COLUMNS.map((column) => column.head.padStart(widthOf(column))).join('')
 }
 
-/** A scenario's title, and a line for each of its targets. */
+/** Formats a scenario: its title, and a line for each of its targets. */
 export function formatScenario(scenario: ScenarioResult): string {
   const all = rowsOf(scenario)
   const lines = all.map((row) => {

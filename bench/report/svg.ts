@@ -2,7 +2,7 @@ import type { Curve } from '../results.ts'
 import { figureText, type Spread } from './summary.ts'
 
 interface DotPlot {
-  /** What the axis counts. */
+  /** Unit of the axis. */
   readonly axis: string
   readonly groups: readonly { readonly title: string; readonly dots: readonly (Spread & { readonly name: string })[] }[]
 }
@@ -11,10 +11,10 @@ const WIDTH = 720
 const [LEFT, RIGHT] = [170, WIDTH - 90]
 const ROW = 20
 const HEIGHT = 300
-/** Readable on white, in colour and without. */
+/** Colors that are readable on white, also when printed in gray. */
 const COLOURS = ['#0b6e4f', '#5f6b7a', '#b3541e', '#2f5fb3', '#8a3fa0', '#8a7a00', '#a0303f', '#3f8f8f', '#404040', '#9a6a4a']
 
-/** Draws a dot for the median of each, with a line from the least to the greatest, on a logarithmic axis. */
+/** Draws a dot for the median of each target, with a line from the least to the greatest figure, on a logarithmic axis. */
 export function dotPlot({ axis, groups }: DotPlot): string {
   const values = groups.flatMap(({ dots }) => dots.flatMap(({ least, greatest }) => [least, greatest]))
   const scale = logarithmic(values, LEFT, RIGHT)
@@ -62,7 +62,7 @@ function columnsOf({ place, ticks }: ReturnType<typeof logarithmic>, top: number
   })
 }
 
-/** From the power of ten at or under the least value to the one at or over the greatest. */
+/** Returns the scale from the power of ten at or below the least value to the one at or above the greatest. */
 function logarithmic(values: readonly number[], from: number, to: number) {
   const logarithms = values.filter((value) => value > 0).map(Math.log10)
   const first = Math.floor(Math.min(...logarithms, 9))
