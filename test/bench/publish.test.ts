@@ -23,17 +23,17 @@ function publishRun(more: Partial<Results> = {}) {
 }
 
 describe('the published run', () => {
-  test('names no folder of the machine that it was made on', () => {
+  test('the published run names no folder of its machine', () => {
     expect(published.command).not.toMatch(/ --(data|output)\b| \//)
   })
 
   for (const { path, textFor } of pages)
-    test(`${path} shows its figures`, () => {
+    test(`the page ${path} shows the figures of the published run`, () => {
       const text = read(ROOT, path)
       expect(textFor(published, text)).toBe(text)
     })
 
-  test('is the same after it was published again, and takes the place of another one', () => {
+  test('a published run is unchanged by publishing it again, and replaces another one', () => {
     publishRun()
     for (const path of FILES) expect(read(folder.path, path)).toBe(read(ROOT, path))
     publishRun({ commit: 'abc1234' })
@@ -42,14 +42,14 @@ describe('the published run', () => {
   })
 
   test.each([
-    ['a checkout with changes', { commit: 'abc1234+' }, 'a checkout with changes of its own'],
-    ['a run without a scenario that is shown', { scenarios: published.scenarios.slice(1) }, 'has no scenario one-by-id'],
-  ])('is not %s, and nothing is written', (_, more, message) => {
+    ['of a checkout with changes', { commit: 'abc1234+' }, 'a checkout with changes of its own'],
+    ['without a scenario of the README', { scenarios: published.scenarios.slice(1) }, 'has no scenario one-by-id'],
+  ])('a run %s is not published', (_, more, message) => {
     expect(() => publishRun(more)).toThrow(new RegExp(message))
     for (const path of FILES) expect(read(folder.path, path)).toBe(read(ROOT, path))
   })
 
-  test('needs a place in each page', () => {
+  test('a run is not published without a place in each page', () => {
     writeFileSync(join(folder.path, 'README.md'), '# Name\n')
     expect(() => publishRun()).toThrow(NotPublished)
   })

@@ -16,7 +16,7 @@ async function loaded(): Promise<string> {
 }
 
 const server = useServer(async () => ({ databaseUrl: await loaded() }))
-/** Has the same rows as the server's, until a test plants a difference. */
+/** A server with the same rows, until a test plants a difference. */
 let otherUrl: string
 let other: postgres.Sql
 beforeAll(async () => {
@@ -33,10 +33,10 @@ const check = (...paths: string[]) =>
     paths.map((path) => get(path)),
   )
 
-test('answers that are right pass', () =>
+test('right answers pass the check', () =>
   check(
     '/Absences/{1..1000}',
-    '/Companies/{1..80}', // half of them are not there
+    '/Companies/{1..80}', // half of these rows do not exist
     '/Absences?Status=Approved&sort=-Start&PageSize=50',
     '/Absences?Start=%3E%3D2020-01-01T00:00:00Z&Start=%3C2021-01-01T00:00:00Z&sort=-Start&PageSize=50',
     '/Absences?EmployeeId={1..200}',
@@ -48,7 +48,7 @@ test('answers that are right pass', () =>
     "/Employees?LastName=O'Brien",
   ))
 
-test('rows are as many as asked for, the same after each load, and set back whole', async () => {
+test('loaded rows have the requested number, are the same after each load, and are restored completely', async () => {
   expect(rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
   const contents = async (sql: postgres.Sql) => {
     const sums = ['company', 'employee', 'absence'].map((table) =>
@@ -71,7 +71,7 @@ test('rows are as many as asked for, the same after each load, and set back whol
   await restore(otherUrl, rows)
 })
 
-describe('a difference is found', () => {
+describe('wrong answers', () => {
   for (const [what, write, path, message] of [
     ['of a value', `update absence set reason = 'Planted' where id = 7`, '/Absences', 'id 7, reason: the server says'],
     ['of a part of a group', 'update absence set period_hours = 99 where id = 7', '/Absences/7', 'id 7, period_hours:'],
@@ -81,7 +81,7 @@ describe('a difference is found', () => {
     ['of a copied name', `update company set name = 'Zz' where id = 7`, '/Employees?sort=-Company', 'ids: the server says'],
     ['of a row that is there', 'insert into company default values', '/Companies/41', 'status: the server says 404'],
   ] as const)
-    test(what, async () => {
+    test(`the check of answers finds a difference ${what}`, async () => {
       await other.unsafe(write)
       await expect(check('/Employees/1', path)).rejects.toThrow(`GET ${path} is answered wrongly by roster: ${message}`)
       await restore(otherUrl, rows)

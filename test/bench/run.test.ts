@@ -32,7 +32,7 @@ describe('the runner', () => {
   const small = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
 
   test(
-    'measures the server, without memory too, and its floor, on a real database, and writes what it has measured',
+    'a bench measures the server with and without memory, and its floor, on a real database, and writes its results',
     async () => {
       copyCluster(data)
       const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,patch')
@@ -48,12 +48,12 @@ describe('the runner', () => {
       expect(readFileSync(join(output, page), 'utf8')).toContain('change a random company')
       expect(program.output()).toMatch(/^ {2}roster +[\d,.]+ +[\d,.]+ – [\d,.]+( +[\d,.–]+){6}$/m)
       expect(postmasterOf(data)).toBeNull()
-      // Where the machine stands still for seconds, a round has no answer, and the run says so.
+      // If the machine stands still for seconds, a round has no responses, and the run reports it.
     },
     ONCE_MORE,
   )
 
-  test('ends all that it has started when it is interrupted', async () => {
+  test('a bench that is interrupted ends all programs that it has started', async () => {
     const program = bench(...small, '--only', 'one-by-id', '--no-curves')
     await program.waitFor(/requests\/s/)
     const postmaster = postmasterOf(data) as number
@@ -68,7 +68,7 @@ describe('the runner', () => {
     [['--only', 'page-20000-sorted', '--rows', '1000'], 'page-20000-sorted needs at least 400000 absences'],
     [['--rows', 'many'], 'It must be an integer'],
     [['--peers', 'express'], 'there is no peer express; there are fastify, hono'],
-  ])('%p is wrong usage, and says why', async (args, message) => {
+  ])('the options %p are refused with an explanation', async (args, message) => {
     const program = bench(...args)
     expect(await program.ended).toBe(2)
     expect(program.output()).toContain(message)
@@ -102,9 +102,9 @@ describe('a scenario', () => {
 
   test.each([
     ['new requests', { isNew: true }, [8, 1, 8, 1]],
-    ['writes beside it', { background: { operations: [], rate: 1 } }, [8, 1, 8, 1]],
-    ['neither', {}, [8, 1, 0, 0.15]],
-  ])('with %s begins its rounds after a lead-in', async (_, more, expected) => {
+    ['writes in the background', { background: { operations: [], rate: 1 } }, [8, 1, 8, 1]],
+    ['repeated reads alone', {}, [8, 1, 0, 0.15]],
+  ])('a scenario with %s begins its rounds after a lead-in', async (_, more, expected) => {
     const leadIns: number[] = []
     const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
       leadIns.push(loadingSeconds, leadInSeconds)
@@ -116,7 +116,7 @@ describe('a scenario', () => {
     expect(leadIns).toEqual(expected)
   })
 
-  test('is void where an answer has another status, and says which', async () => {
+  test('a scenario is void if an answer has another status, and says which', async () => {
     const target = listen(() => new Response('[]'))
     const wrong = scenario([{ ...get, status: 404 }])
     const { targets } = await runScenario(wrong, [overHttp(target, wrong, process.pid)], { ...plan, rounds: 1 })

@@ -18,12 +18,12 @@ const entities = await loadEntities()
 const folder = temporaryFolder()
 const typescript = new Bun.Transpiler({ loader: 'ts', target: 'node' })
 
-/** The page's programs by their names, and what each prints. */
+/** Programs in the page by name, each with its output. */
 const examples = [...readPage(PAGE).matchAll(/^```ts\n\/\/ (\w+)\.ts\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/gm)].map(
   ([, name = '', source = '', output = '']) => ({ name, source, output }),
 )
 
-/** What the strictest programs ask of a file. */
+/** Options of strict programs. */
 const STRICT = [
   ...[
     'strict',
@@ -40,7 +40,7 @@ const COMPILER_OPTIONS = {
   ...Object.fromEntries(STRICT.map((option) => [option, true])),
 }
 
-/** Writes a program of these files, and a `tsconfig.json` that is as strict as any. */
+/** Writes a program of these files, with a very strict `tsconfig.json`. */
 function writeProgram(name: string, files: Readonly<Record<string, string>>, options: object = {}): string {
   const path = join(folder.path, name)
   mkdirSync(path)
@@ -64,11 +64,14 @@ else test('TypeScript 5.9', () => leaveOut('CI_REQUIRES_CONSUMERS', WITHOUT_CONS
 describe('the generated file', () => {
   const program = writeProgram('use', { 'roster.ts': clientFile(entities), 'use.ts': use })
 
-  test.each(compilers)('%s: right uses compile, wrong ones do not, in the strictest programs', async (_, tsc) => {
-    expect(await printed([...tsc, '-p', program])).toBe('')
-  })
+  test.each(compilers)(
+    'the generated client compiles for valid uses and not for invalid ones, with the strictest options of %s',
+    async (_, tsc) => {
+      expect(await printed([...tsc, '-p', program])).toBe('')
+    },
+  )
 
-  test('keeps out of the way of entities that are called like its own parts', async () => {
+  test('the generated client avoids names of entities that are also names of its own', async () => {
     const named = ['Roster', 'RosterPage', 'Error', 'Promise', 'Date', 'Answer', 'Response', 'Event'].map((name) =>
       defineEntity(name, {
         id: identity(),
@@ -88,7 +91,7 @@ describe('the generated file', () => {
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })
 
-  test('has the values of a list of texts, and no null where a value is required', () => {
+  test('the generated client has the values of a oneOf, and no null for a required value', () => {
     const source = clientFile([lease])
     expect(source).toContain("  state: 'Asked' | 'Given up' | null")
     expect(source).toContain("  use?: 'Office' | 'Storage'\n")
@@ -97,7 +100,7 @@ describe('the generated file', () => {
     expect(source).toContain('  floor: number\n')
   })
 
-  test('says of each property what it takes', () => {
+  test('the generated client documents each property', () => {
     const source = clientFile(entities)
     expect(source).toContain(
       '/** Read-only: of the Employee that `employeeId` names, its `displayName`. */\n  employee: string | null',
@@ -122,7 +125,7 @@ describe('the examples of the documentation', () => {
       )
   })
 
-  test('are programs of 30 lines at most, and compile', async () => {
+  test('examples of the docs have at most 30 lines, and compile', async () => {
     expect(examples.map(({ name }) => name)).toEqual(['example', 'summary'])
     for (const { source } of examples) expect(source.trim().split('\n').length).toBeWithin(15, 31)
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
@@ -133,7 +136,7 @@ describe('the examples of the documentation', () => {
       { name, runtime: 'Bun', command: [process.execPath, 'run', join(path, `${name}.ts`)], output },
       { name, runtime: 'Node', command: ['node', join(path, `${name}.mjs`)], output },
     ]),
-  )('$name prints on $runtime what the page says', async ({ command, output }) => {
+  )('the example $name prints on $runtime what the page shows', async ({ command, output }) => {
     expect(await printed(command, { ROSTER_URL: server.url, ROSTER_KEY: KEY })).toBe(output)
   })
 })

@@ -6,7 +6,7 @@ import { untilSettled } from '../support/settled.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 
-/** Where links lead: another host than the client's, as behind a proxy, at which nothing listens. */
+/** Base address in links: not the address of the client, as behind a proxy, and nothing listens there. */
 const PUBLIC_URL = 'http://127.0.0.2:9/elsewhere'
 const writer = makeKey({ rights: '*:write' })
 
@@ -20,8 +20,8 @@ beforeAll(async () => {
   roster = createRoster({ url: `${server.url}/`, key: `${KEY}\n` })
 })
 
-describe('one row', () => {
-  test('several are created by one request, or checked, and faults name their rows', async () => {
+describe('calls for rows', () => {
+  test('createMany creates or checks rows in one request, and its error names faulty rows', async () => {
     const { companies, employees } = roster
     expect(await companies.createMany([{ name: 'Many 1' }, { name: 'Many 2' }], { dryRun: true })).toEqual([])
     const made = await companies.createMany([{ name: 'Many 1' }, { name: 'Many 2', enabled: true }])
@@ -35,7 +35,7 @@ describe('one row', () => {
     await Promise.all(made.map(({ id }) => companies.delete(id)))
   })
 
-  test('is created, read, changed, replaced and deleted', async () => {
+  test('a row is created, read, updated, replaced and deleted', async () => {
     const made = await roster.absences.create({
       employeeId: 2,
       start: new Date('2026-12-21T09:00:00.500Z'),
@@ -64,7 +64,7 @@ describe('one row', () => {
     expect(await failureOf(roster.absences.get(made.id))).toMatchObject({ status: 404, code: 'NotFound' })
   })
 
-  test('a key that may write and not read gets the id alone', async () => {
+  test('a key that may write but not read gets only the id of a new row', async () => {
     const { companies } = createRoster({ url: server.url, key: writer.text })
     const made = await companies.create({ name: 'Unseen' })
     expect(Object.keys(made)).toEqual(['id'])
@@ -72,8 +72,8 @@ describe('one row', () => {
   })
 })
 
-describe('a version', () => {
-  test('is that of a row which was answered, and a write asks for it', async () => {
+describe('versions of rows', () => {
+  test('versionOf returns the version of a returned row, and a write with it fails if the row has changed', async () => {
     const { companies } = roster
     const made = await companies.create({ name: 'Blue Moon' })
     expect(companies.versionOf(made)).toMatch(/^"\w{4}-\d+"$/)
@@ -93,7 +93,7 @@ describe('a version', () => {
     expect(await failureOf(companies.get(one.id))).toMatchObject({ code: 'NotFound' })
   })
 
-  test('that was asked for is not asked for again where the answer was lost: the write is done once', async () => {
+  test('a write with ifMatch whose response was lost is repeated, and done once', async () => {
     let losses = 0
     const lossy = async (target: string, init: RequestInit) => {
       const answer = await fetch(target, init)
@@ -119,7 +119,7 @@ describe('a version', () => {
     expect(await failureOf(companies.get(made.id))).toMatchObject({ code: 'NotFound' })
   })
 
-  test('none is known of a copy, or of a row of a list; and a write that would ask for none is refused', async () => {
+  test('versionOf refuses copies and rows of lists, and a write refuses an undefined ifMatch', async () => {
     const { companies } = roster
     const read = await companies.get(1)
     const { rows } = await companies.list()
@@ -131,8 +131,8 @@ describe('a version', () => {
   })
 })
 
-describe('a page', () => {
-  test('has rows, the total of all pages, and links on the address of the client', async () => {
+describe('pages of lists', () => {
+  test('a page has rows, the total of all pages, and links with the client’s address', async () => {
     const { rows, total, links } = await roster.companies.list({
       filter: { enabled: true },
       sort: '-name',
@@ -147,7 +147,7 @@ describe('a page', () => {
     for (const link of Object.values(more)) expect(link).toStartWith(`${server.url}/Absences?period.days=`)
   })
 
-  test('leads to the others by its links, wherever those seem to lead', async () => {
+  test('follow returns the pages of a page’s links, whatever host the links have', async () => {
     const query = { sort: ['status', '-start'], pageSize: 5 } as const
     const first = await roster.absences.list(query)
     const second = await roster.absences.follow(first.links.next ?? '')
@@ -160,15 +160,15 @@ describe('a page', () => {
   })
 })
 
-describe('all rows', () => {
-  test('come from every page, in order, and end', async () => {
+describe('all rows of a list', () => {
+  test('all yields the rows of every page in order, and ends', async () => {
     const rows = await Array.fromAsync(roster.absences.all({ sort: '-start', pageSize: 5 }))
     const expected = await server.sql`select id from absence order by start desc, id desc`
     expect(rows.map(({ id }) => id)).toEqual(expected.map(({ id }) => Number(id)))
     expect(await Array.fromAsync(roster.absences.all({ filter: { status: 'None' } }))).toEqual([])
   })
 
-  test('are asked for by the links of pages, which have cursors, and no further than the loop goes', async () => {
+  test('all follows links with cursors, no further than the loop goes', async () => {
     const asked: boolean[] = []
     const noted = (url: string, init: RequestInit) => {
       asked.push(url.includes('&cursor='))
@@ -180,8 +180,8 @@ describe('all rows', () => {
   })
 })
 
-describe('an error', () => {
-  test('has what the server says, and the id of its log', async () => {
+describe('errors of calls', () => {
+  test('an error has the server’s message, and the id of its log line', async () => {
     const error = await failureOf(roster.absences.list({ filter: { statsu: 'Approved' } as object }))
     expect(error).toBeInstanceOf(RosterError)
     expect(error).toMatchObject({
@@ -196,7 +196,7 @@ describe('an error', () => {
     expect(error.requestId).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('of a key that is not known is one, and shows no key', async () => {
+  test('an error of an unknown key does not show the key', async () => {
     const roster = createRoster({ url: server.url, key: 'not-a-key-of-this-server' })
     const error = await failureOf(roster.companies.get(1))
     expect([error.status, error.code]).toEqual([401, 'Unauthorized'])
@@ -204,8 +204,8 @@ describe('an error', () => {
   })
 })
 
-describe('what has changed', () => {
-  test('comes page by page, and goes on from a token', async () => {
+describe('the change feed in the client', () => {
+  test('changes come page by page, and continue after a token', async () => {
     await untilSettled(server.sql)
     const { next } = await roster.changes.list({ after: 'now' })
     const made = await roster.companies.create({ name: 'Followed' })
@@ -223,7 +223,7 @@ describe('what has changed', () => {
     expect(past).toMatchObject({ more: false, next: past.changes.at(-1)?.token as string })
   })
 
-  test('pauses where the server answers at once without a change', async () => {
+  test('changes.all pauses if the server answers at once without a change', async () => {
     await untilSettled(server.sql)
     let asked = 0
     const counted = (target: string, init: RequestInit) => {
@@ -237,7 +237,7 @@ describe('what has changed', () => {
     expect(asked).toBeWithin(1, 3)
   })
 
-  test('goes on with what is to come where it waits, until the loop ends', async () => {
+  test('changes.all with wait yields later changes, until the loop ends', async () => {
     await untilSettled(server.sql)
     const { next } = await roster.changes.list({ after: 'now' })
     const found: string[] = []

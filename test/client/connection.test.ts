@@ -17,7 +17,7 @@ const server = useServer(async () => {
   return { databaseUrl: postgres.url, environment: { RATE_LIMIT_CLIENTS: '3' }, keys }
 })
 
-/** Statuses of all answers in order; `lost` where there was none. */
+/** Statuses of all responses in order; `lost` for a lost connection. */
 const answers: (number | 'lost')[] = []
 afterEach(() => {
   answers.length = 0
@@ -37,8 +37,8 @@ const noted: Fetch = async (url, init) => {
   }
 }
 const client = (options: Partial<Options> = {}) => createRoster({ url: server.url, key: KEY, fetch: noted, ...options })
-describe('a limit that is reached', () => {
-  test('is waited for as long as the server says, by every method', async () => {
+describe('a reached rate limit', () => {
+  test('the client waits as long as the server says, in every method', async () => {
     const { companies } = client({ key: brisk.text })
     const made = await Promise.all(['One', 'Two', 'Three'].map((name) => companies.create({ name })))
     const [one, two, three] = made.map(({ id }) => id) as [number, number, number]
@@ -49,7 +49,7 @@ describe('a limit that is reached', () => {
     expect((await client().companies.list()).total).toBe(0)
   })
 
-  test('is an error where the wait would be longer than the caller allows', async () => {
+  test('the client fails with 429 if the wait would be longer than its caller allows', async () => {
     const { companies } = client({ key: slow.text, waitMsMax: 1_000 })
     await companies.list()
     const error = await failureOf(companies.list())
@@ -58,7 +58,7 @@ describe('a limit that is reached', () => {
     expect(answers).toEqual([200, 429])
   })
 
-  test('is no longer waited for once the call is aborted', async () => {
+  test('an abort ends the wait for the rate limit', async () => {
     const { companies } = client({ key: slow.text })
     const ending = new AbortController()
     const aborted = failureOf(companies.list({ signal: ending.signal }))
@@ -70,8 +70,8 @@ describe('a limit that is reached', () => {
   })
 })
 
-describe('a database that is away', () => {
-  test('is waited for', async () => {
+describe('an unreachable database', () => {
+  test('the client waits for a database that is away', async () => {
     const { companies } = client()
     const { id } = await companies.create({ name: 'Before' })
     const gone = await companies.create({ name: 'Gone' })
@@ -104,10 +104,10 @@ describe('a database that is away', () => {
   })
 })
 
-describe('a server that is not there', () => {
+describe('an unreachable server', () => {
   const url = `http://127.0.0.1:${freePort()}`
 
-  test('is asked again to read and to create, and only then', async () => {
+  test('the client retries reads and creates after a lost connection, and no other writes', async () => {
     const { companies } = client({ url, triesMax: 3 })
     const error = await failureOf(companies.get(1))
     expect(error).toBeInstanceOf(RosterError)
@@ -121,12 +121,12 @@ describe('a server that is not there', () => {
     expect(answers.length).toBe(9)
   })
 
-  test('is waited for no longer than the caller allows', async () => {
+  test('the client waits for an unreachable server no longer than its caller allows', async () => {
     await failureOf(client({ url, triesMax: 100, waitMsMax: 300 }).companies.get(1))
     expect(answers).toEqual(['lost', 'lost'])
   })
 
-  test('errors name no filter, since people are in filters', async () => {
+  test('an error of the network shows no filter, which may contain people’s data', async () => {
     const { employees } = client({ url, triesMax: 1 })
     expect((await failureOf(employees.list({ filter: { lastName: 'Lovelace' } }))).message).not.toContain('Lovelace')
   })
@@ -137,7 +137,7 @@ describe('a server that does not answer', () => {
   afterAll(() => silent.stop(true))
   const url = `http://127.0.0.1:${silent.port}`
 
-  test('is given up after the time, and not asked again', async () => {
+  test('a request that times out is not repeated', async () => {
     const error = await failureOf(client({ url, timeoutMs: 30 }).companies.get(1))
     expect(error).toMatchObject({
       status: 0,
@@ -147,7 +147,7 @@ describe('a server that does not answer', () => {
     expect(answers).toEqual(['lost'])
   })
 
-  test('a time that no timer can count is long, not short', async () => {
+  test('a timeout that no timer can count is long, not short', async () => {
     const ending = new AbortController()
     const call = failureOf(client({ url, timeoutMs: Number.POSITIVE_INFINITY }).companies.get(1, { signal: ending.signal }))
     await Bun.sleep(50)
@@ -157,7 +157,7 @@ describe('a server that does not answer', () => {
   })
 })
 
-describe('an answer that is not of a Roster', () => {
+describe('an answer that is not Roster’s', () => {
   let asked4 = 0
   const unknown = () => {
     asked4++
@@ -186,15 +186,15 @@ describe('an answer that is not of a Roster', () => {
   afterAll(() => Promise.all([other.stop(true), proxy.stop(true)]))
   const { companies } = createRoster({ url: proxy.url.href, key: KEY })
 
-  test('is an error of its own, with its status', async () => {
+  test('an answer that is not Roster’s is UnexpectedAnswer with its status', async () => {
     expect(await failureOf(companies.get(2))).toMatchObject({ status: 502, code: 'UnexpectedAnswer' })
     expect(await failureOf(companies.get(3))).toMatchObject({ status: 200, code: 'UnexpectedAnswer' })
     expect((await failureOf(companies.list())).message).toContain('without rows or X-Total-Count')
   })
 
-  test('that leaves open whether a write was done is asked for again to read or with a key, and only then', async () => {
+  test('a request with an unknown outcome is repeated if it reads or has a key, and otherwise not', async () => {
     const { get, update, replace, delete: remove } = createRoster({ url: proxy.url.href, key: KEY, triesMax: 2 }).companies
-    // Else it would undo what another client has written since.
+    // A repeated write could undo what another client has written in between.
     for (const call of [() => update(4, {}), () => replace(4, {}), () => remove(4)])
       expect((await failureOf(call())).code).toBe('OutcomeUnknown')
     expect(asked4).toBe(3)
@@ -203,24 +203,24 @@ describe('an answer that is not of a Roster', () => {
     expect(asked4).toBe(7)
   })
 
-  test('is not followed where it redirects: the key goes nowhere else', async () => {
+  test('a redirect is not followed, so that the key goes nowhere else', async () => {
     expect(await failureOf(companies.get(1))).toMatchObject({ status: 302, code: 'UnexpectedAnswer' })
     expect(received).toEqual([])
   })
 })
 
-describe('an address or a key that can be none is refused at once', () => {
-  test('an address', () => {
+describe('invalid options of a client', () => {
+  test('an invalid address is refused', () => {
     const addresses = ['', 'roster.example.com', 'ftp://roster.example.com', 'https://a:b@roster.example.com', 'https://h/?x']
     for (const url of [...addresses, 'https://h/#x']) expect(() => createRoster({ url, key: KEY })).toThrow(TypeError)
   })
 
-  test('a key, which the error does not show', () => {
+  test('an invalid key is refused, and the error does not show it', () => {
     for (const key of ['', ' ', 'ké-y', 'a b', 'a\r\nX: y'])
       expect(() => createRoster({ url: 'http://h', key })).toThrow('the key is empty, or has characters that no key has')
   })
 
-  test('a path in front of the resources is kept', async () => {
+  test('an address may have a path before the resources', async () => {
     const { companies } = client({ url: `${server.url}/behind//`, triesMax: 1 })
     expect((await failureOf(companies.get(1))).message).toContain('There is nothing at this path')
     expect(answers).toEqual([404])

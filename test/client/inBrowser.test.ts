@@ -8,7 +8,7 @@ import { KEY, makeKey } from '../support/server.ts'
 
 const module = new Bun.Transpiler({ loader: 'ts', target: 'browser' }).transformSync(clientFile(await loadEntities()))
 
-/** Run in the page: all that needs a request of another kind, or a header of an answer. */
+/** Runs in the page: all calls that need another method, or a header of a response. */
 const PROGRAM = `async ({ url, key, limited }) => {
   const { createRoster, RosterError } = await import('/roster.mjs')
   const { absences, companies } = createRoster({ url, key })
@@ -36,7 +36,7 @@ const PROGRAM = `async ({ url, key, limited }) => {
   }
 }`
 
-describeInBrowser('a page of another origin', () => {
+describeInBrowser('the client in a page of another origin', () => {
   const limited = makeKey({ limits: '1/1s' })
   const site = Bun.serve({
     port: 0,
@@ -62,7 +62,7 @@ describeInBrowser('a page of another origin', () => {
     await site.stop(true)
   })
 
-  test('reads, follows, writes, and sees errors and waits, with the generated client', async () => {
+  test('a generated client in a browser reads, writes, follows links, waits, and gets errors', async () => {
     const { page } = await browser.open(site.url.href)
     const settings = JSON.stringify({ url: server.url, key: KEY, limited: limited.text })
     const [absences] = await server.sql`

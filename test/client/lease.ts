@@ -1,6 +1,6 @@
 import { date, decimal, defineEntity, identity, instant, integer, oneOf, reference, text } from '../../src/model/entity.ts'
 
-/** With the kinds and rules that those of the specification do not have. */
+/** An entity with kinds and rules that those of the specification do not have. */
 export const lease = defineEntity('Lease', {
   id: identity(),
   code: text({ required: true, unique: true }),

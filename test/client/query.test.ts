@@ -35,7 +35,7 @@ const values: Readonly<Record<KindName, fc.Arbitrary<Value>>> = {
   ),
 }
 
-/** What the server understands of a value, by the value: not by how it is written. */
+/** Returns the value that the server reads from an operand, in any notation. */
 function meant(kind: KindName, operand: string | null): unknown {
   if (operand === null) return null
   if (kind === 'integer' || kind === 'decimal') return Number(operand)
@@ -54,7 +54,7 @@ describe('what the client writes is what the server parses', () => {
     ...[absence, company, employee].flatMap((entity: Entity) => entity.properties.map((property) => ({ entity, property }))),
   )
 
-  test('a value alone is equality, whatever it begins with', () => {
+  test('a single value is equality, whatever it begins with', () => {
     const cases = anyProperty.chain(({ entity, property }) =>
       fc.record({
         entity: fc.constant(entity),
@@ -73,7 +73,7 @@ describe('what the client writes is what the server parses', () => {
     )
   })
 
-  test('operators on one property are as many filters, each with its own value', () => {
+  test('several operators on a property are several filters, each with its own value', () => {
     const ordered = anyProperty.filter(({ property }) => property.kind.ordered)
     const cases = ordered.chain(({ entity, property }) => {
       const value = values[property.kind.name].filter((value) => value !== '' && !String(value).startsWith('='))
@@ -95,7 +95,7 @@ describe('what the client writes is what the server parses', () => {
     )
   })
 
-  test('sorts, their order and their direction', () => {
+  test('sort has order and direction', () => {
     const cases = fc.uniqueArray(fc.record({ property: fc.constantFrom(...absence.properties), descending: fc.boolean() }), {
       selector: ({ property }) => property.name,
     })
@@ -109,7 +109,7 @@ describe('what the client writes is what the server parses', () => {
     )
   })
 
-  test('PageSize, page and a single sort', () => {
+  test('a query has PageSize, page and a single sort', () => {
     const query = queryString({ sort: '-start', pageSize: 7, page: 3 })
     expect(query).toBe('?sort=-start&PageSize=7&page=3')
     expect(parse(absence, query)).toMatchObject({ pageSize: 7, page: 3, sorts: [{ descending: true }] })
@@ -117,7 +117,7 @@ describe('what the client writes is what the server parses', () => {
     expect(queryString({ filter: undefined, sort: undefined, pageSize: undefined, page: undefined })).toBe('')
   })
 
-  test('!= with several values is none of them', () => {
+  test('!= with several values excludes all of them', () => {
     const query = write({ status: { '!=': ['Approved', null, '=x'] } })
     expect(said(parse(absence, query))).toEqual([
       ['status', '!=', 'Approved'],
@@ -126,7 +126,7 @@ describe('what the client writes is what the server parses', () => {
     ])
   })
 
-  test('any of several values, and parts of texts', () => {
+  test('any matches one of several values, and contains and begins match parts of texts', () => {
     const { filters } = parse(
       absence,
       write({ status: { any: ['Approved', null, 'a,b'] }, reason: { contains: 'é&', begins: 'x' } }),
@@ -148,30 +148,30 @@ describe('what the client writes is what the server parses', () => {
   })
 })
 
-describe('a query that cannot be written', () => {
+describe('filters that are refused', () => {
   const refused: [string, Tests, string][] = [
     ['undefined', { name: undefined }, 'the filter name is undefined: leave it out for all rows'],
-    ['undefined behind an operator', { start: { '>=': undefined } }, 'the filter start is undefined'],
+    ['undefined after an operator', { start: { '>=': undefined } }, 'the filter start is undefined'],
     [
-      'an operator that there is not',
+      'an unknown operator',
       { name: { like: 'x' } },
       'the filter name has an operator "like"; there are = != < <= > >= any begins contains',
     ],
     ['a list', { status: ['Approved', 'Declined'] }, 'the filter status is a list: write { any: [...] } for one of its values'],
-    ['a list behind =', { status: { '=': ['Approved'] } }, 'the filter status is an object'],
-    ['none of any', { status: { any: [] } }, 'the filter status has no value in any: leave it out for all rows'],
+    ['a list after =', { status: { '=': ['Approved'] } }, 'the filter status is an object'],
+    ['any without a value', { status: { any: [] } }, 'the filter status has no value in any: leave it out for all rows'],
     ['several texts to contain', { name: { contains: ['a', 'b'] } }, 'the filter name is an object'],
     ['a date without a time', { start: new Date('never') }, 'start is a Date without a time'],
     ['half of a surrogate pair', { name: 'a\ud800' }, 'name has half of a surrogate pair'],
   ]
-  test.each(refused)('%s', (_, filter, message) => {
+  test.each(refused)('a filter is refused: %s', (_, filter, message) => {
     expect(() => write(filter)).toThrow(new TypeError(message).message)
     expect(() => write(filter)).toThrow(TypeError)
   })
 })
 
-describe('a body', () => {
-  test('has dates to the second, in objects too', () => {
+describe('JSON bodies', () => {
+  test('a body has dates to the second, in objects too', () => {
     const start = new Date('2026-03-02T09:00:00.999Z')
     expect(bodyText({ start, period: { days: 2.5, from: start }, reason: null, type: undefined })).toBe(
       '{"start":"2026-03-02T09:00:00Z","period":{"days":2.5,"from":"2026-03-02T09:00:00Z"},"reason":null}',
@@ -179,7 +179,7 @@ describe('a body', () => {
   })
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, new Date('never')])(
-    'with %p, which JSON would make null, is refused',
+    'a body with %p, which JSON would turn into null, is refused',
     (value) => {
       expect(() => bodyText({ period: { days: value } })).toThrow(TypeError)
     },

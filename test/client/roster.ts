@@ -8,7 +8,7 @@ export { RosterError } from '../../src/client/error.ts'
 // biome-ignore lint/suspicious/noExplicitAny: which values there are is a matter of types, which programs/use.ts tests.
 type Values = Record<string, any>
 
-/** The code of the generated client for the entities of tests, whose rows may have anything. */
+/** The code of the generated client for the entities of tests, whose rows may have any properties. */
 export function createRoster(options: RosterOptions) {
   const connection = connect(options)
   const rows = (plural: string) => collectionAt<Values, Values, Values, string, string, RosterKinds>(connection, `/${plural}`)

@@ -6,7 +6,7 @@ import { KEY, makeKey } from '../support/server.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster } from './roster.ts'
 
-/** As many pieces as end such a stream by its limit. */
+/** Rows of a stream that needs several pieces. */
 const ROWS = 2_345
 const brisk = makeKey({ limits: '1/1s' })
 const two = makeKey({ limits: '2/1m' })
@@ -17,7 +17,7 @@ async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
   return found
 }
 
-describe('a stream', () => {
+describe('streams of lists', () => {
   let roster: ReturnType<typeof createRoster>
   const server = useServer(async () => ({
     databaseUrl: await createSampleDatabase(),
@@ -29,7 +29,7 @@ describe('a stream', () => {
     roster = createRoster({ url: server.url, key: KEY })
   })
 
-  test('has the rows of all pages, by filter, in order, with the chosen properties', async () => {
+  test('a stream yields the rows of all pages, filtered, sorted, with the selected properties', async () => {
     const { absences, companies } = roster
     const query = {
       filter: { 'period.days': { '>': 1 } },
@@ -46,7 +46,7 @@ describe('a stream', () => {
     expect(names.filter(({ name }) => name?.startsWith('Größe 😀 ')).length).toBe(ROWS)
   })
 
-  test('choices are those of pages and rows, too', async () => {
+  test('pages, all and stream accept the same fields', async () => {
     const { absences } = roster
     const { rows, links } = await absences.list({ fields: ['period', 'id'], pageSize: 5 })
     expect(Object.keys(rows[0] ?? {})).toEqual(['id', 'period'])
@@ -62,7 +62,7 @@ describe('a stream', () => {
     expect(await failureOf(absences.list({ fields: [] }))).toBeInstanceOf(TypeError)
   })
 
-  test('that the limit ends fails with the rows before, and is not asked for again', async () => {
+  test('a stream that exceeds the rate limit fails after its rows, and is not repeated', async () => {
     const { companies } = createRoster({ url: server.url, key: two.text })
     const rows: unknown[] = []
     const reading = async () => {
@@ -72,13 +72,13 @@ describe('a stream', () => {
     expect(rows.length).toBe(2_000)
   })
 
-  test('an error before it has its status', async () => {
+  test('a stream that is refused fails with its status', async () => {
     const stream = roster.companies.stream({ sort: 'nme' as 'name' })
     expect(await failureOf(stream.next())).toMatchObject({ status: 400, code: 'InvalidSort' })
   })
 })
 
-describe('a body', () => {
+describe('bodies of streams', () => {
   const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n'
   let answer: (socket: Socket) => unknown = () => undefined
   let requests = 0
@@ -102,11 +102,11 @@ describe('a body', () => {
 
   const chunk = (bytes: Uint8Array) =>
     Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
-  /** An answer with one row, and no end. */
+  /** Begins an answer with one row, and does not end it. */
   const begin = (socket: Socket, bytes = lines({ id: 1 })) => socket.write(Buffer.concat([Buffer.from(HEAD), chunk(bytes)]))
   const lines = (...rows: unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 
-  /** A `fetch` whose answer has these pieces, each when it is taken. */
+  /** Makes a `fetch` whose response has these pieces, each made when it is read. */
   function answeredBy(pieces: Iterable<Uint8Array>, type = 'application/x-ndjson') {
     const left = pieces[Symbol.iterator]()
     const body = new ReadableStream<Uint8Array>({
@@ -119,7 +119,7 @@ describe('a body', () => {
     return { fetch: async () => new Response(body, { headers: { 'Content-Type': type } }) }
   }
 
-  /** Rows that were read, and what ended it. */
+  /** Reads rows until the stream ends; returns them, and the error that ended it. */
   async function read(options: { onRow?: () => unknown } & Partial<Parameters<typeof createRoster>[0]>) {
     const { onRow, ...others } = options
     const rows: unknown[] = []
@@ -136,7 +136,7 @@ describe('a body', () => {
     }
   }
 
-  test.each([1, 2, 3, 7])('whose pieces have %d bytes has whole rows', async (size) => {
+  test.each([1, 2, 3, 7])('a stream with pieces of %d bytes yields whole rows', async (size) => {
     const rows = [
       { id: 1, name: 'Größe 😀' },
       { id: 2, name: 'two\nlines' },
@@ -148,9 +148,9 @@ describe('a body', () => {
   })
 
   test.each([
-    ['behind a row', lines({ id: 1 })],
-    ['in a row', Buffer.from('{"id":1}\n{"id":2')],
-  ])('whose connection is cut %s fails behind its rows, and is not asked for again', async (_, bytes) => {
+    ['after a row', lines({ id: 1 })],
+    ['within a row', Buffer.from('{"id":1}\n{"id":2')],
+  ])('a stream whose connection is cut %s fails after its rows, and is not repeated', async (_, bytes) => {
     let cut = () => undefined as unknown
     answer = (socket) => {
       begin(socket, bytes)
@@ -163,7 +163,7 @@ describe('a body', () => {
     expect(requests).toBe(1)
   })
 
-  test('that ends in the middle of a row, or has what is no row, fails', async () => {
+  test('a stream that ends within a row, or has a line that is no row, fails', async () => {
     const fake = (text: string, type?: string) => answeredBy([Buffer.from(text)], type)
     expect((await read(fake('{"id":1}\n{"id":2}'))).error).toMatchObject({ code: 'NetworkFailure' })
     for (const text of ['{"id":1}\n<br>\n', '{"id":1}\n[]\n', '{"id":1}\nnull\n', '{"id":1}\n\n'])
@@ -171,7 +171,7 @@ describe('a body', () => {
     expect((await read(fake('[]', 'application/json'))).error).toMatchObject({ code: 'UnexpectedAnswer' })
   })
 
-  test('without line feeds is not kept without end', async () => {
+  test('a stream without line feeds fails at a limit', async () => {
     const piece = new Uint8Array(64 * 1024).fill(0x61)
     let pieces = 0
     function* endless() {
@@ -181,14 +181,14 @@ describe('a body', () => {
     expect(pieces).toBeLessThan(100)
   })
 
-  test('that stops is given up after the time', async () => {
+  test('a stream that stalls times out', async () => {
     answer = begin
     const { rows, error } = await read({ timeoutMs: 500 })
     expect(rows.length).toBeLessThan(2)
     expect(error).toMatchObject({ status: 0, code: 'Timeout' })
   })
 
-  test.each(['break', 'abort'])('its request ends by %s', async (how) => {
+  test.each(['break', 'abort'])('a stream aborts its request by %s', async (how) => {
     const closed = new Promise<void>((resolve) => {
       answer = (socket) => {
         socket.once('close', () => resolve())

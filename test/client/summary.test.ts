@@ -11,7 +11,7 @@ beforeAll(async () => {
   roster = createRoster({ url: server.url, key: KEY })
 })
 
-test('a summary has the groups and sums that PostgreSQL has', async () => {
+test('a summary of the client has the groups and sums of PostgreSQL', async () => {
   const { groups, total } = await roster.absences.summary({
     filter: { status: { any: ['Approved', null] }, reason: { '!=': 'a,b&c' } },
     groupBy: ['type', 'quarter(start)'],
@@ -33,7 +33,7 @@ test('a summary has the groups and sums that PostgreSQL has', async () => {
   )
 })
 
-test('without keys there is one group; faults are those of the server', async () => {
+test('a summary without keys has one group; errors are the server’s', async () => {
   expect(await roster.companies.summary()).toEqual({ groups: [{ count: 6 }], total: 1 })
   expect(await failureOf(roster.companies.summary({ sum: ['name'] }))).toMatchObject({ code: 'InvalidAggregate' })
 })

@@ -19,13 +19,13 @@ beforeAll(async () => {
   roster = createRoster({ url: server.url, key: KEY })
 })
 
-/** A copy that is kept by steps, as a program would. */
+/** A copy that is kept by `sync`, as in a program. */
 class Copy {
   readonly rows = new Map<number, unknown>()
   state: string | null = null
   resets = 0
 
-  /** Applies steps; stops after so many. */
+  /** Applies steps, at most `stepsMax` of them. */
   async sync(stepsMax = Number.POSITIVE_INFINITY, absences = roster.absences): Promise<number> {
     await untilSettled(server.sql)
     let steps = 0
@@ -47,7 +47,7 @@ class Copy {
   }
 }
 
-test('a server that keeps no changes says so', async () => {
+test('sync fails with an explanation if the server keeps no changes', async () => {
   const other = await startServer({ environment: { CHANGES_DAYS: '0' } })
   const steps = createRoster({ url: other.url, key: KEY }).absences.sync()
   await expect(Array.fromAsync(steps)).rejects.toThrow('its setting CHANGES_DAYS is 0')
@@ -64,7 +64,7 @@ async function change(round: number): Promise<void> {
 }
 
 describe('D73: a copy kept by sync', () => {
-  test('equals the rows, interrupted after any step, with writes in between', async () => {
+  test('a copy by sync equals the rows, interrupted after any step, with writes in between', async () => {
     const copy = new Copy()
     for (let round = 0; (await copy.sync(2)) === 2; round++) await change(round)
     expect(copy.inOrder).toEqual(await all())
@@ -78,13 +78,13 @@ describe('D73: a copy kept by sync', () => {
     expect([copy.inOrder, copy.state === state]).toEqual([await all(), false])
   }, 60_000)
 
-  test('goes on behind the last row where the limit of the key ends the stream', async () => {
+  test('a copy by sync continues after the last row if the rate limit ends the stream', async () => {
     const copy = new Copy()
     await copy.sync(undefined, createRoster({ url: server.url, key: brisk.text }).absences)
     expect([copy.inOrder, copy.resets]).toEqual([await all(), 1])
   }, 60_000)
 
-  test('begins anew once changes were missed', async () => {
+  test('a copy by sync starts again once changes were missed', async () => {
     const copy = new Copy()
     await copy.sync()
     await server.sql`select begin_changes()`
@@ -93,7 +93,7 @@ describe('D73: a copy kept by sync', () => {
     expect([copy.inOrder, copy.resets]).toEqual([await all(), 2])
   }, 60_000)
 
-  test('refuses a state that is none, or that of another collection', async () => {
+  test('sync refuses an invalid state, and that of another collection', async () => {
     const { value } = await roster.absences.sync().next()
     const other = roster.companies.sync({ state: value?.state })
     await expect(other.next()).rejects.toThrow('the state is not one that sync of Companies has returned')

@@ -14,7 +14,7 @@ const faults = (environment: Record<string, string>): string[] => {
   return []
 }
 
-/** Each setting as it is written, as it is read, and what it is where it is not set. */
+/** Each setting as text, as the value that is read, and its default. */
 const ALL: Record<string, [text: string, value: unknown, fallback: unknown]> = {
   DATABASE_URL: ['postgresql://u:p@db:5433/hr', 'postgresql://u:p@db:5433/hr', null],
   DATABASE_DIRECT_URL: ['postgres://u:p@db:5432/hr', 'postgres://u:p@db:5432/hr', null],
@@ -59,7 +59,7 @@ test('each setting is read, and has a default', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true)
 })
 
-test('WORKERS: one for each processor, or for every two where PostgreSQL is embedded', () => {
+test('WORKERS is one per processor by default, or one per two with the embedded PostgreSQL', () => {
   const embedded = [1, 2, 3, 4, 16].map((processors) => defaultWorkers(false, processors))
   expect(embedded).toEqual([1, 1, 1, 2, 8])
   expect([1, 2, 3].map((processors) => defaultWorkers(true, processors))).toEqual([1, 2, 3])
@@ -67,13 +67,13 @@ test('WORKERS: one for each processor, or for every two where PostgreSQL is embe
   expect(readConfig({ WORKERS: '5' }).workers).toBe(5)
 })
 
-test('a certificate and its key go together', () => {
+test('a certificate needs a key, and a key a certificate', () => {
   for (const one of [{ TLS_CERT: 'tls.crt' }, { TLS_KEY: 'tls.key' }])
     expect(faults(one)).toEqual(['TLS_CERT and TLS_KEY go together: one of them is not set'])
   expect(faults({ TLS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA' })[0]).toBe('TLS_KEY must be a file')
 })
 
-test('an empty setting counts as not set, and what is no setting is ignored', () => {
+test('an empty setting counts as not set, and other variables are ignored', () => {
   const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   expect(readConfig({ ...empty, HOME: '/root', PORTS: 'x' })).toEqual(readConfig({}))
 })
@@ -121,14 +121,14 @@ test.each(
     expect([value, faults({ [name]: value })]).toEqual([value, [expect.stringContaining(`${name} must be ${allowed}`)]])
 })
 
-test('a fault in a list names the part that is wrong', () => {
+test('an error in a list names its faulty part', () => {
   expect(faults({ RATE_LIMITS: '750/1m,2500/15x', TRUSTED_PROXIES: '::1,10.0.0.0/64' })).toEqual([
     'RATE_LIMITS must be limits like 750/1m,2500/15m (s, m, h, d); "2500/15x" is not a limit like 750/1m',
     'TRUSTED_PROXIES must be addresses and networks like 10.0.0.0/8,::1; "10.0.0.0/64" is not an address or a network like 10.0.0.0/8',
   ])
 })
 
-test('a fault repeats the value, unless it is a secret', () => {
+test('an error repeats the value, unless it is secret', () => {
   expect(faults({ PORT: 'http' })).toEqual(['PORT must be an integer from 0 to 65535; it is "http"'])
   const secrets = faults({
     DATABASE_URL: 'mysql://root:hunter2@db',

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/process.ts'
 const KINDS = ['development', 'production', 'test', 'staging']
 const NAMES = ['.env', '.env.local', ...KINDS.flatMap((kind) => [`.env.${kind}`, `.env.${kind}.local`])]
 const MODULE = join(import.meta.dir, '../../src/config/environmentFiles.ts')
-/** `.env.local` has a line of this name. */
+/** Returns the name of a variable that only this file sets. */
 const variableIn = (name: string) => `IN${name.toUpperCase().replaceAll('.', '_')}`
 
 const folder = temporaryFolder()
@@ -15,7 +15,7 @@ beforeAll(() => {
   for (const name of NAMES) writeFileSync(join(folder.path, name), `${variableIn(name)}=x\n`)
 })
 
-/** What Bun has read in the folder, by its environment, and what we say that it has. */
+/** Returns the files that Bun has read in the folder, and those that we report. */
 function readIn(environment: Record<string, string>, options: string[] = []) {
   const program = `
     const { readEnvironmentFiles } = await import('${MODULE}')
@@ -29,7 +29,7 @@ function readIn(environment: Record<string, string>, options: string[] = []) {
   return { read: read.sort(), said: said.map(({ name }) => name).sort(), lines: said.flatMap((file) => file.variables) }
 }
 
-/** Everything that may stand in a file, each under a name of its own. */
+/** Every form of a line, each with another name. */
 const LINES = `A1=x
 export A2=x
 A3: x
@@ -77,9 +77,9 @@ test('the names in a file are those that Bun reads', () => {
   expect(read).toContain('A28')
 })
 
-describe('the files are those that Bun reads', () => {
+describe('files that Bun reads', () => {
   test.each([{}, { NODE_ENV: 'production' }, { NODE_ENV: 'test' }, { NODE_ENV: 'staging' }, { BUN_ENV: 'production' }])(
-    'with %o',
+    'the files with environment %o are those that Bun reads',
     (environment) => {
       const { read, said, lines } = readIn(environment as Record<string, string>)
       expect(said).toEqual(read)
@@ -88,7 +88,7 @@ describe('the files are those that Bun reads', () => {
     },
   )
 
-  test.each([[['--no-env-file']], [['--env-file=.env.staging']]])('none of these with %o', (options) => {
+  test.each([[['--no-env-file']], [['--env-file=.env.staging']]])('no files are read with the option %o', (options) => {
     expect(readIn({}, options).said).toEqual([])
   })
 })

@@ -23,8 +23,8 @@ const faultOf = (environment: Record<string, string>) => {
   }
 }
 
-describe('the file of a secret', () => {
-  test('has its value, without the line break at its end', () => {
+describe('files of secrets', () => {
+  test('a secret is read from its file, without the line break at the end', () => {
     for (const end of ['', '\n', '\r\n']) {
       const file = fileOf('url', URL + end)
       expect(readConfig({ DATABASE_URL_FILE: file }).databaseUrl).toBe(URL)
@@ -37,14 +37,14 @@ describe('the file of a secret', () => {
     expect(secretFileNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })
 
-  test('beside the setting itself is a fault', () => {
+  test('a secret’s file beside the setting itself is refused', () => {
     const file = fileOf('url', URL)
     expect(faultOf({ DATABASE_URL: URL, DATABASE_URL_FILE: file })).toBe(
       'DATABASE_URL and DATABASE_URL_FILE are both set: take one of them away',
     )
   })
 
-  test('that is not there, is empty or a folder is a fault', () => {
+  test('a secret’s file that is missing, empty or a folder is refused', () => {
     const [none, empty] = [join(folder, 'none'), fileOf('empty', '\n')]
     expect(readSecretFiles({ DATABASE_URL_FILE: none }).faults).toEqual([
       'DATABASE_URL_FILE must name a file with the value: there is no file of that name',
@@ -53,7 +53,7 @@ describe('the file of a secret', () => {
     expect(readSecretFiles({ DATABASE_URL_FILE: folder }).faults[0]).toContain('the file cannot be read (EISDIR)')
   })
 
-  test('is named nowhere where it is none, since it may be the secret itself, nor is a wrong value in it repeated', () => {
+  test('an error of a secret’s file repeats neither the path, which may be the secret itself, nor the value', () => {
     const message = faultOf({ DATABASE_URL_FILE: fileOf('wrong', 'mysql://u:secret@db/hr') })
     expect(message).toContain('DATABASE_URL must be')
     expect(message).not.toContain('secret')
@@ -62,7 +62,7 @@ describe('the file of a secret', () => {
     expect(JSON.stringify(shown)).not.toContain('secret')
   })
 
-  test('may be named in a .env file, and the file of what is no secret may not', () => {
+  test('a .env file may name a secret’s file, but not a file of another setting', () => {
     const lines = (text: string) => [parseEnvironmentFile('.env', text)]
     const file = fileOf('url', URL)
     expect(readConfig({ DATABASE_URL_FILE: file }, lines(`DATABASE_URL_FILE=${file}`)).databaseUrl).toBe(URL)
@@ -70,7 +70,7 @@ describe('the file of a secret', () => {
   })
 })
 
-describe('a setting in force', () => {
+describe('settings in force', () => {
   const settingsOf = (environment: Record<string, string>, inherited: string[] = []) => {
     const files = [
       parseEnvironmentFile('.env.local', 'PORT=3001\n'),
@@ -79,7 +79,7 @@ describe('a setting in force', () => {
     return new Map(effectiveSettings(environment, files, new Set(inherited)).map((own) => [own.name, own]))
   }
 
-  test('comes from the environment, a file of settings, or is the default', () => {
+  test('a setting comes from the environment, from a file, or is the default', () => {
     const found = settingsOf({ PORT: '3001', HOST: '::1', WORKERS: '4', MEMORY_MB: '' }, ['WORKERS', 'MEMORY_MB'])
     expect(['PORT', 'HOST', 'WORKERS', 'MEMORY_MB', 'PUBLIC_URL'].map((name) => found.get(name))).toEqual([
       { name: 'PORT', value: '3001', isSet: true, isSecret: false, from: '.env.local' },
@@ -90,7 +90,7 @@ describe('a setting in force', () => {
     ])
   })
 
-  test('that is secret has no value here, and of the address of a database its place alone', () => {
+  test('a secret setting is shown without its value, and a database only with host and name', () => {
     const file = fileOf('key', 'k'.repeat(20))
     const found = settingsOf({ DATABASE_URL: URL, BOOTSTRAP_API_KEY_FILE: file }, ['DATABASE_URL'])
     expect(found.get('DATABASE_URL')).toEqual({

@@ -18,7 +18,7 @@ describe('a line of a file', () => {
     ).toEqual([])
   })
 
-  test('that is none is a fault, with its file and the setting that is near, and without its value', () => {
+  test('an unknown setting in a file is a fault with the file and the nearest setting, and without its value', () => {
     expect(unknownLines([parseEnvironmentFile('.env.local', 'DATABSE_URL=postgres://u:hunter2@db/hr')])).toEqual([
       '.env.local sets DATABSE_URL, which is no setting. Did you mean DATABASE_URL?',
     ])
@@ -31,22 +31,22 @@ describe('a line of a file', () => {
   })
 
   // biome-ignore-start lint/suspicious/noTemplateCurlyInString: as files refer to other lines
-  test('of Bun, of Node or of PostgreSQL is fine, and one that another line refers to', () => {
+  test('a variable of Bun, Node or PostgreSQL in a file is accepted, and one that another line refers to', () => {
     expect(faultsOf('NODE_EXTRA_CA_CERTS=/ca.pem\nBUN_CONFIG_VERBOSE_FETCH=1\nPGPASSWORD=x\nPGSSLMODE=require')).toEqual([])
     expect(faultsOf('SECRET=x\nDATABASE_URL=postgres://u:${SECRET}@db/hr\nUSERNAME=u\nBOOTSTRAP_API_KEY=$USERNAME')).toEqual([])
     expect(faultsOf('SECRET=x\nBOOTSTRAP_API_KEY=\\$SECRET')).toHaveLength(1)
   })
   // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as files refer to other lines
 
-  test('inside a value is no line', () => {
+  test('a line within a value is no setting', () => {
     expect(faultsOf("BOOTSTRAP_API_KEY=\"a\nRATE_LIMIT=1\n\"\nHOST='b\nX=1'\nDATA_DIR=it's\nLOGLEVEL=debug")).toEqual([
       '.env sets LOGLEVEL, which is no setting. Did you mean LOG_LEVEL?',
     ])
   })
 })
 
-describe('a variable of the environment', () => {
-  test('that is a setting but for a letter, underscores or case is a near miss', () => {
+describe('variables of the environment', () => {
+  test('a variable that differs from a setting by a letter, underscores or case is a near miss', () => {
     expect(missesOf('LOGLEVEL', 'DATABASEURL', 'log_format', 'CORS_ORIGIN', 'WORKER')).toEqual([
       'LOGLEVEL: LOG_LEVEL',
       'DATABASEURL: DATABASE_URL',
@@ -56,18 +56,20 @@ describe('a variable of the environment', () => {
     ])
   })
 
-  test('that is a setting, or is empty, is none', () => {
+  test('a setting, and an empty variable, are no near misses', () => {
     expect(missesOf(...Object.keys(settings))).toEqual([])
     expect(nearMisses({ RATE_LIMIT: '', LOGLEVEL: undefined })).toEqual([])
   })
 
-  test('that other programs are set by is none, nor one of this machine', () => {
+  test('variables of other programs, and those of this machine, are no near misses', () => {
     expect(nearMisses(process.env)).toEqual([])
     expect(missesOf(...COMMON.split(/\s+/))).toEqual([])
   })
 })
 
-/** Of shells, desktops, systemd, containers, orchestrators, hosters, CI, languages, and servers with databases. */
+/**
+ * Common variables of shells, desktops, systemd, containers, orchestrators, hosters, CI, languages, and servers with databases.
+ */
 const COMMON = `
   HOME HOST HOSTNAME HOSTS HOSTTYPE HOST_IP HOST_PORT PORT PORTS PORT_HTTP HTTP_PORT SSH_PORT PWD OLDPWD PATH SHELL SHLVL TERM USER
   LOGNAME LANG LC_ALL TZ DISPLAY EDITOR PAGER MAIL TMPDIR COLUMNS LINES MANPATH LS_COLORS COLORTERM TERM_PROGRAM XDG_DATA_DIRS

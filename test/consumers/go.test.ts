@@ -9,14 +9,14 @@ import { leaveOut, temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 import { findGo, GO_MODULE } from './go.ts'
 
-/** What makes a client of the document. */
+/** Commands that make a client from the document. */
 const GENERATORS: readonly (readonly [string, readonly string[]])[] = [
   ['oapi-codegen', ['-package', 'oapi_codegen', '-generate', 'types,client', '-o', 'oapi_codegen/client.gen.go']],
   ['ogen', ['--config', 'ogen.yml', '--package', 'ogen', '--target', 'ogen']],
 ]
-/** To compile a client takes half a minute of a processor, and the first time the generators are compiled, too. */
+/** Compiling a client takes half a minute of a processor, and the first time the generators are compiled, too. */
 const COMPILED_MS_MAX = 600_000
-/** Without optimizations, it takes two thirds of the time. */
+/** Without optimizations, compiling takes two thirds of the time. */
 const QUICK = '-gcflags=consumers/...=-N -l'
 
 const folder = temporaryFolder()
@@ -44,7 +44,7 @@ else
     afterAll(() => server.stop())
 
     test.each(GENERATORS)(
-      '%s makes one that compiles, and reads lists, some fields, what was created, and changes with their rows',
+      'a Go client of %s compiles, and reads lists, some fields, created rows, and changes with their rows',
       async (name, options) => {
         const packageName = name.replace('-', '_')
         mkdirSync(join(folder.path, packageName))

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 
-/** The module of the programs in Go: their generators and all that these need, in exact versions. */
+/** Module of the programs in Go: their generators and all dependencies, in exact versions. */
 export const GO_MODULE = join(import.meta.dir, 'go')
 
-/** The first Go that gets by itself the version which go.mod names, if that is another. */
+/** Least version of Go that downloads the version in go.mod. */
 const VERSION_MIN = '1.21.0'
 
-/** The program `go`; or why there is none. */
+/** The program `go`, or why it is missing. */
 export type Go = { readonly go: string; readonly lack: null } | { readonly go: null; readonly lack: string }
 
 export function findGo(): Go {

@@ -31,22 +31,22 @@ test.each([
   ['postgres://u@10.127.0.0.1/hr', false],
   ['postgres://u@notlocalhost/hr', false],
   ['postgres://u@localhost,db/hr', false],
-])('%s is on this machine: %p', (url, expected) => expect(isLocal(url)).toBe(expected))
+])('the host of %s is this machine: %p', (url, expected) => expect(isLocal(url)).toBe(expected))
 
-/** What is not as it should be, but for advice: the tests' role is a superuser. */
+/** Returns all findings but advice; the role of the tests is a superuser, which is a fault elsewhere. */
 async function faultsOf(own: Record<string, string>) {
   const findings = await findingsOf(own)
   return findings.filter(({ state }) => state === 'fault').map(({ check, text }) => `${check}: ${text}`)
 }
 
-/** There is one fault, and nothing that it would be a secret to know. */
+/** Expects one fault, in a text that repeats no secret. */
 async function expectFault(own: Record<string, string>, fault: string | RegExp) {
   const faults = await faultsOf(own)
   expect(faults).toEqual([typeof fault === 'string' ? fault : expect.stringMatching(fault)])
   expect(faults[0]).not.toContain('secret')
 }
 
-test('where all is well each line is OK, and nothing is made', async () => {
+test('doctor prints OK in each line, and creates nothing, if all is well', async () => {
   const findings = await findingsOf({ DATABASE_URL: await createDatabase() })
   expect(findings.filter(({ state }) => state === 'fault')).toEqual([])
   const checks = findings.map(({ check }) => check)
@@ -76,7 +76,7 @@ describe('of the machine it finds', () => {
     ])
   })
 
-  test('a folder of entities, or of migrations, that is none; and all else is looked at', async () => {
+  test('doctor finds an invalid folder of entities or migrations, and still checks the rest', async () => {
     const own = { DATABASE_URL: await createDatabase() }
     const nowhere = join(folder, 'nowhere')
     await expectFault(
@@ -91,7 +91,7 @@ describe('of the machine it finds', () => {
     )
   })
 
-  test('a data folder that is none', async () => {
+  test('doctor finds an invalid data folder', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     await expectFault(
@@ -100,12 +100,12 @@ describe('of the machine it finds', () => {
     )
   })
 
-  test('too little shared memory', async () => {
+  test('doctor finds too little shared memory', async () => {
     const own = { RATE_LIMIT_CLIENTS: '1000000', RATE_LIMITS: '1000000/1h' }
     await expectFault(own, /^shared memory: \d+ MiB of \d+ MiB in .+ or set RATE_LIMIT_CLIENTS lower$/)
   })
 
-  test('what servers that have ended keep in shared memory, which --clean deletes, and nothing of others', () => {
+  test('doctor finds shared memory of ended servers, and --clean deletes it and nothing else', () => {
     if (!canHaveSmallDisk) return
     const script = `
       mkdir -m 700 "$1" "$2" && echo "$0" | tr -d '\\n' | tee "$1/owner" > "$2/owner" && touch "$1/lock" "$2/lock"
@@ -128,7 +128,7 @@ describe('of the machine it finds', () => {
     ])
   })
 
-  test('no fault in the ports of a server that runs', async () => {
+  test('doctor finds no fault in the ports of a running server', async () => {
     const [port, adminPort] = [freePort(), freePort()]
     const locks = [port, adminPort].map((own) => lockPort('127.0.0.1', own))
     const own = { PORT: String(port), ADMIN_PORT: String(adminPort) }
@@ -136,7 +136,7 @@ describe('of the machine it finds', () => {
     for (const lock of locks) lock?.release()
   })
 
-  test('a certificate that cannot be used, has ended, or is for another name', async () => {
+  test('doctor finds a certificate that is not valid, has expired, or is for another name', async () => {
     if (!hasOpenssl) return
     const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1,IP:2001:db8::1', folder)
     const own = { TLS_CERT: certificate, TLS_KEY: key }
@@ -156,32 +156,32 @@ describe('of the machine it finds', () => {
     )
   })
 
-  test('a Redis that is away', async () => {
+  test('doctor finds an unreachable Redis', async () => {
     await expectFault({ RATE_LIMIT_STORE: `redis://:secret@127.0.0.1:${freePort()}` }, /^redis: RATE_LIMIT_STORE cannot be used/)
   })
 
-  test('a Redis that repeats the password, which is not shown', async () => {
+  test('doctor does not show the password that an error of Redis repeats', async () => {
     const reply = "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 's3cret'\r\n"
     using old = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.write(reply) } })
     await expectFault({ RATE_LIMIT_STORE: `redis://:s3cret@127.0.0.1:${old.port}` }, /cannot be used \(ERR unknown command\): /)
   })
 
-  test('a clock that goes wrong', () => {
+  test('doctor finds a wrong clock', () => {
     expect(clockOff('clock', 10_000, 9_000, 11_000).state).toBe('ok')
     expect(clockOff('clock', 4_000, 9_000, 11_000).text).toBe('5.0 s behind of this machine’s: set both by NTP')
     expect(clockOff('clock', 20_000, 9_000, 11_000).text).toBe('9.0 s ahead of this machine’s: set both by NTP')
   })
 })
 
-describe('of the database it finds', () => {
-  test('that it is away', async () => {
+describe('findings about the database', () => {
+  test('doctor finds an unreachable database', async () => {
     await expectFault(
       { DATABASE_URL: `postgres://u:secret@127.0.0.1:${freePort()}/hr` },
       /^database: it cannot be reached \(.+\): start it, or mend DATABASE_URL$/,
     )
   })
 
-  test('that it refuses the role, or that there is none of its name: what PostgreSQL says, and no secret', async () => {
+  test('doctor finds a database that refuses the role, or does not exist, and shows no secret', async () => {
     const url = await createDatabase()
     const own = Object.assign(new URL(url), { username: 'stranger', password: 'secret' }).href
     await expectFault(
@@ -195,14 +195,14 @@ describe('of the database it finds', () => {
     )
   })
 
-  test('that it has no TLS, where its address asks for that', async () => {
+  test('doctor finds a database without TLS, if its address requires TLS', async () => {
     await expectFault(
       { DATABASE_URL: `${await createDatabase()}?sslmode=require` },
       /^database: TLS with it does not come about \(.+\): mend its certificate, or sslmode in DATABASE_URL$/,
     )
   })
 
-  test('each of the addresses: past the pooler and behind it', async () => {
+  test('doctor checks both addresses: that of the pooler and the direct one', async () => {
     const url = await createDatabase()
     const away = `postgres://u:secret@127.0.0.1:${freePort()}/hr`
     expect(await faultsOf({ DATABASE_URL: url, DATABASE_DIRECT_URL: url })).toEqual([])
@@ -215,7 +215,7 @@ describe('of the database it finds', () => {
     await expectFault(two, `pooled database: ${said}`)
   })
 
-  test('another encoding, and that nothing was migrated', async () => {
+  test('doctor finds another encoding, and a database that was never migrated', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)
     const name = `ascii_${process.pid}`
@@ -251,11 +251,11 @@ describe('of the database it finds', () => {
       /^indexes: missing or not valid: create index on "company" \("enabled", id\)$/,
     ],
     [
-      'that it takes no writes',
+      'a read-only database',
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
       /^writes: default_transaction_read_only is on: writes are refused; set it off for the role or the database$/,
     ],
-  ])('%s', async (_, spoil, fault) => {
+  ])('doctor finds %s', async (_, spoil, fault) => {
     const url = await createDatabase()
     const sql = connect(url)
     await sql.unsafe(spoil)
@@ -263,7 +263,7 @@ describe('of the database it finds', () => {
     await expectFault({ DATABASE_URL: url }, fault)
   })
 
-  test('a transaction of another database that holds back what has changed, open or prepared', async () => {
+  test('doctor finds a transaction of another database, open or prepared, that delays the change feed', async () => {
     const [url, otherUrl] = [await createDatabase(), await createDatabase('empty')]
     const [sql, other] = [connect(url), connect(otherUrl)]
     const heldIn = async () => (await findingsOf({ DATABASE_URL: url })).find(({ check }) => check === 'changes')
@@ -290,12 +290,12 @@ describe('of the database it finds', () => {
     await Promise.all([sql.end(), other.end()])
   })
 
-  test('too few connections', async () => {
+  test('doctor finds too few connections', async () => {
     const own = { DATABASE_URL: await createDatabase(), DATABASE_POOL: '1000', WORKERS: '8' }
     await expectFault(own, /^connections: 8035 of \d+ that the role may have: raise max_connections/)
   })
 
-  test('all rights of a role that has none, as the start says that it does, and that it may use no schema', async () => {
+  test('doctor finds missing rights of a role without any, as a start does, and of a role without a schema', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)
     const role = `doctor_${process.pid}_none`
@@ -316,7 +316,7 @@ describe('of the database it finds', () => {
       { DATABASE_URL },
       /^rights: the role may use no schema of its search_path: grant usage on schema public to it /,
     )
-    // What it names is what is missing: the owner's grants, one after the other, end in a server that starts.
+    // The advice must be complete: if the owner grants each right that it names, the server starts.
     await sql.unsafe(
       `grant usage on schema public to ${role}; ${lacking
         .split('; ')
@@ -328,7 +328,7 @@ describe('of the database it finds', () => {
     await sql.end()
   })
 
-  test('rights that the role lacks', async () => {
+  test('doctor finds missing rights on tables', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)
     const role = `doctor_${process.pid}`
@@ -343,7 +343,7 @@ describe('of the database it finds', () => {
   })
 })
 
-test('the command says each in a line, and ends with 1 where there is a fault: here a port that is taken', async () => {
+test('doctor prints one line per finding, and exits with 1 if there is a fault, such as a taken port', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const command = [process.execPath, '--no-env-file', 'src/main.ts', 'doctor']
   const program = run(command, { ...environment(), PORT: String(taken.port) })

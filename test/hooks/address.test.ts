@@ -11,15 +11,15 @@ const PRIVATE = [
   ...['64:ff9b::a00:1', '64:ff9b::808:808', '2002:7f00:1::', '2001:db8::1', '2001::1', 'fec0::1'],
 ]
 
-test.each(PUBLIC)('%s is of the internet at large', (address) => {
+test.each(PUBLIC)('the address %s is public', (address) => {
   expect(isPrivate(address)).toBe(false)
 })
 
-test.each(PRIVATE)('%s is private', (address) => {
+test.each(PRIVATE)('the address %s is private', (address) => {
   expect(isPrivate(address)).toBe(true)
 })
 
-/** A name that leads to these addresses. */
+/** Resolves every name to these addresses. */
 const leadingTo =
   (...addresses: string[]) =>
   async () =>
@@ -27,8 +27,8 @@ const leadingTo =
 const found = (url: string, allow: string | null, ...addresses: string[]) =>
   addressFor(readHookUrl(url), parseTargets(allow), leadingTo(...addresses))
 
-describe('the address to connect to', () => {
-  test('is the first of the name that may be connected to', async () => {
+describe('the address of a delivery', () => {
+  test('a delivery connects to the first permitted address of the name', async () => {
     expect(await found('https://example.com/', null, '8.8.8.8')).toBe('8.8.8.8')
     expect(await found('https://example.com/', null, '10.0.0.1', '8.8.8.8')).toBe('8.8.8.8')
   })
@@ -44,27 +44,27 @@ describe('the address to connect to', () => {
     'https://169.254.169.254/latest/meta-data',
     'https://10.0.0.1:8443/',
   ]
-  test.each(refused)('is none for %s', async (url) => {
+  test.each(refused)('the URL %s has no permitted address', async (url) => {
     expect(addressFor(readHookUrl(url), NONE)).rejects.toThrow(/is a private address/)
   })
 
-  test('is one that HOOKS_ALLOW names, by the host, the address or the network, also without TLS', async () => {
+  test('HOOKS_ALLOW permits a host, an address or a network, also without TLS', async () => {
     expect(await found('http://receiver.internal/', 'Receiver.internal', '10.0.0.1')).toBe('10.0.0.1')
     expect(await found('http://example.com/', '10.0.0.0/8', '10.0.0.1')).toBe('10.0.0.1')
     expect(await found('https://[::1]/', '::1')).toBe('::1')
     expect(found('http://example.com/', '10.0.0.0/8', '11.0.0.1')).rejects.toThrow(/http:\/\/ is refused/)
     expect(found('https://other.internal/', 'receiver.internal', '10.0.0.1')).rejects.toThrow(/private/)
-    // What is allowed of IPv4 does not allow the same inside IPv6.
+    // A permitted IPv4 address is not permitted inside IPv6.
     expect(found('https://example.com/', '11.0.0.0/8', '::ffff:10.0.0.1')).rejects.toThrow(/private/)
   })
 
-  test('is none for a name without any', () => {
+  test('a name without an address is refused', () => {
     expect(found('https://example.com/', null)).rejects.toThrow('the name has no address')
     expect(addressFor(readHookUrl('https://none.invalid/'), NONE)).rejects.toThrow('the name cannot be resolved')
   })
 })
 
-describe('the address of a hook', () => {
+describe('the URL of a hook', () => {
   test.each([
     ['ftp://example.com/', 'must begin with https://'],
     ['example.com', 'must be like https://'],
@@ -72,7 +72,7 @@ describe('the address of a hook', () => {
     ['https://example.com/#part', 'no part behind #'],
     [`https://example.com/${'a'.repeat(2_000)}`, 'more than 2000 characters'],
     [`https://example.com/${'ü'.repeat(400)}`, 'more than 2000 characters'],
-  ])('is not %s', (url, why) => {
+  ])('a hook with the URL %s is refused', (url, why) => {
     expect(() => readHookUrl(url)).toThrow(why)
   })
 })

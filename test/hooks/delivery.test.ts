@@ -20,7 +20,7 @@ afterAll(() => receiver.stop())
 const post = (url: string, more: Partial<DeliveryOptions> = {}, signal = never) =>
   deliver({ url, secret: makeSecret() }, message, signal, { ...options, ...more })
 
-test('the address that was checked is connected to, under the name, which is not asked again', async () => {
+test('a delivery connects to the checked address under the name, without a second lookup', async () => {
   let asked = 0
   const resolve = async () => [asked++ === 0 ? '127.0.0.1' : '127.0.0.2']
   const url = `http://${NAME}:${receiver.port}/hook?secret=1`
@@ -30,7 +30,7 @@ test('the address that was checked is connected to, under the name, which is not
   expect([headers?.get('host'), path]).toEqual([`${NAME}:${receiver.port}`, '/hook'])
 })
 
-test('a name that leads to this machine gets nothing, unless it is allowed', async () => {
+test('a delivery to a name of this machine is refused, unless it is allowed', async () => {
   const { length } = receiver.deliveries
   const url = `https://localhost:${receiver.port}/hook`
   const { isDelivered, status } = await post(url, { allowed: parseTargets(null) })
@@ -38,14 +38,14 @@ test('a name that leads to this machine gets nothing, unless it is allowed', asy
   expect(receiver.deliveries).toHaveLength(length)
 })
 
-test('a redirect is not followed', async () => {
+test('a delivery follows no redirect', async () => {
   receiver.answer = () => new Response(null, { status: 307, headers: { Location: `${receiver.url}/elsewhere` } })
   const { length } = receiver.deliveries
   expect(await post(receiver.url)).toMatchObject({ isDelivered: false, status: '307, which is not followed' })
   expect(receiver.deliveries).toHaveLength(length + 1)
 })
 
-test('a receiver that does not answer in time is left, and one that is left at the end of the sender', async () => {
+test('a delivery times out if the receiver does not answer, and is aborted when the sender stops', async () => {
   const silent = await listen(() => undefined)
   expect(await post(silent.url, { timeoutMs: 50 })).toMatchObject({ isDelivered: false, status: 'timed out' })
   const leaving = new AbortController()
@@ -54,7 +54,7 @@ test('a receiver that does not answer in time is left, and one that is left at t
   silent.server.close()
 })
 
-test('the end of the sender waits for no name that is looked up, and nothing is posted behind it', async () => {
+test('a sender that stops waits for no DNS lookup, and posts nothing afterwards', async () => {
   const { length } = receiver.deliveries
   const looking = Promise.withResolvers<void>()
   const found = Promise.withResolvers<string[]>()
@@ -67,7 +67,7 @@ test('the end of the sender waits for no name that is looked up, and nothing is 
   await looking.promise
   leaving.abort()
   const cut = { isDelivered: false, status: 'cut off', isGone: false }
-  // Only the end can settle it: the name is not found yet, and the deadline of these tests is far away.
+  // Only the abort can settle it: the name is not resolved yet, and the timeout of these tests is long.
   expect(await posted).toEqual(cut)
   found.resolve(['127.0.0.1'])
   expect(await post(receiver.url, {}, leaving.signal)).toEqual(cut)
@@ -76,7 +76,7 @@ test('the end of the sender waits for no name that is looked up, and nothing is 
   expect(receiver.deliveries).toHaveLength(length + 1)
 })
 
-test('an answer without an end is not read', async () => {
+test('a delivery does not read an answer without an end', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n'
   let isClosed = false
   const endless = await listen((socket) => {
@@ -93,7 +93,7 @@ test('an answer without an end is not read', async () => {
   endless.server.close()
 })
 
-test('a receiver that is not there, or is no HTTP server, is a failure without its address', async () => {
+test('a receiver that is unreachable, or no HTTP server, is a failure that does not show its address', async () => {
   const broken = await listen((socket) => socket.end('nothing\r\n\r\n'))
   const { status } = await post(`${broken.url}?token=secret`)
   expect(status).toMatch(/^failed/)
@@ -105,7 +105,7 @@ test('a receiver that is not there, or is no HTTP server, is a failure without i
   })
 })
 
-test('the certificate must be right for the name, though an address is connected to', async () => {
+test('a delivery needs a certificate for the name, although it connects to an address', async () => {
   if (!hasOpenssl) return leaveOut('CI_REQUIRES_NGINX', 'there is no openssl')
   const files = makeCertificate(`DNS:${NAME}`)
   const ca = await Bun.file(files.certificate).text()

@@ -37,7 +37,7 @@ function send(): HookSender {
   })
 }
 
-/** What a receiver that cannot be relied on may do with a delivery that has come. */
+/** Draws an answer of an unreliable receiver. */
 function answerOf(random: Random): Response | Promise<Response> {
   const refused = () => new Response(null, { status: random.pick([404, 500, 503]) })
   const late = async () => Bun.sleep(random.below(30)).then(() => new Response(null, { status: 204 }))
@@ -49,7 +49,10 @@ const endConnections = () => server.sql`
   select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'roster hooks' and datname = current_database()`
 
-/** Faults for each hook in its own way: what was missed, and what came before the change of its row in front was taken. */
+/**
+ * Returns a fault for each missed change, and for each change that was delivered before an earlier change of its row was
+ * accepted.
+ */
 function differences({ deliveries }: Receiver, taken: ReadonlyMap<object, number>, lines: readonly Json[]): string[] {
   const found: string[] = []
   const takenAt = new Map<string, number>()
@@ -69,14 +72,14 @@ function differences({ deliveries }: Receiver, taken: ReadonlyMap<object, number
   return found
 }
 
-test('whatever receivers, connections and senders do, each change is taken, and those of a row in their order', async () => {
+test('a hook delivers each change, and changes of a row in order, whatever receivers, connections and senders do', async () => {
   const random = new Random(SEED)
   const store = new HookStore(server.sql, entities)
   const from = (await server.get('/Changes?after=now')).body.next
   const hooks = await Promise.all(
     [0, 1].map(async () => {
       const receiver = startReceiver()
-      /** By delivery, how many had come when it was answered as taken. */
+      /** Number of deliveries that had arrived when a delivery was accepted. */
       const taken = new Map<object, number>()
       let isReliable = false
       receiver.answer = async (delivery) => {

@@ -36,7 +36,7 @@ const log: Log = {
 
 beforeAll(async () => {
   sql = connect(server.databaseUrl)
-  // The default time zone of sessions that do not set one.
+  // Sets the default time zone of sessions that do not set one.
   await sql.unsafe(`alter database "${new URL(server.databaseUrl).pathname.slice(1)}" set timezone to 'Asia/Tokyo'`)
   entities = await loadEntities()
   store = new HookStore(sql, entities)
@@ -81,7 +81,7 @@ const company = async (name: string): Promise<number> => (await server.post('/Co
 const rename = (id: number, name: string) => server.patch(`/Companies/${id}`, { Name: name })
 const pathsOf = ({ deliveries }: Receiver) => deliveries.map(({ body }) => `${body.type} ${body.data.id}`)
 
-test('what was posted, what waits, and how many hooks there are, is known', async () => {
+test('a sender counts deliveries, failures, waiting changes and hooks', async () => {
   const receiver = receive()
   await add(receiver.url, 'Companies')
   const sender = send({ delivery: { timeoutMs: 30_000 } })
@@ -92,7 +92,7 @@ test('what was posted, what waits, and how many hooks there are, is known', asyn
   await rename(id, 'Counted twice')
   await until(() => sender.use.failed > 1)
   await until(() => sender.use.lagMs > 0)
-  // When a change was written is known to the second.
+  // The time of a change is stored to the second.
   expect(sender.use.lagMs).toBeLessThanOrEqual(Date.now() - beforeMs + 1_000)
   receiver.answer = () => new Response(null, { status: 410 })
   await until(() => sender.use.states.parked === 1)
@@ -100,7 +100,7 @@ test('what was posted, what waits, and how many hooks there are, is known', asyn
   expect(sender.use).toMatchObject({ states: { active: 0, paused: 0, parked: 1 }, taken: 1 })
 })
 
-test('what changes is posted, as the library of Standard Webhooks takes it, with the line that the feed has', async () => {
+test('a delivery is valid for the library of Standard Webhooks, and has the event of the feed', async () => {
   const receiver = receive()
   const { secret } = await add(receiver.url, '*')
   send()
@@ -119,7 +119,7 @@ test('what changes is posted, as the library of Standard Webhooks takes it, with
   expect(() => other.verify(first?.text ?? '', Object.fromEntries(first?.headers ?? []))).toThrow()
 })
 
-test('a hook gets the events that it is for, from when it was made', async () => {
+test('a hook gets the events that it subscribes to, from its creation on', async () => {
   const receiver = receive()
   const id = await company('Before')
   await add(receiver.url, 'Companies:delete', 'Employees:create')
@@ -131,7 +131,7 @@ test('a hook gets the events that it is for, from when it was made', async () =>
   expect(pathsOf(receiver).sort()).toEqual([`Companies.delete ${id}`, `Employees.create ${employee}`])
 })
 
-test('lines of different rows are in flight together, up to four, and those of one row one at a time', async () => {
+test('deliveries of different rows run at the same time, up to four, and those of one row one after the other', async () => {
   const receiver = receive()
   await add(receiver.url, 'Companies:update')
   const ids = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(company))
@@ -150,7 +150,7 @@ test('lines of different rows are in flight together, up to four, and those of o
   expect(most).toBeWithin(2, 5)
 })
 
-test('a sender whose term is over writes nothing down', async () => {
+test('a sender whose term has ended saves nothing', async () => {
   const receiver = receive()
   const { id: hook } = await add(receiver.url, 'Companies')
   const sender = send()
@@ -168,7 +168,7 @@ test('a sender whose term is over writes nothing down', async () => {
   expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(receiver.deliveries[1]?.headers.get('webhook-id') ?? '')
 })
 
-test('a sender that stops saves how far it has read, past events that the hook is not for', async () => {
+test('a sender that stops saves its position, past events that the hook does not want', async () => {
   const { id: hook } = await add(receive().url, 'Companies:delete')
   const positionOf = async () => BigInt((await sql`select position from hook where id = ${hook}`)[0]?.position)
   const before = await positionOf()
@@ -183,7 +183,7 @@ test('a sender that stops saves how far it has read, past events that the hook i
   expect(BigInt(position)).toBeGreaterThan(before)
 })
 
-test('a hook that fails for three days is parked, and says so; resumed, it goes on without a gap', async () => {
+test('a hook that fails for three days is parked and logged; when resumed, it continues without a gap', async () => {
   const receiver = receive()
   const { id: hook } = await add(receiver.url, 'Companies:create')
   let nowMs = Date.now()
@@ -196,7 +196,7 @@ test('a hook that fails for three days is parked, and says so; resumed, it goes 
   await until(() => receiver.deliveries.length >= 3)
   expect(await listed(hook)).toMatchObject({ state: 'failing', lastStatus: '500', waiting: 2 })
   await until(async () => (await listed(hook))?.state === 'parked')
-  // The first two were in flight together.
+  // The first two deliveries were in flight together.
   expect(receiver.deliveries).toHaveLength(3 * 32 + 2)
   expect(await listed(hook)).toMatchObject({ reason: 'deliveries have failed for 3 days', waiting: 2 })
   expect(lines).toContain('a hook is parked: its receiver has refused for too long')
@@ -208,7 +208,7 @@ test('a hook that fails for three days is parked, and says so; resumed, it goes 
   await until(async () => (await listed(hook))?.waiting === 0)
 })
 
-test('a hook that failed is not parked for the time in which no server tried', async () => {
+test('a failing hook is not parked for time in which no server ran', async () => {
   const receiver = receive()
   receiver.answer = () => new Response(null, { status: 500 })
   const { id: hook } = await add(receiver.url, 'Companies:create')
@@ -222,7 +222,7 @@ test('a hook that failed is not parked for the time in which no server tried', a
   expect((await listed(hook))?.state).toBe('failing')
 })
 
-test('a place goes on without lines for the hook, and is written down each hour, so that it never grows too old', async () => {
+test('a hook without events saves its position every hour, so that it is always kept in the feed', async () => {
   const { id: hook } = await add(receive().url, 'Companies:delete')
   const placeOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
   const place = await placeOf()
@@ -238,13 +238,13 @@ test('a place goes on without lines for the hook, and is written down each hour,
   })
 })
 
-test('pauses double up to a quarter of an hour, of which between half and all is waited', () => {
+test('pauses between attempts double up to 15 minutes, of which a random half to all is waited', () => {
   const pauses = (random: number) => [1, 2, 3, 8, 9, 10, 1_000].map((attempts) => pauseAfter(attempts, BACK_OFF, random))
   expect(pauses(1)).toEqual([5_000, 10_000, 20_000, 640_000, 900_000, 900_000, 900_000])
   expect(pauses(0)).toEqual([2_500, 5_000, 10_000, 320_000, 450_000, 450_000, 450_000])
 })
 
-test('a change that the receiver can never take is skipped by an operator', async () => {
+test('an operator can skip a change that the receiver never accepts', async () => {
   const receiver = receive()
   const { id: hook } = await add(receiver.url, 'Companies:create')
   const bad = await company('Bad')
@@ -258,7 +258,7 @@ test('a change that the receiver can never take is skipped by an operator', asyn
   expect((await listed(hook))?.state).toBe('active')
 })
 
-test('a hook that is paused gets nothing until it is resumed, and a removed one nothing at all', async () => {
+test('a paused hook gets nothing until it is resumed, and a removed one nothing at all', async () => {
   const receiver = receive()
   const [paused, removed, other] = [await add(receiver.url, '*'), await add(receiver.url, '*'), await add(receiver.url, '*')]
   await store.pause(paused.id)
@@ -273,7 +273,7 @@ test('a hook that is paused gets nothing until it is resumed, and a removed one 
   expect(store.remove(removed.id)).rejects.toThrow(/there is no hook/)
 })
 
-test('a hook whose place is no longer kept is parked, and goes on with the first change that is', async () => {
+test('a hook whose position is no longer kept is parked, and continues with the first change that is kept', async () => {
   const receiver = receive()
   const { id: hook } = await add(receiver.url, 'Companies')
   await store.pause(hook)
@@ -290,7 +290,7 @@ test('a hook whose place is no longer kept is parked, and goes on with the first
   expect(receiver.deliveries[0]?.body.data.id).toBe(kept)
 })
 
-test('without hooks a sender has no connection, and looks again once it is asked to', async () => {
+test('a sender without hooks has no connection, and checks for hooks when it is woken', async () => {
   const sender = send({ pauses: { ...PAUSES, idleMs: 3_600_000 } })
   const connections = async () =>
     (await sql`select from pg_stat_activity where application_name = 'roster hooks' and datname = current_database()`).count
@@ -302,7 +302,7 @@ test('without hooks a sender has no connection, and looks again once it is asked
   await until(() => receiver.deliveries.length === 1)
 })
 
-test('there is a most of hooks', async () => {
+test('the number of hooks is limited', async () => {
   for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
   expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
 })

@@ -19,12 +19,12 @@ const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> 
   new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })
 const never = new AbortController().signal
 const behind = { position: '9'.repeat(18), number: '0' }
-/** For a line of either entity that never comes; an hour. */
+/** Waits an hour for a change of either entity that never comes. */
 const forNothing = () => ({
   ...{ entities: ENTITIES, after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
 })
 
-test('a client that has gone, one too many, and who waits at the end of the server, wait no longer', async () => {
+test('a wait ends if the client leaves, too many wait, or the server stops', async () => {
   const leaving = new AbortController()
   let isDraining = false
   const waits = waitsOf({ waitersMax: 2, isDraining: () => isDraining })
@@ -37,7 +37,7 @@ test('a client that has gone, one too many, and who waits at the end of the serv
   expect(await waits.wait(forNothing())).toBe(false)
 })
 
-test('one key takes its share of the places at most, and a place that is left is free again', async () => {
+test('a key has at most its share of waits, and an ended wait is free again', async () => {
   const leaving = new AbortController()
   const waits = waitsOf({ waitersMax: 3, waitersOfKeyMax: 2 })
   const wait = (key: string) => waits.wait({ ...forNothing(), signal: leaving.signal, key })
@@ -54,7 +54,7 @@ test('one key takes its share of the places at most, and a place that is left is
   expect(await waiting).toBe(false)
 })
 
-test('a database that is away ends no wait', async () => {
+test('an unreachable database ends no wait', async () => {
   const away = { read: () => Promise.reject(new Error('away')) } as unknown as Database
   const lost = new ChangeWaits(ENTITIES, away, { isDraining: () => false })
   expect(await lost.wait({ ...forNothing(), after: START, untilMs: performance.now() + 300 })).toBe(false)

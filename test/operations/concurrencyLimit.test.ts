@@ -4,7 +4,7 @@ import { ConcurrencyLimit, FOLLOWERS, STREAMS, SUMMARIES } from '../../src/opera
 const refusal = (message: string) => expect.objectContaining({ code: 'ServiceUnavailable', message })
 const REMEDY = 'Retry after the seconds in Retry-After, or ask for pages.'
 
-test('a place is given back once, however often that is said', () => {
+test('a slot is released once, however often release is called', () => {
   const places = new ConcurrencyLimit({ ...STREAMS, max: 2, perKeyMax: 2 })
   const place = places.take('a')
   places.take('b')
@@ -14,7 +14,7 @@ test('a place is given back once, however often that is said', () => {
   expect(() => places.take('a')).toThrow(refusal(`The server has 2 streams under way, which is the most. ${REMEDY}`))
 })
 
-describe('where all places are taken', () => {
+describe('a limit whose slots are all taken', () => {
   const full = (kind: typeof STREAMS, idleSinceMs: number | null) => {
     const places = new ConcurrencyLimit({ ...kind, max: 5, perKeyMax: 3 })
     const lost: string[] = []
@@ -28,7 +28,7 @@ describe('where all places are taken', () => {
   const LOST =
     'The key has more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
 
-  test('the key with the most loses one whose client takes nothing, until another has nearly as many', () => {
+  test('the key with the most slots loses an idle one, until another key has nearly as many', () => {
     const { places, lost } = full(STREAMS, performance.now() - 1_000)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
@@ -37,7 +37,7 @@ describe('where all places are taken', () => {
     expect(lost).toEqual([`b: ${LOST}`, `a: ${LOST}`])
   })
 
-  test('none is lost whose client was served a moment ago', () => {
+  test('a stream whose client read a moment ago is not evicted', () => {
     for (const idleSinceMs of [null, performance.now()]) {
       const { places, lost } = full(STREAMS, idleSinceMs)
       expect(() => places.take('c')).toThrow('The server has 5 streams')
@@ -45,21 +45,21 @@ describe('where all places are taken', () => {
     }
   })
 
-  test('none is lost that has not begun', () => {
+  test('a stream that has not begun is not evicted', () => {
     const places = new ConcurrencyLimit({ ...FOLLOWERS, max: 2, perKeyMax: 2 })
     places.take('a')
     places.take('a')
     expect(() => places.take('b')).toThrow('The server has 2 streams')
   })
 
-  test('a follower can be lost at any time, since it goes on behind its last token', () => {
+  test('a stream of the change feed can be evicted at any time, because its client continues after its last token', () => {
     const { places, lost } = full(FOLLOWERS, null)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
   })
 })
 
-describe('where a place would hold more bytes than fit beside the others', () => {
+describe('a limit of bytes', () => {
   const MESSAGE =
     'The groups of this stream do not fit into memory beside those of other streams of summaries. Retry after the seconds in Retry-After, or ask for pages, for fewer groups or for fewer aggregates.'
   const begin = (places: ConcurrencyLimit, key: string, bytes: number, idleSinceMs: number | null = null) => {
@@ -70,7 +70,7 @@ describe('where a place would hold more bytes than fit beside the others', () =>
     return { place, lost }
   }
 
-  test('it is refused, until another has ended', () => {
+  test('a slot with more bytes than are free is refused, until another one ends', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const { place } = begin(places, 'a', 60)
     expect(() => begin(places, 'b', 41)).toThrow(refusal(MESSAGE))
@@ -79,7 +79,7 @@ describe('where a place would hold more bytes than fit beside the others', () =>
     begin(places, 'a', 60)
   })
 
-  test('the key that holds the most loses one whose client takes nothing, to a key that holds less', () => {
+  test('the key that holds the most bytes loses an idle slot to a key that holds less', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const idleSinceMs = performance.now() - 1_000
     const [a, b] = [begin(places, 'a', 70, idleSinceMs), begin(places, 'b', 30, idleSinceMs)]
@@ -87,7 +87,7 @@ describe('where a place would hold more bytes than fit beside the others', () =>
     expect([a.lost.length, b.lost.length]).toEqual([1, 0])
   })
 
-  test('none is lost to a key that would hold as much, or whose client was served a moment ago', () => {
+  test('no slot is evicted for a key that would hold as much, or while its client reads', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const a = begin(places, 'a', 70, performance.now() - 1_000)
     expect(() => begin(places, 'b', 70)).toThrow(refusal(MESSAGE))

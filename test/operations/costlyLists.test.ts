@@ -6,7 +6,7 @@ import { makeKey } from '../support/server.ts'
 const keys = ['one', 'two', 'three'].map((name) => makeKey({ name }))
 const server = useServer(async () => ({ keys: keys.map(({ record }) => record), environment: { MEMORY_MB: '0' } }))
 
-/** Statements that read the table and wait, since it is locked. */
+/** Returns the statements that wait for the locked table. */
 const reading = async () =>
   Number(
     (
@@ -27,8 +27,8 @@ const COSTLY: [string, Record<string, string>][] = [
   ['/Absences/Summary?Reason[contains]=c', { accept: 'text/csv' }],
 ]
 
-describe('costly lists, streams and summaries of the database', () => {
-  test('are read one of a key and two of all at a time, while other lists of these keys are answered', async () => {
+describe('costly reads of the database', () => {
+  test('costly lists, streams and summaries run one per key and two in total, while other lists are answered', async () => {
     const answers: Promise<{ status: number }>[] = []
     const ask = (key: number) => {
       for (const [path, headers] of COSTLY) answers.push(server.get(path, { ...keys[key]?.headers, ...headers }))
@@ -38,7 +38,7 @@ describe('costly lists, streams and summaries of the database', () => {
       await transaction`lock table absence in access exclusive mode`
       ask(0)
       await until(async () => (await reading()) > 0)
-      // Others would be there soon.
+      // Further statements would have begun by then.
       await Bun.sleep(200)
       expect(await reading()).toBe(1)
       expect(await cheap(0)).toBe(200)
@@ -49,7 +49,7 @@ describe('costly lists, streams and summaries of the database', () => {
       expect(await reading()).toBe(2)
       expect([await cheap(0), await cheap(1), await cheap(2)]).toEqual([200, 200, 200])
     })
-    // A list waits for a lock for two seconds.
+    // A list waits two seconds for a lock.
     for (const { status } of await Promise.all(answers)) expect([200, 503]).toContain(status)
   })
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.end())
 
-/** The answer of a server whose entity has these properties to a PATCH under a key. */
+/** Sends a PATCH with an Idempotency-Key to a server whose entity has these properties; returns the answer. */
 async function rename(fields: Record<string, ReturnType<typeof text>>, id: string): Promise<unknown> {
   const thing = defineEntity('Thing', { id: identity(), ...fields })
   const resource = new Resource(thing, [thing], {
@@ -41,7 +41,7 @@ test.each([
   ['1', { secret: text(), name: text() }, { id: 1, secret: 'hidden', name: 'Renamed' }],
   ['2', { name: text(), note: text(), secret: text() }, { id: 2, name: 'Renamed', note: 'y', secret: 'hidden' }],
 ])(
-  'D43: a repeated write of thing %s has its values under their names, though a server with other properties did it',
+  'a repeated write of thing %s returns its values under their names, also if a server with other properties stored them. D43',
   async (id, fields, expected) => {
     expect(await rename({ name: text(), secret: text() }, id)).toEqual({ id: Number(id), name: 'Renamed', secret: 'hidden' })
     expect(await rename(fields, id)).toEqual(expected)

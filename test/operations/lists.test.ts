@@ -20,7 +20,7 @@ test.each([
   ['Name=x&sort=Weight,Name', 'sort by one property, such as Weight'],
   ['Name=x&sort=Note', 'sort by another property than Note, which has no index'],
   ['Name=x&page=70', 'follow the link "next" page by page instead of asking for page 70'],
-])('D39: a list of %p costs less if clients do what the message says', (query, expected) => {
+])('the advice for a list of %p names cheaper queries. D39', (query, expected) => {
   expect(advice(query)).toContain(expected)
 })
 

@@ -11,7 +11,7 @@ import { parsePartial } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import type { Json } from '../support/server.ts'
 
-// An entity of which rows copy a name from rows of the same table, that clients write.
+// Entity whose rows copy a name from rows of the same table, and clients may write the name.
 const unit = defineEntity('Unit', {
   id: identity(),
   name: text(),
@@ -66,7 +66,7 @@ async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object
   return { tag: reply.headers.ETag as string, row: JSON.parse(String(reply.body)) as Json }
 }
 
-test('D41: rows that are renamed at once, each the parent of the next, have no tag of another state than they were answered in', async () => {
+test('rows that are renamed at once, each the parent of the next, have tags of the states in which they were returned. D41', async () => {
   const ids: string[] = []
   for (let depth = 0; depth < 8; depth++) {
     const { row } = await ask('create', '', { name: `unit ${depth}`, parentId: ids.at(-1) ? Number(ids.at(-1)) : null })
@@ -76,7 +76,7 @@ test('D41: rows that are renamed at once, each the parent of the next, have no t
     const answers = await Promise.all(ids.map((id) => ask('patch', id, { name: `${id} in ${round}` })))
     const now = await Promise.all(ids.map((id) => ask('get', id)))
     expect(now.slice(1).map(({ row }) => row.parent)).toEqual(ids.slice(0, -1).map((id) => `${id} in ${round}`))
-    // Of which some have been changed by the rename of their parent, and so have another tag.
+    // A row that its parent's rename has changed since has another tag.
     for (const [index, { tag, row }] of answers.entries()) if (tag === now[index]?.tag) expect(row).toEqual(now[index].row)
   }
 })

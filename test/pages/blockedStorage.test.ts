@@ -4,20 +4,20 @@ import { describeInBrowser, startBrowser, type TestBrowser } from '../support/br
 import { createRow } from '../support/rows.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 
-/** In the page: what comes of a use of each storage. */
+/** Runs in the page: uses each storage, and returns the results. */
 const STORAGE = `['localStorage', 'sessionStorage'].map((name) => {
   try { window[name].setItem('probe', 'text'); return 'kept' } catch ({ name }) { return name }
 })`
-/** In the page: leaves no room in either storage, to the byte. */
+/** Runs in the page: fills both storages to the last byte. */
 const FILL = `for (const storage of [localStorage, sessionStorage])
   for (let size = 2 ** 24, place = 0; size >= 1; place++)
     try { storage.setItem('fill' + place, 'x'.repeat(size)) } catch { size = Math.floor(size / 2) }`
 
-describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
+describeInBrowser('pages in a Chromium without storage', () => {
   let server: TestServer
   let browser: TestBrowser
   beforeAll(async () => {
-    // A sandboxed page has no origin: what it asks for is read by CORS.
+    // A sandboxed page has no origin, so it reads answers by CORS.
     ;[server, browser] = await Promise.all([startServer({ environment: { CORS_ORIGINS: '*' } }), startBrowser()])
     await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
   })
@@ -28,12 +28,12 @@ describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
 
   async function open(path: string, options: BrowserContextOptions = {}) {
     const opened = await browser.open(path === '' ? 'about:blank' : server.url + path, { locale: 'en-GB', ...options })
-    // Before the test's own limit, which ends the browser for all.
+    // Shorter than the test's own limit, which would end the browser for all tests.
     opened.page.setDefaultTimeout(60_000)
     return opened
   }
 
-  /** Opens a page to which Chromium refuses storage, as it does where a reader blocks it: a sandboxed one. */
+  /** Opens a page to which Chromium refuses storage, as if a reader blocked it: a sandboxed one. */
   async function openBlocked(address: string) {
     const opened = await open('', { permissions: ['local-network-access'] })
     const { page } = opened
@@ -52,7 +52,7 @@ describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
     await page.getByLabel('Name', { exact: true }).click()
     await page.getByText('Acme').first().waitFor({ state: 'detached' })
   }
-  /** Another resource, and back: columns are read again. */
+  /** Goes to another resource and back, so that columns are read again. */
   const leaveAndReturn = async (page: Page) => {
     for (const name of ['Employees', 'Companies']) {
       await page.getByRole('link', { name, exact: true }).click()
@@ -62,7 +62,7 @@ describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
     return page.locator('th').allInnerTexts()
   }
 
-  test('/explore shows rows, and keeps key and columns until it is left, where storage is blocked', async () => {
+  test('/explore with blocked storage shows rows, and keeps key and columns until it is left', async () => {
     const { page, complaints } = await openBlocked('/explore')
     expect(await page.evaluate(STORAGE)).toEqual(['SecurityError', 'SecurityError'])
     await page.getByLabel('Key').fill(KEY)
@@ -75,19 +75,19 @@ describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
     expect(complaints).toEqual([])
   })
 
-  test('/explore takes the key of a link where storage is blocked', async () => {
+  test('/explore with blocked storage takes the key of a link', async () => {
     const { page, complaints } = await openBlocked(`/explore#key=${KEY}`)
     await page.getByRole('heading', { name: 'Absences' }).waitFor()
     expect([page.url(), complaints]).toEqual([`${server.url}/explore#/Absences`, []])
   })
 
-  test('/docs is shown where storage is blocked', async () => {
+  test('/docs is shown with blocked storage', async () => {
     const { page, complaints } = await openBlocked('/docs')
     await page.getByRole('heading', { name: 'Getting started' }).first().waitFor()
     expect(complaints).toEqual([])
   })
 
-  test('/explore keeps key and columns until it is left where storage is full', async () => {
+  test('/explore with full storage keeps key and columns until it is left', async () => {
     const { page, complaints } = await open('/explore#key=wrong')
     await page.getByLabel('Key').waitFor()
     await page.evaluate(FILL)
@@ -97,13 +97,13 @@ describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
     await page.getByRole('link', { name: 'Companies' }).click()
     await chooseEnabled(page)
     expect(await leaveAndReturn(page)).toEqual(['Id', 'Enabled'])
-    // Chromium's own line about the key that was wrong.
+    // Chromium logs a line about the wrong key.
     expect(complaints.filter((text) => !text.includes('401'))).toEqual([])
     await page.reload()
     await page.getByLabel('Key').waitFor()
   })
 
-  test('/docs is shown where storage is full', async () => {
+  test('/docs is shown with full storage', async () => {
     const { page, complaints } = await open('/')
     await page.evaluate(FILL)
     expect(await page.evaluate(STORAGE)).toEqual(['QuotaExceededError', 'QuotaExceededError'])
@@ -112,7 +112,7 @@ describeInBrowser('pages in a Chromium that keeps nothing for them', () => {
     expect(complaints).toEqual([])
   })
 
-  test.each(['garbage', '{"a":1}', '["Gone"]', 'null', '[1,'])('columns kept as %s are those of a first visit', async (kept) => {
+  test.each(['garbage', '{"a":1}', '["Gone"]', 'null', '[1,'])('stored columns of %s are ignored', async (kept) => {
     const { page, complaints } = await open('/')
     await page.evaluate(`localStorage.setItem('roster.columns.Companies', ${JSON.stringify(kept)})`)
     await page.goto(`${server.url}/explore#key=${KEY}`)

@@ -8,13 +8,13 @@ const OWN = ['/', '/errors', '/errors/NotFound']
 const NARROW = { width: 360, height: 740 }
 const WIDE = { width: 1400, height: 900 }
 
-/** In the page: what is focused, and whether one sees it. */
+/** Runs in the page: returns the focused element, and whether the focus is visible. */
 const FOCUS = `(() => {
   const { href, tagName } = document.activeElement
   const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
   return { href, tagName, seen: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 }
 })()`
-/** The same in Scalar, which also draws a shadow, or shows a parent that has the focus within. */
+/** The same for Scalar, which may also show the focus as a shadow, or at a parent. */
 const SCALAR_FOCUS = `(() => {
   const focused = document.activeElement
   const { outlineStyle, boxShadow } = getComputedStyle(focused)
@@ -22,11 +22,12 @@ const SCALAR_FOCUS = `(() => {
 })()`
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
-describeInBrowser('the pages in Chromium', () => {
+describeInBrowser('pages in Chromium', () => {
   let server: TestServer
   let browser: TestBrowser
   beforeAll(async () => {
-    // Under another name than the page is opened by, as behind a proxy: all that pages ask for must come from there still.
+    // The server has another name than the one by which the page is opened, as behind a proxy; pages must still load everything
+    // from where they came.
     const environment = { PUBLIC_URL: 'https://api.example.com/people' }
     ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
     await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
@@ -36,14 +37,14 @@ describeInBrowser('the pages in Chromium', () => {
     await server.stop()
   })
 
-  /** Opens a page, and waits until what it has to show is there. */
+  /** Opens a page, and waits until its content is shown. */
   async function open(path: string, options = {}) {
     const opened = await browser.open(server.url + path, options)
     await opened.page.getByRole('heading', { level: 1 }).first().waitFor()
     return opened
   }
 
-  /** The page has the colours that the reader's system asks for, and all of its width is seen. */
+  /** Expects the colors of the reader's system, and no part outside of the window. */
   async function expectFit(page: Page, isDark: boolean) {
     expect(await page.evaluate(OVERFLOW)).toBe(0)
     const colour = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string
@@ -53,20 +54,20 @@ describeInBrowser('the pages in Chromium', () => {
 
   const foreign = (requests: readonly string[]) => requests.filter((url) => !url.startsWith(`${server.url}/`))
 
-  test.each(OWN)('%s loads from this server alone, light or dark, and fits a wide and a narrow window', async (path) => {
+  test.each(OWN)('%s loads only from this server, light or dark, and fits a wide and a narrow window', async (path) => {
     const { page, requests, complaints } = await open(path, { viewport: WIDE, colorScheme: 'light' })
     await expectFit(page, false)
     await page.setViewportSize(NARROW)
     await page.emulateMedia({ colorScheme: 'dark' })
     await expectFit(page, true)
-    // Paper is light: letters for a dark screen would hardly be seen.
+    // Paper is light: text for a dark screen could hardly be read.
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
     await expectFit(page, false)
     expect([foreign(requests), complaints, requests.length > 0]).toEqual([[], [], true])
     await page.context().close()
   })
 
-  test.each(OWN)('every link of %s is reached by Tab, is seen to be, and leads somewhere', async (path) => {
+  test.each(OWN)('every link of %s can be reached by Tab, is visibly focused, and has a target', async (path) => {
     const { page } = await open(path)
     const links = (await page.evaluate(`[...document.links].map(({ href }) => href)`)) as string[]
     const reached: unknown[] = []
@@ -88,13 +89,13 @@ describeInBrowser('the pages in Chromium', () => {
     })
     afterAll(() => docs.page.context().close())
 
-    test('open at the resource that the landing page names', async () => {
+    test('/docs opens at the resource of the landing page’s link', async () => {
       await docs.page.getByRole('heading', { name: 'Companies', exact: true }).first().waitFor()
       expect(docs.page.url()).toBe(`${server.url}/docs#tag/companies`)
       await expectFit(docs.page, true)
     })
 
-    test('are led through by Tab, and one sees where it is', async () => {
+    test('Tab leads through /docs with a visible focus', async () => {
       const places: string[] = []
       for (let step = 0; step < 20; step++) {
         await docs.page.keyboard.press('Tab')
@@ -104,8 +105,8 @@ describeInBrowser('the pages in Chromium', () => {
       expect(places.join()).toMatch(/Absences[\s\S]*Companies[\s\S]*Employees/)
     })
 
-    // With the scheme, which stands there already, and for those who replace the whole.
-    test.each([`ApiKey ${KEY}`, KEY])('have a request answered 200 with %s as the key', async (typed) => {
+    // With the scheme, which the field already has, and for readers who replace the whole text.
+    test.each([`ApiKey ${KEY}`, KEY])('a request in /docs with the key %s is answered 200', async (typed) => {
       const { page, requests } = docs
       const field = page.getByLabel('Value').first()
       expect(await field.inputValue()).toStartWith('ApiKey ')
@@ -118,14 +119,14 @@ describeInBrowser('the pages in Chromium', () => {
       await page.getByText('200 OK').first().waitFor()
       await page.getByText('Acme').first().waitFor()
       const [sent = '', ...others] = requests.slice(before)
-      // What is typed is sent, and neither examples nor empty fields are.
+      // Only typed values are sent, neither examples nor empty fields.
       expect([sent, ...others]).toEqual([`${server.url}/Companies?Name=%21%3DByron%2C+Ada`])
       await filter.fill('')
       await page.keyboard.press('Escape')
       await field.fill('ApiKey ')
     })
 
-    test('answer a CSV where that form is chosen, and show rows with values', async () => {
+    test('/docs requests CSV if that form is chosen, and shows rows with values', async () => {
       const { page } = docs
       const field = page.getByLabel('Value').first()
       await field.fill(`ApiKey ${KEY}`)
@@ -144,11 +145,11 @@ describeInBrowser('the pages in Chromium', () => {
       expect(await page.getByText('Analytical Engines').count()).toBeGreaterThan(0)
     })
 
-    test('have asked this server alone, and complained of nothing', () => {
+    test('/docs has sent requests only to this server, without warnings', () => {
       expect([foreign(docs.requests), docs.complaints]).toEqual([[], []])
     })
 
-    test('fit a narrow window, and say why they cannot be loaded', async () => {
+    test('/docs fits a narrow window, and says why it cannot be loaded', async () => {
       const { page, complaints } = await open('/docs', { viewport: NARROW, colorScheme: 'light' })
       await page.getByRole('heading', { name: 'Getting started' }).first().waitFor()
       await expectFit(page, false)

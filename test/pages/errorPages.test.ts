@@ -7,14 +7,14 @@ const BASE = 'http://127.0.0.1:3000'
 const textOf = (stored: StoredBody) => new TextDecoder().decode(stored.reply(new Headers()).body as Uint8Array)
 const kindOf = (code: string) => findError(code) as NonNullable<ReturnType<typeof findError>>
 
-describe('D38: every code has a page', () => {
-  test.each(Object.entries(errorTable))('%s', (code, texts) => {
+describe('pages of error codes. D38', () => {
+  test.each(Object.entries(errorTable))('the code %s has a page', (code, texts) => {
     const { status, title, explanation, remedy, request } = texts
     const page = textOf(errorPage(kindOf(code), BASE, '../'))
     const parts = [`${title}.`, `HTTP status ${status} `, explanation, remedy, `HTTP/1.1 ${status} `, `"Code": "${code}"`]
     for (const text of [`<h1>${code}</h1>`, ...parts.map(Bun.escapeHTML)]) expect(page).toContain(text)
     expect(page).toContain(Bun.escapeHTML(`${request} HTTP/1.1`))
-    // For programs:
+    // The JSON for programs:
     expect(JSON.parse(textOf(errorJson(kindOf(code), BASE)))).toMatchObject({
       ...{ code, status, title, explanation, remedy, reference: `${BASE}/errors/${code}` },
       example: { request: { method: expect.any(String) }, answer: { Error: { Code: code } } },

@@ -10,11 +10,14 @@ import { type Json, KEY, makeKey, startServer, type TestServer } from '../suppor
 const LONG = 'long '.repeat(80).trim()
 const ARABIC = 'أحمد زويل'
 const FAMILY = '\u{1f469}\u200d\u{1f467}'
-/** Wherever a label is cut by units, one of these two loses half of a character; the third is twice as wide as Latin letters. */
+/**
+ * Labels that are twice as wide as Latin letters. Wherever code units cut a label, one of the first two loses half of a
+ * character.
+ */
 const WIDE = ['face ', 'faces '].map((begin) => begin + FAMILY.repeat(16)).concat(`face ${'漢字'.repeat(30)}`)
 const NARROW = { width: 360, height: 740 }
 
-/** In the page: what one reads of the table, row by row, without the header. */
+/** Runs in the page: returns the text of the table by row, without the header. */
 const ROWS = `[...document.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText.trim()))`
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 const HASH = 'decodeURIComponent(location.hash)'
@@ -23,7 +26,8 @@ describeInBrowser('/explore in Chromium', () => {
   let server: TestServer
   let browser: TestBrowser
   beforeAll(async () => {
-    // Under another name than the page is opened by, as behind a proxy: all that the page asks for must come from there still.
+    // The server has another name than the one by which the page is opened, as behind a proxy; the page must still load
+    // everything from where it came.
     const environment = { PUBLIC_URL: 'https://api.example.com/people' }
     ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
     const names = [
@@ -55,17 +59,19 @@ describeInBrowser('/explore in Chromium', () => {
     await server.stop()
   })
 
-  /** A window that tests take turns with: a new one costs Chromium several times as much as a view. */
+  /** A window that tests share in turns: a new one costs Chromium several times as much as a view. */
   let shared: OpenPage | null = null
 
-  /** Opens a view with the key of the tests, or another one, and waits for `text`. With options, or another key, in a window of its own. */
+  /**
+   * Opens a view with a key, by default that of the tests, and waits for `text`. With options, or another key, in a new window.
+   */
   async function open(hash: string, text: string | null, key: string | null = KEY, options?: BrowserContextOptions) {
     const isShared = key === KEY && options === undefined
     let opened = isShared ? shared : null
     if (opened === null) {
       const url = `${server.url}/explore${key === null ? '' : `#key=${key}`}`
       opened = await browser.open(url, { locale: 'en-GB', ...options })
-      // Before the test's own limit, which ends the browser for all.
+      // Shorter than the test's own limit, which would end the browser for all tests.
       opened.page.setDefaultTimeout(60_000)
       if (key !== null) await opened.page.locator('h1').first().waitFor()
       if (isShared) shared = opened
@@ -80,7 +86,7 @@ describeInBrowser('/explore in Chromium', () => {
   const hashOf = (page: Page) => page.evaluate(HASH) as Promise<string>
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-  test('takes the key out of the address at once, keeps it for the tab, and forgets it', async () => {
+  test('/explore takes the key out of the address at once, keeps it for the tab, and forgets it on request', async () => {
     const { page, requests, complaints } = await open('', '60', KEY, {})
     expect([page.url(), await page.evaluate('sessionStorage["roster.key"]')]).toEqual([`${server.url}/explore#/Absences`, KEY])
     await page.reload()
@@ -92,7 +98,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
   })
 
-  test('asks for a key, and says why one is refused', async () => {
+  test('/explore asks for a key, and says why one is refused', async () => {
     const { page } = await open('', 'Key', null)
     await page.getByLabel('Key').fill('roster_8ryn6…')
     await page.keyboard.press('Enter')
@@ -151,7 +157,7 @@ describeInBrowser('/explore in Chromium', () => {
     await button(page, 'Forget').click()
     await page.getByLabel('Key').waitFor()
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
-    // Chromium's own line about what the second key may not read.
+    // Chromium logs a line about the entity that the second key may not read.
     expect(complaints.filter((complaint) => !complaint.includes('403'))).toEqual([])
   })
 
@@ -174,7 +180,7 @@ describeInBrowser('/explore in Chromium', () => {
       '30',
     ],
     ['#/companies?Name[]=&sort=-Id', 'Name any of no value', '2 of', '5'],
-  ])('shows %s as it was sent', async (hash, chips, total, firstId) => {
+  ])('/explore shows %s as it was linked', async (hash, chips, total, firstId) => {
     const { page } = await open(hash, null)
     await firstRow(page, firstId)
     const shown = await page.locator('.chip button:first-child').allInnerTexts()
@@ -191,7 +197,7 @@ describeInBrowser('/explore in Chromium', () => {
     ['Reason', 'has no value', null, '#/Absences?Reason='],
     ['Start', 'before', '2026-01-03', '#/Absences?Start=<2026-01-03T00:00:00Z'],
     ['Period.Days', 'more than', '14', '#/Absences?Period.Days=>14'],
-  ])('adds the filter %s %s %s by keys alone', async (property, operator, value, hash) => {
+  ])('/explore adds the filter %s %s %s by keyboard', async (property, operator, value, hash) => {
     const { page } = await open('#/Absences', '60')
     await page.keyboard.press('/')
     await page.getByLabel('Property').selectOption(property)
@@ -208,7 +214,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('.chip').count()).toBe(0)
   })
 
-  test('adds several values, changes a filter, and removes it', async () => {
+  test('/explore adds several values to a filter, changes and removes it', async () => {
     const { page } = await open('#/Absences', '60')
     await button(page, '+ Filter').click()
     await page.getByLabel('Operator').selectOption('any of')
@@ -232,12 +238,12 @@ describeInBrowser('/explore in Chromium', () => {
     ['#/Absences?Status=Approved&Start=>x', 'Start after x', 'Start must be a date-time like 2024-01-31T09:00:00Z.'],
     ['#/Absences?Statsu=A', 'Statsu is A', 'Absences has no parameter "Statsu". Did you mean Status?'],
     ['#/Absences?Period.Days=many', 'Days is many', 'Period.Days must be a number.'],
-  ])('shows what the API says of %s at the field', async (hash, chip, message) => {
+  ])('/explore shows the API’s error about %s at the field', async (hash, chip, message) => {
     const { page } = await open(hash, message)
     expect(await page.locator('.field:has(.bad)').textContent()).toBe(`${chip}×${message}`)
   })
 
-  test('sorts by headers: ascending, descending, not at all, and by a second one', async () => {
+  test('/explore sorts by headers: ascending, descending, not at all, and by a second one', async () => {
     const { page } = await open('#/Absences', '60')
     const header = (name: string) => page.locator('th').getByRole('button', { name })
     const steps = [
@@ -255,7 +261,7 @@ describeInBrowser('/explore in Chromium', () => {
     }
   })
 
-  test('leads through pages by the API’s links, and to any by its number', async () => {
+  test('/explore pages by the API’s links, and by number', async () => {
     const { page } = await open('#/Absences?sort=-Id&PageSize=20', '60')
     await page.getByText('1 – 20 of 60').waitFor()
     await page.getByRole('link', { name: 'Next ›' }).click()
@@ -270,7 +276,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect([(await rowsOf(page))[0]?.[0], await page.getByRole('link', { name: 'Next ›' }).count()]).toEqual(['20', 0])
   })
 
-  test('opens a row with its references and the rows that refer to it; arrows and Escape', async () => {
+  test('/explore opens a row with its references and referring rows; arrows and Escape work', async () => {
     const { page } = await open('#/Employees', '2')
     await page.locator('tbody tr').first().focus()
     await page.keyboard.press('ArrowDown')
@@ -290,7 +296,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('30 of 60').waitFor()
   })
 
-  test('hands on what is shown: as JSON, curl and CSV', async () => {
+  test('/explore exports the view as JSON, curl and CSV', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const { page } = await open('#/Companies?Enabled=true&sort=-Name&row=1', 'Company 1', KEY, { permissions })
     const clipboard = () => page.evaluate('navigator.clipboard.readText()') as Promise<string>
@@ -309,7 +315,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
   })
 
-  test('keeps columns and their order in this browser', async () => {
+  test('/explore stores columns and their order in the browser', async () => {
     const { page } = await open('#/Companies', 'Acme')
     await page.locator('summary', { hasText: 'Columns' }).click()
     await page.getByLabel('Id', { exact: true }).click()
@@ -319,7 +325,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('th').allInnerTexts()).toEqual(['Enabled', 'Name'])
   })
 
-  test('waits when a limit is reached, counts down and asks again; the rows stay', async () => {
+  test('/explore counts down when the rate limit is reached, and retries; the rows stay', async () => {
     const { record, text } = makeKey({ limits: '1/3s' })
     await server.replaceKeys([record])
     const { page } = await open('', '60', text)
@@ -331,7 +337,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect((await rowsOf(page)).length).toBe(50)
   })
 
-  test('shows texts of any length, direction and malice as texts', async () => {
+  test('/explore shows texts of any length, direction and malice as text', async () => {
     const { page, complaints } = await open('#/Companies?PageSize=50', ARABIC, KEY, { viewport: NARROW })
     page.on('dialog', () => complaints.push('a dialog'))
     const rows = await rowsOf(page)
@@ -351,7 +357,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('sums up: a chart, a table with the same numbers, and the rows of a group', async () => {
+  test('/explore shows a summary as a chart, a table with the same numbers, and links to the rows of a group', async () => {
     const { page } = await open('#/Absences?Status=Approved', '20 of 60')
     await button(page, 'Summary').click()
     await page.getByLabel('Show').selectOption('sum of Days')
@@ -380,17 +386,17 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText(`${csv.text.trim().split('\r\n').at(-1)?.split(',')[2]} of 60`).waitFor()
   })
 
-  test('draws names lying, the 30 largest and the rest, averages grouped, and many dates as a line', async () => {
+  test('/explore draws names as horizontal bars, the 30 largest and the others, averages grouped, and many dates as a line', async () => {
     const { page } = await open('#/Companies?view=summary&by=Name', null)
     await page.getByRole('img', { name: /^count by Name, .*; 31 bars$/ }).waitFor()
     expect(await page.locator('svg text').allTextContents()).toContain('others')
-    // An empty operand finds rows without a value and the empty text: either group would lead to more rows than it has.
+    // An empty operand matches both no value and the empty text, so a link of either group would show too many rows.
     const linksOf = (group: string) => page.locator('tbody tr', { has: page.locator(`bdi:text-is("${group}")`) }).locator('a')
     for (const group of ['no value', 'empty text'])
       expect([group, (await page.getByText(group).count()) > 0, await linksOf(group).count()]).toEqual([group, true, 0])
     await page.goto(`${server.url}/explore#/Companies?page=9`)
     await page.getByText('This page is past the last one.').waitFor()
-    // The same number is written by its own property: two employees, and their days as decimals.
+    // The same number has the format of its property: employees are an integer, their days a decimal.
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=Period.Days&and=EmployeeId`)
     await page.getByRole('img', { name: /^count by Days and Employee id/ }).waitFor()
     expect((await page.locator('.legend bdi').allTextContents()).sort()).toEqual(['1', '2'])
@@ -403,7 +409,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('Show').selectOption('average of Days')
     await page.getByText('Days, average').waitFor()
     expect(await page.getByLabel('as', { exact: true }).locator('option').allTextContents()).toEqual(['grouped bars', 'a line'])
-    // Averages do not add up, whatever style the address has from another view.
+    // Averages do not add up, so they are not stacked, even if the address still has that style.
     await page.goto(`${server.url}/explore#/Absences?view=summary&show=average(Period.Days)&by=Status&as=stacked`)
     await page.getByRole('img', { name: /^average of Days by Status/ }).waitFor()
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
@@ -443,7 +449,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(lefts.filter((left) => left < (least as number))).toEqual([])
   })
 
-  test('A label of a chart has a bound of letters, also where they have no width', async () => {
+  test('A label of a chart has a maximum of letters, also if they have no width', async () => {
     const { id } = await createRow(server, '/Employees', { LastName: `unseen${'\u200b'.repeat(150)}` })
     try {
       const { page } = await open('#/Employees?LastName[begins]=unseen&view=summary&by=LastName', null)
@@ -455,14 +461,14 @@ describeInBrowser('/explore in Chromium', () => {
     }
   })
 
-  test('suggests the values that most rows have', async () => {
+  test('/explore suggests the values that most rows have', async () => {
     const { page } = await open('#/Absences', '60')
     await page.keyboard.press('/')
     await page.getByLabel('Property').selectOption('Employee')
     await page.locator('datalist option[value="Grace Murray"]').waitFor({ state: 'attached' })
   })
 
-  test('says that a resource does not exist, and shows nothing of others', async () => {
+  test('/explore says that a resource does not exist, and shows no other', async () => {
     const { page } = await open('#/<img src=x onerror=alert(1)>', null)
     await page.getByText('There is no resource <img src=x onerror=alert(1)>.').waitFor()
     await page.goto(`${server.url}/explore#/%ZZ%ff`)
@@ -474,13 +480,13 @@ describeInBrowser('/explore in Chromium', () => {
     ['#/Absences?Status=Approved&sort=-Start&row=1', KEY, 'Absence 1'],
     ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Days, sum'],
     ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
-  ])('axe finds nothing in %s, wide and light, narrow and dark', async (hash, key, text) => {
+  ])('axe finds no fault in %s, wide and light, narrow and dark', async (hash, key, text) => {
     const { page } = await open(hash, text, key, { colorScheme: 'light', viewport: { width: 1280, height: 800 } })
     if (key !== null) await page.keyboard.press('/')
     await page.evaluate(axe.source)
     const faults = async () => {
-      // The chart is drawn again for another width, and rows are dimmed while an answer is late. The page's CSP refuses what
-      // waitForFunction would evaluate.
+      // The chart is drawn again for another width, and rows are dimmed while an answer is late. The page's CSP does not allow
+      // waitForFunction.
       await until(async () => (await page.evaluate(`${OVERFLOW} === 0 && document.querySelector('.late') === null`)) === true)
       const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
       return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])

@@ -33,7 +33,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     await server.stop()
   })
 
-  /** Opens a view in a browser of this language, and shows few columns of absences. */
+  /** Opens a view in a browser of this language, with a few columns of absences. */
   async function open(hash: string, locale: string) {
     const { page } = await browser.open(`${server.url}/explore#key=${KEY}`, { locale })
     page.setDefaultTimeout(60_000)
@@ -79,7 +79,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     expect(asked).toEqual(['?Type=Holiday&sort=-Start&fields=Start,Employee,Reason,Period.Days&bom=1&excel=1&locale=de-DE'])
   })
 
-  test('A table for programs has all properties as the API writes them', async () => {
+  test('A table for programs has all properties in the API’s format', async () => {
     const { text } = await download(await open(TABLE, 'de-DE'), 'For programs')
     expect(text).toBe((await server.get('/Absences?Type=Holiday&sort=-Start', { accept: 'text/csv' })).text)
   })
@@ -94,13 +94,13 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ])
   })
 
-  test('A summary for programs is as the API writes it', async () => {
+  test('A summary for programs is in the API’s format', async () => {
     const { text } = await download(await open(SUMMARY, 'de-DE'), 'For programs')
     const query = 'groupBy=month(Start),Employee&sum=Period.Days'
     expect(text).toBe((await server.get(`/Absences/Summary?${query}`, { accept: 'text/csv' })).text)
   })
 
-  // Arabic of Egypt has a mark of its own for decimals, but a point with Latin digits; no program knows the language xx.
+  // Arabic of Egypt has its own decimal mark, but a point with Latin digits; no program knows the language xx.
   test.each([
     ['en-GB', ['en-GB'], ','],
     ['ar-EG', ['ar-EG-u-nu-latn'], ','],
@@ -108,7 +108,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ['xx', ['xx', null], ','],
     ['xx,de,en', ['xx', 'de'], ';'],
   ])(
-    'A CSV for Excel of a browser in %s is in the nearest language that the server knows',
+    'A CSV for Excel from a browser in %s is in the nearest language that the server knows',
     async (language, locales, separator) => {
       const page = await open(TABLE, 'en-GB')
       const session = await page.context().newCDPSession(page)
@@ -121,7 +121,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     },
   )
 
-  test('A German LibreOffice takes both CSVs for Excel as texts, dates and numbers, and runs nothing', async () => {
+  test('A German LibreOffice reads both CSVs for Excel as texts, dates and numbers, and runs nothing', async () => {
     if (!Bun.which('soffice'))
       return leaveOut('CI_REQUIRES_LIBREOFFICE', 'there is no soffice: apt-get install libreoffice-calc-nogui')
     const { path: folder } = temporaryFolder()
@@ -130,7 +130,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
       copyFileSync((await download(await open(hash, 'de-DE'), 'For Excel')).path, files[place] as string)
     const sheets = await openByLibreOffice(files, ';', GERMAN)
     expect(sheets.flat().filter((row) => row.includes('table:formula='))).toEqual([])
-    // The program itself shows numbers in English here.
+    // LibreOffice itself shows numbers in English here.
     const [table = [], summary = []] = sheets.map((rows) => rows.map((row) => cellsOf(row).map(({ date, text }) => date ?? text)))
     expect(table.slice(1)).toEqual([
       ["'=1+1 ;'=1+1", "a;'=1+1", '2026-04-01T09:00:00', '12'],
@@ -147,7 +147,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ])
   })
 
-  test('A download by keys alone leaves the focus where it was', async () => {
+  test('A download by keyboard leaves the focus where it was', async () => {
     const page = await open(TABLE, 'en-GB')
     await page.locator('summary', { hasText: 'Download CSV' }).focus()
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key)
@@ -168,7 +168,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     }
   })
 
-  test('A menu of /explore closes by Escape, and when another one opens', async () => {
+  test('A menu of /explore closes on Escape, and when another one opens', async () => {
     const page = await open(TABLE, 'en-GB')
     const opened = () => page.locator('details[open] summary').allInnerTexts()
     await page.locator('summary', { hasText: 'Columns' }).click()

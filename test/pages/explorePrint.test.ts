@@ -8,15 +8,15 @@ import { KEY, startServer, type TestServer } from '../support/server.ts'
 const ROWS = 50
 const LONG = 'a reason of many words '.repeat(4).trim()
 const WORD = 'W'.repeat(100)
-/** In the page: headers, rows by their cells, and what its footer says of them. */
+/** Runs in the page: returns headers, rows by cell, and the text of the footer. */
 const SHOWN = `({
   headers: [...document.querySelectorAll('th')].map((cell) => cell.innerText),
   rows: [...document.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText)),
   footer: document.querySelector('footer span').innerText,
 })`
-/** In the page: cells whose text lies over the next cell. */
+/** Runs in the page: returns cells whose text overlaps the next cell. */
 const CUT = `[...document.querySelectorAll('th, td')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.innerText)`
-/** Of A4 in landscape between its margins, in pixels. */
+/** Width of A4 in landscape between its margins, in pixels. */
 const PAPER_WIDTH = Math.floor((277 / 25.4) * 96)
 const squeezed = (text: string) => text.replaceAll(/\s/g, '')
 
@@ -55,7 +55,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     await server.stop()
   })
 
-  /** Opens a view, and waits until there is a part of this selector. */
+  /** Opens a view, and waits for an element that matches the selector. */
   async function open(hash: string, part: string, options?: BrowserContextOptions) {
     const { page } = await browser.open(`${server.url}/explore#key=${KEY}`, { locale: 'en-GB', ...options })
     page.setDefaultTimeout(60_000)
@@ -67,7 +67,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     return page
   }
 
-  /** Prints the view: what it shows, the text of each sheet without spaces, and what lies outside of its sheet or its cell. */
+  /** Prints a view; returns what it shows, the text of each sheet without spaces, and what is outside of its sheet or cell. */
   async function print(hash: string, part = 'tbody tr', options?: BrowserContextOptions) {
     const page = await open(hash, part, options)
     const shown = (await page.evaluate(SHOWN)) as Shown
@@ -104,7 +104,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     expect([outside, isLandscape]).toEqual([[], true])
   })
 
-  test('A printed table has no tools, which paper has no use for', async () => {
+  test('A printed table has no tools', async () => {
     const { sheets } = await print('#/Employees?LastName=!=nobody')
     const text = sheets.join('')
     expect(text).toContain('LastnameisnotnobodyId')
@@ -119,7 +119,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     const text = sheets.join('')
     expect([shown.rows.length, shown.footer]).toEqual([100, '1 – 100 of 120 groups'])
     expect(shown.rows.filter((row) => !text.includes(textOf(row))).map(([day, type]) => [day, type])).toEqual([])
-    // The legend is in front of the groups.
+    // The legend comes before the groups.
     const legend = text.slice(0, text.indexOf(textOf(shown.headers)))
     expect([0, 1, 2].filter((number) => !legend.includes(`Type${number}`))).toEqual([])
     expect(outside).toEqual([])

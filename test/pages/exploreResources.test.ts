@@ -17,7 +17,7 @@ const shift = defineEntity('Shift', {
 test.each<[string, () => Promise<readonly Entity[]>]>([
   ['the folder', () => loadEntities()],
   ['entities with references and an id within an object', async () => [team, shift]],
-])('/explore adds up the properties that sum takes, and no ids: of %s', async (_, load) => {
+])('/explore adds up the properties that sum accepts, and no ids: of %s', async (_, load) => {
   const all = await load()
   const resources = resourcesOf(describeApi(all, { baseUrl: 'http://localhost', limits: [], anonymousLimits: [] }))
   const summed = ({ properties }: Entity) => properties.filter((property) => takesAggregate(property, 'sum'))

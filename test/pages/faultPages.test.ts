@@ -12,13 +12,13 @@ async function page(path: string, init: RequestInit = {}) {
   return { status, type: headers.get('content-type'), headers, text: await answer.text() }
 }
 
-describe('an error in a browser is a page with the same status, which leads on', () => {
+describe('errors in a browser', () => {
   test.each([
     ['/Absences', 401, 'The request needs a valid key', './docs'],
     ['/errors/Nope', 404, 'There is no such error code.', '../docs'],
     ['/docs/nothing', 404, 'There is no such file.', '../docs'],
     [`/Absences/Summary?${'x'.repeat(3_072)}`, 414, 'The request target', '../docs'],
-  ])('%s', async (path, status, message, docs) => {
+  ])('an error page of %s has the same status, and links', async (path, status, message, docs) => {
     const answer = await page(path)
     expect([answer.status, answer.type]).toEqual([status, 'text/html; charset=utf-8'])
     expect(answer.text).toContain(message)
@@ -28,14 +28,14 @@ describe('an error in a browser is a page with the same status, which leads on',
     expect(answer.headers.get('x-ratelimit-remaining')).not.toBeNull()
   })
 
-  test('a 401 still names the scheme, and no text of the request is markup', async () => {
+  test('an error page of 401 has the scheme in its header, and no markup of the request', async () => {
     expect((await page('/Absences')).headers.get('www-authenticate')).toBe('ApiKey')
     const wrong = await page('/Absences?%3Cb%3Ex=1', { headers: { Authorization: `ApiKey ${KEY}` } })
     expect([wrong.status, wrong.text.includes('<b>x')]).toEqual([400, false])
     expect(wrong.text).toContain('&lt;b&gt;x')
   })
 
-  test('programs, browsers that write, and paths too long for links, get JSON', async () => {
+  test('programs, browsers that write, and paths too long for links, get errors as JSON', async () => {
     expect((await page(`/${'a/'.repeat(2_000)}`)).type).toStartWith('application/json')
     for (const accept of ['*/*', 'application/json', 'text/html;q=0.5,application/json'])
       expect((await page('/Absences', { headers: { Accept: accept } })).type).toStartWith('application/json')

@@ -10,26 +10,26 @@ const EITHER = ['/', '/errors', '/errors/NotFound']
 const FILES = Object.keys(exploreFiles).map((file) => `/explore/${file}`)
 const OPEN = [...EITHER, '/docs', `/docs/${SCALAR_FILE}`, '/explore', ...FILES, '/favicon.ico', '/robots.txt']
 
-// A period that no pause of a busy machine outlasts.
+// The period of the limit is longer than any pause of a busy machine.
 const server = useServer({ environment: { RATE_LIMITS_ANONYMOUS: '10000/1h' } })
 
 const get = (path: string, headers: Record<string, string> = {}) => server.get(path, { authorization: '', ...headers })
 
-describe.each(OPEN)('%s', (path) => {
-  test('D33, D35: is open, and charged to the address', async () => {
+describe.each(OPEN)('the page %s', (path) => {
+  test('a page needs no key, and is charged to the address. D33, D35', async () => {
     const [one, other] = [await get(path, { accept: BROWSER }), await get(path, { accept: BROWSER })]
     expect([one.status, other.status]).toEqual([200, 200])
     const left = ({ headers }: typeof one) => Number(headers.get('x-ratelimit-remaining'))
     expect(left(other)).toBe(left(one) - 1)
   })
 
-  test('may be kept by clients', async () => {
+  test('a page may be cached by clients', async () => {
     expect((await get(path)).headers.get('cache-control')).toMatch(/max-age=[1-9]/)
   })
 })
 
-describe.each(EITHER)('%s', (path) => {
-  test('is HTML for browsers and JSON for programs', async () => {
+describe.each(EITHER)('the page %s in two forms', (path) => {
+  test('a page is HTML for browsers and JSON for programs', async () => {
     const page = await get(path, { accept: BROWSER })
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page.text).toStartWith('<!doctype html>')
@@ -38,7 +38,7 @@ describe.each(EITHER)('%s', (path) => {
     for (const { headers } of [page, json]) expect(headers.get('vary')).toContain('Accept')
   })
 
-  test('is 304 for those that have it, which have one form of it alone', async () => {
+  test('a page is 304 for clients that have the same form', async () => {
     const [page, json] = [await get(path, { accept: BROWSER }), await get(path)]
     const tag = page.headers.get('etag') ?? ''
     expect(json.headers.get('etag')).not.toBe(tag)
@@ -48,8 +48,8 @@ describe.each(EITHER)('%s', (path) => {
   })
 })
 
-describe.each([...EITHER, '/docs', '/explore'])('%s', (path) => {
-  test('lets a browser load nothing from elsewhere, and frame it nowhere', async () => {
+describe.each([...EITHER, '/docs', '/explore'])('the page %s in a browser', (path) => {
+  test('a page loads nothing from elsewhere, and cannot be framed', async () => {
     const { headers } = await get(path, { accept: BROWSER })
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toStartWith("default-src 'none'; ")
@@ -58,7 +58,7 @@ describe.each([...EITHER, '/docs', '/explore'])('%s', (path) => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('has links that lead on under any prefix, with a slash at its end too', async () => {
+  test('a page has links that work under any prefix, and after a slash at its end', async () => {
     for (const spelling of path === '/' ? [path] : [path, `${path}/`]) {
       const { text } = await get(spelling, { accept: BROWSER })
       const links = [...text.matchAll(/(?:href|src)="([^"#]*)/g)].map(([, link = '']) => link)
@@ -73,7 +73,7 @@ describe.each([...EITHER, '/docs', '/explore'])('%s', (path) => {
   })
 })
 
-test('clients that take no gzip get the script of the docs as it is', async () => {
+test('clients without gzip get the script of /docs unpacked', async () => {
   const { headers, text } = await get(`/docs/${SCALAR_FILE}`, { 'accept-encoding': 'identity' })
   expect([headers.get('content-encoding'), headers.get('content-type')]).toEqual([null, 'text/javascript; charset=utf-8'])
   expect(text).toContain('createApiReference')
@@ -87,23 +87,23 @@ test('/explore runs and styles nothing but its own files', async () => {
   )
 })
 
-test('the landing page leads to /explore first', async () => {
+test('the landing page links to /explore first', async () => {
   const { text } = await get('/', { accept: BROWSER })
   expect(/<main>[\s\S]*?href="([^"]*)"/.exec(text)?.[1]).toBe('./explore')
 })
 
-test('the icon is one, and robots are asked to stay away', async () => {
+test('there is one icon, and robots are asked to stay away', async () => {
   const { headers } = await get('/favicon.ico')
   expect([headers.get('content-type'), Number(headers.get('content-length')) < 1_000]).toEqual(['image/x-icon', true])
   expect((await get('/robots.txt')).text).toBe('User-agent: *\nDisallow: /\n')
 })
 
-describe('an error’s page', () => {
-  test('is found in any case', async () => {
+describe('pages of errors', () => {
+  test('the page of an error is found in any case', async () => {
     expect((await get('/ERRORS/notfound')).body.code).toBe('NotFound')
   })
 
-  test('that there is not is 404 with the nearest code, and repeats nothing', async () => {
+  test('the page of an unknown error is 404 with the nearest code, and repeats nothing', async () => {
     const { status, body } = await get('/errors/NotFond')
     expect([status, body.Error.Message]).toEqual([404, 'There is no such error code. Did you mean NotFound?'])
     for (const odd of ['%00', '%ZZ', '%3Cscript%3E', '..%2F..%2Fetc', '%ff%fe', '__proto__', 'a'.repeat(2_000)]) {
@@ -116,7 +116,7 @@ describe('an error’s page', () => {
   })
 })
 
-test.each(['/docs/', '/DOCS', '/Errors/', '/%65rrors'])('%s is spelt otherwise, and there', async (path) => {
+test.each(['/docs/', '/DOCS', '/Errors/', '/%65rrors'])('the page %s is found in another spelling', async (path) => {
   expect((await get(path, { accept: BROWSER })).status).toBe(200)
 })
 
@@ -128,21 +128,21 @@ test.each([
   '/docs/LICENSE',
   '/explore/explore.css',
   '/explore/toString',
-])('%s is 404: the folder is not open', async (path) => {
+])('the path %s is 404: the folder is not served', async (path) => {
   expect(errorOf(await get(path))).toMatchObject({ status: 404, code: 'NotFound' })
 })
 
-describe('the landing page of an address with odd characters', () => {
+describe('the landing page with an odd address', () => {
   const PUBLIC_URL = "https://a&b.example/it's/$(touch x)`y`;"
   const environment = { PUBLIC_URL: PUBLIC_URL.replace(' ', '%20') }
   const odd = useServer(() => ({ databaseUrl: server.databaseUrl, environment }))
 
-  test('escapes it for HTML', async () => {
+  test('the landing page escapes its address for HTML', async () => {
     const { text } = await odd.get('/', { accept: BROWSER })
     expect(text).toContain('https://a&amp;b.example/it&#x27;s/$(touch%20x)`y`;/Companies')
   })
 
-  test('shows a command that a shell takes as it is meant', async () => {
+  test('the landing page escapes its address in a shell command', async () => {
     const { text } = await odd.get('/', { accept: BROWSER })
     const [, escaped = ''] = /<pre class="all">([^<]*)<\/pre>/.exec(text) ?? []
     const command = escaped.replaceAll('&#x27;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')

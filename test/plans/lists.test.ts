@@ -6,13 +6,13 @@ import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
 
-/** A step and all below it, but for what is computed once beside it. */
+/** Returns a step and all steps below it, without subplans that are computed once. */
 function mainNodes(node: PlanNode): PlanNode[] {
   const below = (node.Plans ?? []).filter((child) => child['Parent Relationship'] !== 'InitPlan')
   return [node, ...below.flatMap(mainNodes)]
 }
 
-/** The two branches that find a later page's ids: from the front, and from the end. */
+/** Returns the two branches that find the ids of a later page: from the front, and from the end. */
 function idBranches(plan: PlanNode): PlanNode[] {
   const appends = allNodes(plan).filter((node) => node['Node Type'] === 'Append')
   if (appends.length !== 1) throw new Error(`${appends.length} places where ids are put together`)
@@ -21,13 +21,13 @@ function idBranches(plan: PlanNode): PlanNode[] {
 
 const COUNTS = { company: 10_000, employee: 20_000, absence: 10_000 }
 const site = usePlanSite(COUNTS)
-// Those that have many rows here: an order is an index's business only then.
+// Only the entities with many rows here, because others are sorted without an index.
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
 const statementOf = (entity: Entity, query: string): Statement => compileList(entity, parseList(entity, query))
 const scansOf = (nodes: PlanNode[]) => nodes.filter((node) => node['Node Type'].includes('Scan'))
 
-/** Every single-property order there is. */
+/** Every order by a single property. */
 const orders = entities.flatMap((entity) =>
   entity.properties.flatMap((property) => [true, false].map((descending) => ({ entity, property, descending }))),
 )
@@ -36,7 +36,7 @@ function sortOf({ name }: Property, descending: boolean): string {
   return `sort=${descending ? '-' : '%2B'}${name}`
 }
 
-/** What an index must hold, and which way it is read, to give this order without a sort. */
+/** Returns the columns of an index, and the direction of its scan, that give this order without a sort. */
 function orderingScan(entity: Entity, property: Property, descending: boolean) {
   const keys = property === entity.id ? '(id)' : `(${property.column}, id)`
   return { keys, direction: descending ? 'Backward' : 'Forward' }
@@ -47,7 +47,7 @@ function scanOf(node: PlanNode | undefined) {
 }
 
 describe('the first page in the order of any property', () => {
-  test('is read from the index of that order: no sort, no whole table', async () => {
+  test('the first page in the order of any property is read from its index: no sort, no whole table', async () => {
     for (const { entity, property, descending } of orders) {
       const plan = await explain(site.database, statementOf(entity, sortOf(property, descending)))
       const [limit, scan, ...rest] = mainNodes(plan)
@@ -67,7 +67,7 @@ describe('the first page in the order of any property', () => {
 
 describe('a later page in the order of any property', () => {
   test.each(['values known', 'generic_plan'] as const)(
-    'finds its ids in the index from both ends, reads rows by ids, and the whole table for nothing but the total, %s',
+    'a later page in the order of any property finds ids in the index from both ends, and scans the table only for the total, %s',
     async (kind) => {
       for (const { entity, property, descending } of orders) {
         const statement = statementOf(entity, `${sortOf(property, descending)}&page=3`)
@@ -98,7 +98,7 @@ describe('a later page in the order of any property', () => {
     },
   )
 
-  /** How often each branch was read, and how many index entries it took. */
+  /** Returns how often each branch was read, and how many index entries it read. */
   async function readsOf(entity: Entity, query: string) {
     const plan = await explain(site.database, statementOf(entity, query), 'analyze')
     const scans = idBranches(plan).map((branch) => mainNodes(branch).at(-1))
@@ -107,7 +107,7 @@ describe('a later page in the order of any property', () => {
 
   const never = { loops: 0, rows: 0 }
 
-  test('is read from the nearer end; the far branch is never executed', async () => {
+  test('a later page is read from the nearer end; the far branch is never executed', async () => {
     for (const { entity, property, descending } of orders) {
       const count = COUNTS[entity.table as keyof typeof COUNTS]
       const order = [entity.name, property.name, descending]
@@ -119,7 +119,7 @@ describe('a later page in the order of any property', () => {
     }
   })
 
-  test('past the last reads no ids at all', async () => {
+  test('a page past the last one reads no ids at all', async () => {
     for (const entity of entities) expect(await readsOf(entity, 'sort=-Id&page=99999999')).toEqual([never, never])
   })
 })
@@ -134,7 +134,7 @@ describe('statements of one shape', () => {
     ['Period.Days==1', 'Period.Days=2'],
   ]
 
-  test.each(pairs)('%s and %s have one text, with values of their own', (one, other) => {
+  test.each(pairs)('the lists %s and %s have one text, with different values', (one, other) => {
     const [first, second] = [statementOf(absence, one), statementOf(absence, other)]
     expect(second.text).toBe(first.text)
     if (first.values.length > 0) expect(second.values).not.toEqual(first.values)
@@ -148,7 +148,7 @@ describe('statements of one shape', () => {
     ['sort=Start', 'sort=-Start'],
     ['page=1', 'page=2'],
     ['PageSize=5', 'PageSize=6'],
-  ])('%s and %s have not', (one, other) => {
+  ])('the lists %s and %s have different texts', (one, other) => {
     expect(statementOf(absence, other).text).not.toBe(statementOf(absence, one).text)
   })
 })

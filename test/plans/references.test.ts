@@ -29,7 +29,7 @@ test.each([1, 1_001])('rows that refer to an employee are counted by the index, 
   expect(plan).not.toContain('Seq Scan on absence')
 })
 
-test('a deletion looks for rows that refer to the employee by the index', async () => {
+test('a deletion finds rows that refer to the employee by the index', async () => {
   const plan = { id: '2', values: new Map(), versions: null, claim: null, keyId: 'key' }
   const { text } = compileRemove(employee, plan, referring)
   const [, looked = ''] = /found_now\('([^']*)'/.exec(text) ?? []

@@ -9,19 +9,19 @@ import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSi
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
 const PAGE_SIZE = 20
-/** Many rows without a value lie on either side of it, whatever the property. */
+/** An id with many rows without a value on both sides, for every property. */
 const MIDDLE_ID = '5000'
 
 const site = usePlanSite(COUNTS)
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
-/** The position of the first row of a page. */
+/** Returns the position of the first row of a page. */
 async function positionOn(entity: Entity, query: ListQuery, page: number): Promise<Seek['position']> {
   const [row] = await site.database.read(compileList(entity, { ...query, page }))
   return order(entity, query.sorts).map(({ property }) => row?.[entity.properties.indexOf(property)] as string | null)
 }
 
-/** Every seek there is by one property, far from both ends: on either side, of a value and of none. */
+/** Yields every kind of seek by one property, far from both ends: in both directions, from a value and from no value. */
 async function* seeksBy(entity: Entity, { name, kind }: Property) {
   for (const sign of ['-', '%2B']) {
     const query = parseList(entity, `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
@@ -34,7 +34,7 @@ async function* seeksBy(entity: Entity, { name, kind }: Property) {
 }
 
 const isScan = ({ 'Node Type': type }: PlanNode) => type.includes('Scan') && type !== 'Subquery Scan' && type !== 'CTE Scan'
-/** All but what counts the rows of the list. */
+/** Returns all steps but those that count the rows of the list. */
 function pageNodes(plan: PlanNode): PlanNode[] {
   const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE First').flatMap(allNodes)
   return allNodes(plan).filter((node) => !total.includes(node))
@@ -42,7 +42,7 @@ function pageNodes(plan: PlanNode): PlanNode[] {
 
 const scansOf = (plan: PlanNode) => pageNodes(plan).filter(isScan)
 
-/** The steps that are a limit right above a scan. */
+/** Returns limits right above a scan. */
 function branchesOf(plan: PlanNode) {
   const limits = pageNodes(plan).filter((node) => node['Node Type'] === 'Limit' && isScan(node.Plans?.[0] as PlanNode))
   return limits.map(({ Plans }) => Plans?.[0] as PlanNode)
@@ -50,7 +50,7 @@ function branchesOf(plan: PlanNode) {
 
 describe('D32: a page by cursor in the order of any property', () => {
   for (const kind of ['analyze', 'generic_plan'] as const)
-    test(`reads nothing but ranges of indexes, in their order, each up to its limit: ${kind}`, async () => {
+    test(`a page by cursor in the order of any property only reads ranges of indexes, in order, up to its limit: ${kind}`, async () => {
       for (const entity of entities)
         for (const property of entity.properties)
           for await (const query of seeksBy(entity, property)) {
@@ -58,7 +58,7 @@ describe('D32: a page by cursor in the order of any property', () => {
             const plan = await explain(site.database, statement, kind)
             const branches = branchesOf(plan)
             expect(branches.length).toBeGreaterThan(0)
-            // All else is for the total.
+            // All other scans are for the total.
             expect(scansOf(plan)).toEqual(branches)
             expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
             const isDescending = query.sorts[0]?.descending === true
@@ -74,7 +74,7 @@ describe('D32: a page by cursor in the order of any property', () => {
                 range: expect.any(String),
                 filter: null,
               })
-              // However deep it lies, no more than a page of each range, and one row.
+              // At any depth, each range reads at most a page, and one row.
               if (kind === 'analyze') expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
             }
           }
@@ -85,16 +85,19 @@ describe('D32: a page by cursor in the order of several properties', () => {
   test.each([
     ...['Status,-Start', '-Type,Reason,-Period.Days', '-EmployeeId,Status', 'Start,-Status,Id', '-Reason,Start'],
     ...['Status,Start', '-Status,-Start', '-Start,Id', 'Status,-Id', '-Reason,Id'],
-  ])('reads ranges of indexes too, in which it may have to sort what is equal in the first: %s', async (sort) => {
-    const entity = entities.find(({ name }) => name === 'Absence') as Entity
-    const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
-    for (const page of [2, 75, 250, 490])
-      for (const side of ['behind', 'before'] as const) {
-        const position = await positionOn(entity, query, page)
-        const plan = await explain(site.database, compileList(entity, { ...query, seek: { side, position } }))
-        const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')
-        expect(scans.length).toBeGreaterThan(0)
-        for (const scan of scans) expect(scan['Index Cond']).toBeString()
-      }
-  })
+  ])(
+    'a page by cursor in the order of several properties reads ranges of indexes, and sorts only ties of the first: %s',
+    async (sort) => {
+      const entity = entities.find(({ name }) => name === 'Absence') as Entity
+      const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
+      for (const page of [2, 75, 250, 490])
+        for (const side of ['behind', 'before'] as const) {
+          const position = await positionOn(entity, query, page)
+          const plan = await explain(site.database, compileList(entity, { ...query, seek: { side, position } }))
+          const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')
+          expect(scans.length).toBeGreaterThan(0)
+          for (const scan of scans) expect(scan['Index Cond']).toBeString()
+        }
+    },
+  )
 })

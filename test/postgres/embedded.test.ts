@@ -15,7 +15,7 @@ let running: EmbeddedPostgres[]
 let orphan: number | null
 beforeEach(() => {
   dataDir = temporaryFolder().path
-  chmodSync(dataDir, 0o755) // where the user nobody can go
+  chmodSync(dataDir, 0o755) // so that the user nobody can enter it
   running = []
   orphan = null
 })
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 type Way = { asRoot?: 'namespace' | 'nobody'; access?: 'tables' | 'everything'; isShared?: boolean }
 
-/** A later start than the first: over a cluster that belongs to the user as whom PostgreSQL runs. */
+/** Starts PostgreSQL on a cluster that already exists, and belongs to the user as whom PostgreSQL runs. */
 async function start(more: Way & { settings?: Record<string, string> } = {}) {
   if (!existsSync(join(dataDir, 'postgres'))) arrange(more)
   return startFirst(more)
@@ -63,7 +63,7 @@ async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
 const SELECT_BUSY =
   "select count(*) from pg_stat_activity where state = 'active' and query like '%loop end loop%' and pid <> pg_backend_pid()"
 
-/** A process of its own that starts PostgreSQL and is then killed, as a server is by kill -9: PostgreSQL goes on. */
+/** Starts PostgreSQL from another process, and kills that, as kill -9 does with a server: PostgreSQL goes on. */
 async function leaveOrphan(way: Way): Promise<number> {
   arrange(way)
   const code = `
@@ -89,7 +89,7 @@ for (const asRoot of ways) {
   const way = asRoot ? { asRoot } : {}
 
   describe(asRoot ? `as root, by ${asRoot}` : 'as a user', () => {
-    test('the first start makes a cluster in UTF-8, for 127.0.0.1 and a password alone; a restart keeps the data', async () => {
+    test('the first start creates a UTF-8 cluster, for 127.0.0.1 with a password; a restart keeps the data', async () => {
       const all = { ...way, settings: { ...settings, work_mem: '5MB' }, access: 'everything' } as const
       const first = await startFirst(all)
       expect(await query(first, 'show server_encoding')).toBe('UTF8')
@@ -103,7 +103,7 @@ for (const asRoot of ways) {
       expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
       await query(first, "create table kept as select 'kept' as note")
       const pid = postmasterOf(dataDir) as number
-      // In a namespace the files stay those of the user outside it.
+      // With a namespace, the files still belong to the user outside of it.
       const { uid } = statSync(join(dataDir, 'postgres'))
       expect([uid, isAlive(pid)]).toEqual([asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? uid), true])
       await stop(first)
@@ -113,9 +113,9 @@ for (const asRoot of ways) {
       expect(new URL(second.url).password).toBe(new URL(first.url).password)
     })
 
-    // The reader of that file does not know the way.
+    // The marker does not depend on the way, so one is enough.
     test.each(asRoot === ways[0] ? [null, '\0\0\0\0'] : [null])(
-      'an orphan that a killed process left is stopped, also beside a postmaster.pid of %j, as a power loss may leave it',
+      'an orphan that a killed process left is stopped, also with a postmaster.pid of %j after a power loss',
       async (text) => {
         const pid = await leaveOrphan(way)
         const file = join(dataDir, 'postgres/postmaster.pid')
@@ -133,7 +133,7 @@ for (const asRoot of ways) {
 }
 
 if (ways[0])
-  test('a root user whose folder no other user can enter keeps the cluster in a folder of its own, apart by folder', async () => {
+  test('under root, a data folder that no other user can enter has its cluster elsewhere, each in another folder', async () => {
     chmodSync(dataDir, 0o700)
     const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
     try {
@@ -147,13 +147,13 @@ if (ways[0])
     }
   })
 
-describe('a restart', () => {
-  test('after kill -9 waits for a statement that still runs, and has the address, the password and the data', async () => {
+describe('restarts of the embedded PostgreSQL', () => {
+  test('a restart after kill -9 waits for running statements, and keeps address, password and data', async () => {
     const server = await start({ access: 'everything' })
     const { url } = server
     await query(server, 'create table kept as select 1 as note')
     await query(server, 'checkpoint') // commits do not wait for the disk here
-    // Busy, so that it does not look whether its postmaster lives; the statement's own limit ends it.
+    // A busy backend does not notice that its postmaster has died; its statement's time limit ends it.
     const busy = query(server, "set statement_timeout = '700ms'; do 'begin loop end loop; end'").catch(String)
     await until(async () => (await query(server, SELECT_BUSY)) === '1')
     const failed = server.failed
@@ -165,7 +165,7 @@ describe('a restart', () => {
     expect(await query(server, 'select note from kept')).toBe(1)
   })
 
-  test('does not go on once PostgreSQL is asked to end', async () => {
+  test('a restart ends when PostgreSQL is stopped', async () => {
     const server = await start()
     process.kill(postmasterOf(dataDir) as number, 'SIGKILL')
     await server.failed
@@ -176,8 +176,8 @@ describe('a restart', () => {
   })
 })
 
-describe('refusals', () => {
-  test('a second server on the same folder; the first goes on, and after its end there is room', async () => {
+describe('starts that are refused', () => {
+  test('a second server on the same data folder is refused until the first one ends', async () => {
     const first = await start()
     await expect(start()).rejects.toThrow(`the data folder ${dataDir} is in use by another server`)
     expect(await query(first, 'select 1')).toBe(1)
@@ -185,7 +185,7 @@ describe('refusals', () => {
     expect(await query(await start(), 'select 2')).toBe(2)
   })
 
-  test('a setting that PostgreSQL refuses: its log says why, and the next start works', async () => {
+  test('a start with a setting that PostgreSQL refuses shows its log, and the next start works', async () => {
     await expect(start({ settings: { work_mem: 'plenty' } })).rejects.toThrow(/did not start:\n(.*\n)*.*work_mem/)
     expect(await query(await start(), 'select 1')).toBe(1)
   })
@@ -197,17 +197,17 @@ describe('refusals', () => {
     ['a', () => file('a'), `a: ${IN_THE_WAY} (EEXIST)`],
     ['', () => mkdirSync(join(dataDir, 'lock')), `lock: ${IN_THE_WAY} (EISDIR)`],
     ['', () => mkdirSync(join(dataDir, 'postgres/x'), { recursive: true }), `postgres: ${IN_THE_WAY} (ENOTEMPTY)`],
-  ])('"%s" as DATA_DIR says what is in the way', async (name, make, message) => {
+  ])('the start in DATA_DIR "%s" says what is in the way', async (name, make, message) => {
     make()
     await expect(startEmbedded({ dataDir: join(dataDir, name) })).rejects.toThrow(join(dataDir, message))
   })
 
-  test('a folder without PostgreSQL', async () => {
+  test('a start without PostgreSQL’s programs is refused', async () => {
     await expect(startEmbedded({ dataDir, native: join(dataDir, 'nothing') })).rejects.toThrow()
   })
 })
 
-test.each(['tables', 'everything'] as const)('a password that was lost is made anew, for access to %s', async (access) => {
+test.each(['tables', 'everything'] as const)('a lost password is replaced, for access to %s', async (access) => {
   const first = await start({ access })
   const passwordAt = `${join(dataDir, 'postgres')}.password`
   expect(new URL(first.url).password).toBe(readFileSync(passwordAt, 'utf8'))
@@ -218,7 +218,7 @@ test.each(['tables', 'everything'] as const)('a password that was lost is made a
   expect(new URL(second.url).password).not.toBe(new URL(first.url).password)
 })
 
-test('what an interrupted initdb left behind does not count', async () => {
+test('a start ignores what an interrupted initdb has left', async () => {
   arrange({})
   rmSync(join(dataDir, 'postgres'), { recursive: true, force: true })
   await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
@@ -226,7 +226,7 @@ test('what an interrupted initdb left behind does not count', async () => {
   expect(await query(server, 'select 1')).toBe(1)
 })
 
-test('a postmaster.pid that names a stranger: it lives, and is not asked for the password; the start works', async () => {
+test('a start leaves a foreign process in postmaster.pid alone, and sends it no password', async () => {
   const stranger = Bun.spawn(['sleep', '60'])
   const file = join(dataDir, 'postgres/postmaster.pid')
   const first = await start()
@@ -243,7 +243,7 @@ test('a postmaster.pid that names a stranger: it lives, and is not asked for the
   await stranger.exited
 })
 
-test('a PostgreSQL that runs can be joined, from its start to its end; one that is not shared cannot', async () => {
+test('a running PostgreSQL can be joined, from its start to its end, unless it is not shared', async () => {
   expect(runningPostgres(dataDir)).toBeNull()
   const shared = await start()
   const joined = { ...shared, url: runningPostgres(dataDir) ?? '' }

@@ -27,7 +27,7 @@ const tables = async () =>
     ({ relname }) => relname,
   )
 
-test('applies every file once, in order', async () => {
+test('migrate applies every file once, in order', async () => {
   expect(await run()).toEqual(['0001_first.sql', '0002_second.sql'])
   expect(await run()).toEqual([])
   file('0003_third.sql', 'alter table first add name text')
@@ -36,12 +36,12 @@ test('applies every file once, in order', async () => {
   expect(Number((await sql`select * from first`).count)).toBe(1)
 })
 
-test('takes longer than the role lets a statement take', async () => {
+test('migrate may take longer than the role’s statement timeout', async () => {
   file('0003_long.sql', 'select pg_sleep(0.3)')
   expect(await migrate(`${url}?options=-c%20statement_timeout%3D100`, folder)).toHaveLength(3)
 })
 
-test('of processes at once one does the work and all succeed', async () => {
+test('of several processes that migrate at once, one does the work and all succeed', async () => {
   const code = `
     const { migrate } = await import('${import.meta.dir}/../../src/postgres/migrate.ts')
     console.log((await migrate('${url}', '${folder}')).length)`
@@ -57,8 +57,8 @@ test('of processes at once one does the work and all succeed', async () => {
   ])
 })
 
-describe('refusals', () => {
-  test('an applied file that was edited', async () => {
+describe('migrations that are refused', () => {
+  test('migrate refuses an applied file that was edited', async () => {
     await run()
     appendFileSync(join(folder, '0001_first.sql'), '\n')
     file('0003_third.sql', 'create table third (id int)')
@@ -66,7 +66,7 @@ describe('refusals', () => {
     expect(await tables()).not.toContain('third')
   })
 
-  test('a file that comes before one that is applied', async () => {
+  test('migrate refuses a new file that comes before an applied one', async () => {
     rmSync(join(folder, '0001_first.sql'))
     await run()
     file('0001_first.sql', 'create table first (id int)')
@@ -74,7 +74,7 @@ describe('refusals', () => {
     expect(await tables()).toEqual(['migration', 'second'])
   })
 
-  test('a file that fails is named and leaves nothing, of the files before it neither', async () => {
+  test('migrate names a file that fails, and rolls back the files before it, too', async () => {
     file('0003_third.sql', 'create table third (id int); select 1 / 0')
     await expect(run()).rejects.toThrow('0003_third.sql failed: division by zero')
     expect(await tables()).toEqual([])
@@ -82,24 +82,24 @@ describe('refusals', () => {
     expect(await run()).toHaveLength(3)
   })
 
-  test('what the database answers is none that is away, whose migrations a server would try for ever', async () => {
+  test('an error of a migration does not look like an unreachable database, which a server would wait for', async () => {
     file('0003_third.sql', "do $$ begin raise 'full' using errcode = '53100'; end $$")
     const error = await run().catch((error) => error)
     expect([error.message, isAway(error)]).toEqual(['0003_third.sql failed: full', false])
   })
 
-  test('a database that cannot be reached', async () => {
+  test('migrate fails if the database cannot be reached', async () => {
     await expect(migrate(Object.assign(new URL(url), { port: '9' }).href, folder)).rejects.toThrow()
   })
 })
 
-test('files that a newer version has applied are no fault', async () => {
+test('migrate accepts files that a newer version has applied', async () => {
   await run()
   rmSync(join(folder, '0002_second.sql'))
   expect(await run()).toEqual([])
 })
 
-test('what is not named like a migration is none', () => {
+test('migrate ignores files whose names are not those of migrations', () => {
   for (const name of ['sample.sql', '0004_a.sql.orig', '0006_a.txt']) file(name, 'no SQL')
   expect(readMigrations(folder).map(({ file: name }) => name)).toEqual(['0001_first.sql', '0002_second.sql'])
   for (const name of ['003_short.sql', '0005-a.sql']) {
@@ -109,7 +109,7 @@ test('what is not named like a migration is none', () => {
   }
 })
 
-test('a checksum is that of the bytes: it never changes on another machine', () => {
+test('a migration’s checksum is of its bytes, so it is the same on every machine', () => {
   file('0001_first.sql', 'abc')
   expect(readMigrations(folder)[0]?.checksum).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })

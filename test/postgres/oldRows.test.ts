@@ -4,7 +4,7 @@ import { deleteOldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRow
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
-test('answers under a key are deleted after 24 hours, slice by slice, and no others; also where the table was away, which is said', async () => {
+test('answers for Idempotency-Keys are deleted after 24 hours, in slices, and no others; a missing table is logged', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   await sql`alter table idempotency_key rename to away`
@@ -26,7 +26,7 @@ test('answers under a key are deleted after 24 hours, slice by slice, and no oth
   expect(new Set(faults)).toEqual(new Set(['relation "idempotency_key" does not exist']))
 })
 
-test('lines of changes are deleted after their days, oldest first, and the feed says how far', async () => {
+test('old changes are deleted, oldest first, and the feed knows the last deleted one', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   await sql`
@@ -36,7 +36,7 @@ test('lines of changes are deleted after their days, oldest first, and the feed 
   const options = { sliceRows: 7, slicePauseMs: 1, lookPauseMs: 20 }
   const fail = (reason: string) => expect(reason).toBe('none')
   const servers = [deleteOldRows(url, [oldChanges(10)], fail, options), deleteOldRows(url, [oldChanges(10)], fail, options)]
-  // What has been a moment under ten days goes, too, once it is as old.
+  // A change that was a moment younger than ten days is deleted as well, once it is as old.
   await until(async () => (await sql`select from entity_change where id < 30`).count === 0)
   await Promise.all(servers.map((stop) => stop()))
   const [left] = await sql`select count(*)::int as count, min(id)::int as first from entity_change`
@@ -45,7 +45,7 @@ test('lines of changes are deleted after their days, oldest first, and the feed 
   expect(feed).toMatchObject({ position: Math.floor((left?.first - 1) / 3), number: left?.first - 1 })
 })
 
-test('a run of changes goes on while its database is the same and lines are kept, and else begins anew', async () => {
+test('a run of the change feed lasts while its database is the same and changes are kept; then another one begins', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   const runAfter = async (isKept: boolean) => {
@@ -63,7 +63,7 @@ test('a run of changes goes on while its database is the same and lines are kept
   expect(await runAfter(false)).toBe(off)
   const again = await runAfter(true)
   expect(new Set([first, off, again]).size).toBe(3)
-  // As a dump has it that is restored elsewhere.
+  // The state after a dump was restored elsewhere.
   await sql`update change_feed set origin = '1 1'`
   await leave()
   expect(await runAfter(true)).not.toBe(again)

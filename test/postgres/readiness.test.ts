@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.end())
 
-test('ready is a database with every migration, or more by a newer version, and none that lacks one', async () => {
+test('a database is ready if it has every migration, or more from a newer version', async () => {
   const asked = [files, files.slice(0, 1), [...files, '9999_future.sql']]
   expect(await Promise.all(asked.map((own) => createReadiness((statement) => database.read(statement), own)()))).toEqual([
     true,
@@ -24,7 +24,7 @@ test('ready is a database with every migration, or more by a newer version, and 
   ])
 })
 
-test('one that does not answer is asked no second time meanwhile', async () => {
+test('a database that does not answer gets no second readiness query', async () => {
   let asked = 0
   const isReady = createReadiness(() => new Promise<never>(() => asked++), files)
   void isReady()
@@ -33,7 +33,7 @@ test('one that does not answer is asked no second time meanwhile', async () => {
   expect(asked).toBe(1)
 })
 
-test('one that was never migrated is not ready, which is no failure of ours', async () => {
+test('a database that was never migrated is not ready, without an internal error', async () => {
   const empty = open(await createDatabase('empty'))
   const answer = await createReadiness((statement) => empty.read(statement), files)().catch((error) => error.code)
   expect([false, 'ServiceUnavailable']).toContain(answer)

@@ -18,7 +18,7 @@ let running: EmbeddedPostgres | null
 let sql: postgres.Sql
 beforeEach(() => {
   dataDir = temporaryFolder().path
-  chmodSync(dataDir, 0o755) // where the user nobody can go
+  chmodSync(dataDir, 0o755) // so that the user nobody can enter it
   running = null
 })
 afterEach(async () => {
@@ -40,7 +40,7 @@ async function stop() {
   running = null
 }
 
-/** The code of PostgreSQL's refusal, or what came of it all the same. */
+/** Returns the code of PostgreSQL's refusal, or the result if it did not refuse. */
 const outcome = (text: string) =>
   sql.unsafe(text).then(
     (rows) => `done: ${JSON.stringify(rows)}`,
@@ -99,11 +99,11 @@ const ATTEMPTS = [
   'update pg_database set datallowconn = false',
 ]
 
-/** Refused for want of a right, or for a file or a language that is not there to anyone, or as such. */
+/** Codes of refusals: a right, a file or a language is missing, or the statement is never allowed. */
 const NO = [REFUSED, '0A000', '58P01', '42704', '42710', '55000', '2BP01', '55006', '42P13']
 
-describe('the role that serves', () => {
-  test('reaches its tables, and no file, program, role, setting, extension or language', async () => {
+describe('the server’s role in the embedded PostgreSQL', () => {
+  test('the server’s role can use its tables, and no file, program, role, setting, extension or language', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     const found: string[] = []
@@ -112,12 +112,12 @@ describe('the role that serves', () => {
       if (!NO.includes(code)) found.push(`${attempt}: ${code}`)
     }
     expect(found).toEqual([])
-    // None is left out for being spelt wrongly: the first words of the list are refused for want of a right alone.
+    // Each attempt is valid SQL: these are refused only for a missing right.
     for (const attempt of ATTEMPTS.slice(0, 30)) expect([attempt, await outcome(attempt)]).toEqual([attempt, REFUSED])
     expect(await outcome("insert into company (name) values ('Acme') returning name")).toBe('done: [{"name":"Acme"}]')
   })
 
-  test('is member of no role, and has no attribute; the superuser has no password, and no entrance', async () => {
+  test('the server’s role is in no other role and has no attribute; the superuser has no password, and cannot connect', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     expect(new URL(url).username).toBe('roster_app')
@@ -137,7 +137,7 @@ describe('the role that serves', () => {
     }
   })
 
-  test('ends its own backends, and sees what they run; its triggers leave lines', async () => {
+  test('the server’s role can end and see its own backends; its triggers record changes', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     const other = connect(url)
@@ -152,7 +152,7 @@ describe('the role that serves', () => {
   })
 })
 
-/** The lines of /proc/<pid>/status, of the postmaster and of each process that it has started. */
+/** Returns the lines of /proc/<pid>/status, for the postmaster and each process that it has started. */
 function statuses(): Record<string, string>[] {
   const postmaster = postmasterOf(dataDir) as number
   const pids = readdirSync('/proc').filter((name) => {
@@ -165,7 +165,7 @@ const linesOf = (pid: string) => readFileSync(`/proc/${pid}/status`, 'utf8').spl
 
 if (process.platform === 'linux')
   for (const asRoot of isRoot ? (['nobody', 'namespace'] as const) : [undefined])
-    test(`its processes have no capability, and cannot get one${asRoot ? `: as root, by ${asRoot}` : ''}`, async () => {
+    test(`processes of PostgreSQL have no capability, and cannot get one${asRoot ? `: as root, by ${asRoot}` : ''}`, async () => {
       await start(asRoot)
       await sql`select 1`
       const all = statuses()
@@ -180,7 +180,7 @@ if (process.platform === 'linux')
     })
 
 if (isRoot)
-  test('under root it runs as nobody where that user can enter the folder, else in a namespace; its files go along', async () => {
+  test('PostgreSQL under root runs as nobody if that user can enter the folder, else in a namespace; its files move along', async () => {
     const cluster = join(dataDir, 'postgres')
     const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
     for (const [mode, user] of [
@@ -198,7 +198,7 @@ if (isRoot)
   })
 
 if (isRoot)
-  test('what PostgreSQL has put into its folder leads no start of root to files of others', async () => {
+  test('files that PostgreSQL puts into its folder do not lead a start as root to other files', async () => {
     await start('nobody')
     await stop()
     const cluster = join(dataDir, 'postgres')

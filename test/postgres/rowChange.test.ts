@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 import { checkChanges } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-// The lines of row_change, by which copies of tables know which rows have changed. D70
+// Rows of row_change, from which copies of tables learn which rows have changed. D70
 
 let sql: postgres.Sql
 let url: string
@@ -11,7 +11,7 @@ beforeAll(async () => {
   url = await createDatabase()
   sql = connect(url)
   await checkChanges(url, { isKept: true, hasValues: false }, [])
-  // Without the indexes of an entity, since some tests write many rows.
+  // Without the indexes of an entity, because some tests write many rows.
   await sql.unsafe(
     `create table plain (id bigint generated always as identity primary key, text text); select record_changes_of('plain')`,
   )
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const undone = new Error('undone')
 
-/** Does statements, one after the other, in a transaction that is undone; then returns what `read` finds in it. */
+/** Runs statements in a transaction that is rolled back; returns what `read` finds in it. */
 async function within<Found>(statements: readonly string[], read: (transaction: postgres.TransactionSql) => Promise<Found>) {
   let found: Found | undefined
   const work = sql.begin(async (transaction) => {
@@ -34,7 +34,7 @@ async function within<Found>(statements: readonly string[], read: (transaction: 
   return found as Found
 }
 
-/** The ids of each line of a transaction, in words: how many, or that any row may have changed. */
+/** Describes the ids of each row that a transaction records: their number, or that any row may have changed. */
 const linesAfter = (...statements: string[]) =>
   within(statements, async (transaction) => {
     const lines = await transaction`
@@ -44,18 +44,18 @@ const linesAfter = (...statements: string[]) =>
 
 const insertMany = (rows: number) => `insert into plain (text) select 'many' from generate_series(1, ${rows})`
 
-describe('lines of changed rows', () => {
+describe('rows of row_change', () => {
   test.each<readonly [number, readonly string[]]>([
     [1, ['1']],
     [1_000, ['1000']],
     [1_001, ['1000', '1']],
     [3_500, ['1000', '1000', '1000', '500']],
     [50_001, ['all']],
-  ])('a statement of %d rows leaves lines of at most 1,000 ids', async (rows, expected) => {
+  ])('a statement of %d rows records at most 1,000 ids a row of row_change', async (rows, expected) => {
     expect(await linesAfter(insertMany(rows))).toEqual([...expected])
   })
 
-  test('a statement of 50,000 rows leaves 50 lines, which have each id once', async () => {
+  test('a statement of 50,000 rows records each id once, in 50 rows of row_change', async () => {
     const [found] = await within(
       [insertMany(50_000)],
       (transaction) => transaction`
@@ -66,14 +66,14 @@ describe('lines of changed rows', () => {
     expect(found).toEqual({ lines: 50, ids: 50_000, different: 50_000, areThose: true })
   })
 
-  test('a transaction leaves at most 250 lines, then one for the table as a whole', async () => {
+  test('a transaction records at most 250 rows of row_change, then one for the whole table', async () => {
     const one = `update absence set reason = 'x' where id = 1`
     expect(await linesAfter(...Array.from({ length: 260 }, () => one))).toEqual([...Array(250).fill('1'), 'all'])
     const large = await linesAfter(...Array.from({ length: 6 }, () => insertMany(50_000)))
     expect(large).toEqual([...Array(250).fill('1000'), 'all'])
   })
 
-  test('lines that a savepoint has taken back do not count', async () => {
+  test('row_change has no rows of a rolled back savepoint', async () => {
     const [first, second] = [`update absence set reason = 'x' where id = 1`, `update absence set reason = 'y' where id = 2`]
     expect(await linesAfter('savepoint a', 'truncate absence', 'rollback to a', first, second)).toEqual(['1', '1'])
   })
@@ -88,7 +88,7 @@ describe('lines of changed rows', () => {
     expect(await linesAfter(set, `update absence set reason = 'x' where id = 1`)).toEqual(['1'])
   })
 
-  test('a transaction’s mark is none of the next one', async () => {
+  test('a mark of one transaction has no effect in the next one', async () => {
     const own = await sql.reserve()
     await own`begin`
     await own`truncate company cascade`
@@ -107,10 +107,10 @@ const GIVES_IDS = [
   'create trigger own before update on absence for each row execute function give_id()',
 ]
 
-describe('a row that a trigger of the table gives another id, whatever the statement names', () => {
+describe('a row whose id a trigger of the table changes', () => {
   const update = `update absence set reason = 'x' where id in (1, 2)`
 
-  test('has its former id in the lines of row_change, and its new one', async () => {
+  test('row_change has both ids of a row whose id a trigger changes', async () => {
     const ids = await within(
       [...GIVES_IDS, update],
       (transaction) => transaction`
@@ -119,7 +119,7 @@ describe('a row that a trigger of the table gives another id, whatever the state
     expect(ids.map(({ id }) => id)).toEqual([1, 2, 1_001, 1_002])
   })
 
-  test('is deleted and created in the feed', async () => {
+  test('the change feed has a deletion and a creation of a row whose id a trigger changes', async () => {
     const events = await within(
       [...GIVES_IDS, 'delete from entity_change', update],
       (transaction) => transaction`select action::text || ' ' || id as event from entity_change order by event`,
@@ -128,7 +128,7 @@ describe('a row that a trigger of the table gives another id, whatever the state
   })
 })
 
-describe('what counts as recorded', () => {
+describe('tables whose changes count as recorded', () => {
   const isRecorded = (table: string, ...statements: string[]) =>
     within(statements, async (transaction) => (await transaction`select is_recorded(${table}::regclass) as yes`)[0]?.yes)
   const operators = `create function record_audit() returns trigger language plpgsql as 'begin return null; end'`
@@ -137,7 +137,7 @@ describe('what counts as recorded', () => {
     `alter table absence enable always trigger ${name}`,
   ]
 
-  test('is a table with the five triggers, whatever others it has', async () => {
+  test('a table with the five triggers is recorded, whatever others it has', async () => {
     expect(await isRecorded('absence')).toBe(true)
     expect(await isRecorded('absence', operators, ...always('own', 'insert'))).toBe(true)
     expect(await isRecorded('absence', ...GIVES_IDS)).toBe(true)
@@ -146,19 +146,19 @@ describe('what counts as recorded', () => {
   test.each([
     ['of another function', 'own'],
     ['of another function, under the name of the one that is missing', 'absence_inserts'],
-  ])('is no table whose missing trigger an operator’s makes up for: one %s', async (_, name) => {
+  ])('a table without one of the five triggers is not recorded, although an operator’s has the name: %s', async (_, name) => {
     expect(await isRecorded('absence', 'drop trigger absence_inserts on absence', operators, ...always(name, 'insert'))).toBe(
       false,
     )
   })
 
-  test('is no table whose ids are compared only where the statement sets them', async () => {
+  test('a table is not recorded if ids are only compared when a statement sets them', async () => {
     const trigger = `create or replace trigger absence_other_ids after update of id on absence for each row
       when (old.id <> new.id) execute function note_other_id()`
     expect(await isRecorded('absence', trigger, 'alter table absence enable always trigger absence_other_ids')).toBe(false)
   })
 
-  test('is a table with a long name', async () => {
+  test('a table with a long name is recorded', async () => {
     const name = 'a'.repeat(60)
     const text = `create table ${name} (id bigint primary key, text text); select record_changes_of('${name}')`
     expect(
@@ -169,7 +169,7 @@ describe('what counts as recorded', () => {
     ).toEqual([true, 1])
   })
 
-  test('is a renamed table once its triggers are written again; they record each change once, and a truncation', async () => {
+  test('a renamed table is recorded once its triggers are written again; each change once, and a truncation', async () => {
     const renamed = ['alter table absence rename to leave', 'select write_recorders()']
     expect(await isRecorded('leave', ...renamed)).toBe(true)
     const events = await within(

@@ -23,7 +23,7 @@ import { connect, createDatabase } from '../support/postgres.ts'
 const entities = await loadEntities()
 const TABLES = entities.map(({ table }) => table)
 
-/** What PostgreSQL has of the tables, in words that do not depend on how they came to be. */
+/** Describes tables by PostgreSQL's catalog, without regard to how they were created. */
 async function described(sql: postgres.Sql) {
   return sql`
     select 'column' as what, relname as place, attname as name, concat_ws(' ',
@@ -49,14 +49,14 @@ async function described(sql: postgres.Sql) {
     order by 1, 2, 3`
 }
 
-describe('of a database without the tables', () => {
+describe('migrations for an empty database', () => {
   let migrated: postgres.Sql
   let generated: postgres.Sql
   beforeAll(async () => {
     migrated = connect(await createDatabase())
     generated = connect(await createDatabase())
     await generated.unsafe('drop table absence, employee, company cascade')
-    // As sql/0002 has it, which no declaration has.
+    // Created by sql/0002, and declared by no entity.
     await generated.begin(async (sql) => {
       const { text, tables, remarks } = await nextMigration(sql, entities)
       expect([tables, remarks]).toEqual([['company', 'employee', 'absence'], []])
@@ -65,13 +65,13 @@ describe('of a database without the tables', () => {
   })
   afterAll(() => Promise.all([migrated.end(), generated.end()]))
 
-  test('it makes those that the migrations have made', async () => {
+  test('a generated migration creates the same tables as Roster’s own migrations', async () => {
     const made = await described(generated)
     expect(made.length).toBeGreaterThan(100)
     expect([...made]).toEqual([...(await described(migrated))])
   })
 
-  test('and then it has nothing more to write', async () => {
+  test('a second generated migration is empty', async () => {
     for (const sql of [migrated, generated])
       expect(await sql.begin((transaction) => nextMigration(transaction, entities))).toEqual({
         text: '',
@@ -81,7 +81,7 @@ describe('of a database without the tables', () => {
   })
 })
 
-describe('of tables that are there', () => {
+describe('migrations for existing tables', () => {
   let sql: postgres.Sql
   beforeAll(async () => {
     sql = connect(await createDatabase())
@@ -91,7 +91,7 @@ describe('of tables that are there', () => {
   const booking = (fields: Fields = {}, options = {}) =>
     defineEntity('Booking', { id: identity(), roomId: reference('Room'), note: text(), ...fields }, options)
 
-  /** Writes what these need beside our own, applies it, and holds that it was all. */
+  /** Writes and applies the migration for these entities, and expects that no difference is left. */
   async function apply(...declared: Entity[]) {
     const all = [...entities, ...declared]
     const next = await sql.begin((transaction) => nextMigration(transaction, all))
@@ -101,19 +101,19 @@ describe('of tables that are there', () => {
     return next
   }
 
-  test('it makes tables that refer to each other in a circle', async () => {
+  test('a generated migration creates tables that refer to each other in a circle', async () => {
     const { tables } = await apply(room({ bookingId: reference('Booking') }), booking())
     expect(tables).toEqual(['booking', 'room'])
     await sql`insert into room (name) values ('Blue'), (null)`
     await sql`insert into booking (room_id, note) values (1, 'a'), (2, null), (null, 'c')`
   })
 
-  test('two tables cannot have an index of one name', () => {
+  test('two tables cannot have an index of the same name', () => {
     const tables = declaredTables([...entities, defineEntity('EmployeeJob', { id: identity(), title: text() })], String)
     expect(() => requireOwnNames(tables)).toThrow('the index employee_job_title_sorted')
   })
 
-  test('a new table refers to a column that is computed from a new copy', async () => {
+  test('a new table can refer to a column that is computed from a new copy', async () => {
     const hall = defineEntity('Hall', { id: identity(), name: text() })
     const visit = (fields: Fields) =>
       defineEntity('Visit', { id: identity(), hallId: reference('Hall'), note: text(), ...fields })
@@ -125,7 +125,7 @@ describe('of tables that are there', () => {
     await sql`drop table slip, visit, hall`
   })
 
-  test('it adds columns with their indexes and constraints, and fills copies that are new', async () => {
+  test('a generated migration adds columns with indexes and constraints, and fills new copies', async () => {
     const next = await apply(
       room({ bookingId: reference('Booking'), floor: integer({ min: -3, max: 90 }) }),
       booking(
@@ -159,7 +159,7 @@ describe('of tables that are there', () => {
     await expect(Promise.resolve(order)).rejects.toThrow('booking_until_not_before_from')
   })
 
-  test('it drops nothing that is gone', async () => {
+  test('a generated migration drops nothing', async () => {
     const { text, remarks } = await apply(room({ bookingId: reference('Booking') }), booking())
     expect(text).toBe('')
     for (const gone of ['booking.from', 'booking.code', 'booking.room', 'room.floor', 'booking_code_unique'])
@@ -167,7 +167,7 @@ describe('of tables that are there', () => {
   })
 })
 
-describe('of tables whose entities are declared otherwise from now on', () => {
+describe('migrations for changed declarations', () => {
   const OTHERS = ['absence', 'company', 'employee']
   let sql: postgres.Sql
   beforeEach(async () => {
@@ -183,13 +183,13 @@ describe('of tables whose entities are declared otherwise from now on', () => {
 
   const next = (declared: readonly Entity[]) => sql.begin((inner) => nextMigration(inner, declared, OTHERS))
 
-  /** Applies it, and holds that it was all that could be done. */
+  /** Applies a migration, and expects that no further SQL is needed. */
   async function apply({ text }: { text: string }, after: readonly Entity[]) {
     await sql.begin((inner) => inner.unsafe(text))
     expect((await next(after)).text).toBe('')
   }
 
-  describe('a difference that is no addition is named, and no SQL is written for it', () => {
+  describe('differences that no SQL is written for', () => {
     const byHand = 'alter table thing'
     const cases: Record<string, [readonly Entity[], readonly Entity[], string[]]> = {
       'another list of texts': [
@@ -197,12 +197,12 @@ describe('of tables whose entities are declared otherwise from now on', () => {
         thing({ a: oneOf(['a', 'b']) }),
         [`${byHand} drop constraint thing_a_known, add constraint thing_a_known check (a in ('a', 'b'));`],
       ],
-      'a unique value that is so no longer': [
+      'a property that is no longer unique': [
         thing({ a: text({ unique: true }) }),
         thing({ a: text() }),
         [`no entity declares the constraint thing_a_unique. By hand: ${byHand} drop constraint thing_a_unique;`],
       ],
-      'a reference that is copied no longer': [
+      'a reference whose copy is removed': [
         rooms({ roomId: reference('Room'), room: copied('roomId', 'name') }),
         rooms({ roomId: reference('Room') }),
         [
@@ -216,12 +216,12 @@ describe('of tables whose entities are declared otherwise from now on', () => {
         rooms({ roomId: reference('Room'), room: copied('roomId', 'alias') }),
         ['drop constraint thing_room_id_current, add constraint thing_room_id_current foreign key'],
       ],
-      'a required property that is gone': [
+      'a removed required property': [
         thing({ a: text({ required: true }), b: text() }),
         thing({ b: text() }),
         ['thing.a: no property has this column.', 'drop its "not null"', 'no list needs the index thing_a_sorted.'],
       ],
-      'one that is required from now on': [
+      'a property that becomes required': [
         thing({ a: text() }),
         thing({ a: text({ required: true }) }),
         ['thing.a: not null is false in the database and true in the entity; change the column by hand.'],
@@ -240,7 +240,7 @@ describe('of tables whose entities are declared otherwise from now on', () => {
       ],
     }
     for (const [what, [before, after, remarks]] of Object.entries(cases))
-      test(what, async () => {
+      test(`a remark without SQL names a difference: ${what}`, async () => {
         await sql.unsafe((await next(before)).text)
         const changed = await next(after)
         expect(changed.text).not.toContain('thing')
@@ -248,7 +248,7 @@ describe('of tables whose entities are declared otherwise from now on', () => {
       })
   })
 
-  test('what a remark says to write by hand makes the difference go', async () => {
+  test('the SQL in a remark removes its difference', async () => {
     const after = rooms({ roomId: reference('Room'), state: oneOf(['a', 'b']), code: text({ unique: true }) })
     const before = rooms({ roomId: reference('Room'), room: copied('roomId', 'name'), state: oneOf(['a']), id2: text() })
     await sql.unsafe((await next(before)).text)
@@ -256,7 +256,7 @@ describe('of tables whose entities are declared otherwise from now on', () => {
     await sql`alter table thing add constraint thing_id2_unique unique (code)`
     const { text: statements, remarks } = await next(after)
     expect(statements).toBe('')
-    // The last one first: a foreign key has to go before the unique constraint that it refers to.
+    // The last remark first, because a foreign key must be dropped before the unique constraint that it refers to.
     for (const remark of remarks.toReversed()) {
       const [, statement] = /By hand: (alter .*)/s.exec(remark) ?? []
       if (statement) await sql.unsafe(statement)
@@ -265,7 +265,7 @@ describe('of tables whose entities are declared otherwise from now on', () => {
     await sql`insert into thing (state, code) values ('b', 'x')`
   })
 
-  test('a property that is required and new is added, with what to do for rows that are there', async () => {
+  test('a new required property is added, with advice for existing rows', async () => {
     await sql.unsafe((await next(thing({ a: text() }))).text)
     const { text: statements, remarks } = await next(thing({ a: text(), b: text({ required: true }) }))
     expect(statements).toContain('alter table thing add column b text collate "und-x-icu" not null;')
@@ -273,13 +273,13 @@ describe('of tables whose entities are declared otherwise from now on', () => {
     await sql.unsafe(statements)
   })
 
-  test('a text of the greatest length that an index takes has a place in all of them', async () => {
+  test('a text of the maximum length fits into all of its indexes', async () => {
     const declared = [
       defineEntity('Page', { id: identity(), words: text({ lengthMax: 650, unique: true }) }),
       defineEntity('Note', { id: identity(), pageId: reference('Page'), words: copied('pageId', 'words') }),
     ]
     await apply(await next(declared), declared)
-    // PostgreSQL compresses what repeats itself.
+    // PostgreSQL would compress repetitions.
     const words = Array.from({ length: 650 }, () => String.fromCodePoint(0x20000 + Math.floor(Math.random() * 40_000))).join('')
     await sql`insert into page (words) values (${words})`
     await sql`insert into note (page_id, words_key) values (1, ${`=${words}`})`

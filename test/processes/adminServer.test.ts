@@ -4,7 +4,7 @@ import { serveAdmin } from '../../src/processes/monitor.ts'
 let server: ReturnType<typeof serveAdmin> | null = null
 afterEach(() => server?.stop())
 
-test('/livez says whether a worker is there, /readyz whether requests can be served', async () => {
+test('/livez says whether a worker runs, and /readyz whether requests can be served', async () => {
   let isThere = true
   const isLive = () => isThere
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive, isReady: async () => isThere, metrics: async () => '' })
@@ -14,14 +14,14 @@ test('/livez says whether a worker is there, /readyz whether requests can be ser
   expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([503, 503])
 })
 
-test('a question of readiness that fails is answered that it is not ready', async () => {
+test('/readyz is 503 if its check fails', async () => {
   const isReady = () => Promise.reject(new Error('no connection'))
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady, metrics: async () => '' })
   const answer = await fetch(`${server.url}/readyz`)
   expect([answer.status, await answer.json()]).toEqual([503, { status: 'not ready' }])
 })
 
-test('a page whose name leads here (DNS rebinding) reads nothing; programs may ask by any name', async () => {
+test('a page under a rebound name (DNS rebinding) cannot read metrics; programs may use any name', async () => {
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady: async () => true, metrics: async () => 'm' })
   const browser = { 'accept-language': 'en' }
   const ask = async (host: string, headers: Record<string, string>) => {
@@ -32,7 +32,7 @@ test('a page whose name leads here (DNS rebinding) reads nothing; programs may a
     expect([host, ...(await ask(host, browser))]).toEqual([host, 421, true])
   for (const host of ['127.0.0.1:9464', 'localhost:1', 'LOCALHOST', '[::1]:9464', '10.0.0.7'])
     expect([host, ...(await ask(host, browser))]).toEqual([host, 200, false])
-  // As curl, Prometheus and Node ask.
+  // Headers of curl, Prometheus and Node.
   for (const host of ['roster.hr.svc:9464', 'roster', 'hr.example.com'])
     for (const headers of [{}, { 'accept-language': '*', 'sec-fetch-mode': 'cors' }])
       expect([host, ...(await ask(host, headers))]).toEqual([host, 200, false])

@@ -10,12 +10,12 @@ import { endPrograms, freePort, leaveOut, type RunningProgram, temporaryFolder }
 import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
 import type { Json } from '../support/server.ts'
 
-// As docs/operations/databases.md says: a dump while a server writes, and what servers and clients find in what is restored from it.
+// Backups by docs/operations.md: a dump while a server writes, and what servers and clients find after it is restored.
 
-/** Where Debian's packages put each version, with `bin` and the rest. */
+/** Folder in which Debian's packages put each version, with `bin` and the rest. */
 const VERSIONS = '/usr/lib/postgresql'
 
-/** A PostgreSQL that brings the tools for backups, as Debian's package `postgresql` does; null where there is none. */
+/** A PostgreSQL with the tools for backups, such as Debian's package `postgresql`; null if there is none. */
 const withTools = newest()
 
 function newest(): string | null {
@@ -28,7 +28,7 @@ function newest(): string | null {
   return folders.find(isWhole) ?? null
 }
 
-/** Runs one of the tools to its end. @throws Error with what it has printed, where it fails */
+/** Runs one of the tools to its end. @throws Error with its output if it fails */
 async function tool(program: string, ...words: string[]): Promise<string> {
   const child = Bun.spawn([join(withTools as string, 'bin', program), ...words], { stdout: 'pipe', stderr: 'pipe' })
   const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
@@ -94,7 +94,7 @@ const after = async (token: string) => {
   return status === 200 ? body.changes.length : `${status} ${body.Error.Code}`
 }
 
-test('a copy of DATA_DIR is a backup of the embedded PostgreSQL, its development key too; CHANGES_DAYS=0 once refuses tokens', async () => {
+test('a copy of DATA_DIR is a backup with the development key; after a start with CHANGES_DAYS=0, old tokens are refused', async () => {
   const data = join(folder.path, 'data')
   chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
   copyCluster(data)
@@ -156,7 +156,7 @@ if (withTools)
       await postgres.stop()
     })
 
-    test('is taken while a server writes', async () => {
+    test('a dump can be taken while a server writes', async () => {
       const before = await nextToken()
       await create('/Companies', { Name: 'Company 8' })
       atDump = await lists()
@@ -171,11 +171,11 @@ if (withTools)
       await stop()
     })
 
-    test('restored into a new database has its lists, keys and cursors; limits count on, and tokens are refused', async () => {
+    test('a dump that is restored into a new database has lists, keys and cursors; limits go on, and tokens are refused', async () => {
       await tool('psql', '--command=create database restored owner roster_app template template0', postgres.url)
       await tool('pg_restore', '--exit-on-error', '--single-transaction', `--dbname=${roleUrl('restored')}`, dump)
       await serveOver('restored')
-      // The key was revoked after the dump, so here it never was.
+      // The key was revoked after the dump, so it is valid here.
       expect(await lists()).toEqual(atDump)
       expect((await ask(nextPage)).body.map(({ name }: Json) => name)).toEqual(['Company 6', 'Company 7', 'Company 8'])
       expect([await after(tokens.before), await after(tokens.later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])
@@ -186,12 +186,12 @@ if (withTools)
       const token = await nextToken()
       await create('/Companies', { Name: 'Company 10' })
       expect(await after(token)).toBe(1)
-      // Its place was among lines that are gone.
+      // Its position is among changes that are no longer kept.
       await server.waitFor(/a hook is parked: changes behind its place may be missing/)
       await stop()
     })
 
-    test('restored into its own database has tokens refused once changes begin anew', async () => {
+    test('a dump that is restored into its own database refuses tokens once changes begin again', async () => {
       const options = ['--clean', '--if-exists', '--exit-on-error', '--single-transaction']
       await tool('pg_restore', ...options, `--dbname=${roleUrl('hr')}`, dump)
       await tool('psql', '--command=select begin_changes()', roleUrl('hr'))
@@ -202,5 +202,5 @@ if (withTools)
     })
   })
 else
-  test('without the tools of a PostgreSQL no dump is taken', () =>
+  test('dumps are not tested, because PostgreSQL’s tools are missing', () =>
     leaveOut('CI_REQUIRES_POSTGRES_TOOLS', 'there is no PostgreSQL with pg_dump'))

@@ -5,20 +5,20 @@ import { createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
-// What the Dockerfile puts into its image, in a folder: no Docker is needed to know that it runs there.
+// The image of the Dockerfile, as a folder: no Docker is needed to check that it runs.
 
 const ROOT = join(import.meta.dir, '../..')
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
 const folder = temporaryFolder()
 afterEach(endPrograms)
 
-/** A list of words, as `ENTRYPOINT` and `CMD` have it. */
+/** Returns the words of `ENTRYPOINT` or `CMD`. */
 function commandOf(instruction: string): string[] {
   const [, list = '[]'] = new RegExp(`${instruction} (\\[.*\\])$`, 'm').exec(dockerfile) ?? []
   return JSON.parse(list)
 }
 
-/** The files of the image, with the dependencies that `npm ci --omit=dev` installs and the embedded PostgreSQL is taken from. */
+/** Makes the files of the image, with the dependencies of `npm ci --omit=dev`, and the embedded PostgreSQL. */
 function makeImage(): string {
   const image = join(folder.path, 'image')
   for (const [, paths = '', to = ''] of dockerfile.matchAll(/^COPY (?!--from)(.*) (\S+)$/gm))
@@ -34,7 +34,7 @@ function makeImage(): string {
   return image
 }
 
-test('the files of the image are all that a server, its health check and its commands need', async () => {
+test('the image has all files that a server, its health check and its commands need', async () => {
   const image = makeImage()
   const port = String(freePort())
   const settings = {

@@ -14,7 +14,7 @@ afterEach(endPrograms)
 const startWaiting = (WORKERS = '1') =>
   serve({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY, LOG_LEVEL: 'info', WORKERS })
 
-test('a database that is away at the start: 503 until it comes, then everything works, keys too', async () => {
+test('a server that starts without its database answers 503 until the database comes; then everything works, keys too', async () => {
   await postgres.goAway()
   const { server, url } = await startWaiting('2')
   const ask = (path: string, key?: string) => fetch(url + path, { headers: key ? headersOf(key) : {}, keepalive: false })
@@ -31,7 +31,7 @@ test('a database that is away at the start: 503 until it comes, then everything 
   expect((await ask('/Companies', BOOTSTRAP_API_KEY)).headers.get('retry-after')).toBe('1')
 
   await postgres.comeBack()
-  // Over new connections, so that either worker is asked.
+  // Over new connections, so that each worker gets some.
   const are = async (wanted: number, path: string, key?: string) =>
     (await Promise.all(Array.from({ length: 8 }, () => status(path, key)))).every((is) => is === wanted)
   await until(() => are(200, '/readyz'))
@@ -48,7 +48,7 @@ test('a database that is away at the start: 503 until it comes, then everything 
   expect(await server.stop()).toBe(0)
 })
 
-test('a database that goes away while requests come is one line of each worker, and one when it is back', async () => {
+test('a lost database is one log line of each worker, and one when it is back', async () => {
   const { server, url } = await startWaiting('2')
   const statuses = () =>
     Promise.all(
@@ -71,11 +71,11 @@ test('a database that goes away while requests come is one line of each worker, 
   expect(server.output()).not.toContain('the keys cannot be read')
 })
 
-test('a worker that starts while the database is silent serves, and answers once the database does', async () => {
+test('a worker that starts while the database is silent answers once the database does', async () => {
   const { server, url } = await startWaiting()
   const status = (path: string) => fetch(url + path, { headers: headersOf(BOOTSTRAP_API_KEY) }).then(({ status }) => status)
   const postmaster = postmasterOf(postgres.folder) as number
-  // Its connections stay, and new ones are neither refused nor answered.
+  // Its connections stay open, and new ones are neither refused nor answered.
   process.kill(postmaster, 'SIGSTOP')
   try {
     process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
@@ -89,7 +89,7 @@ test('a worker that starts while the database is silent serves, and answers once
   expect(await server.stop()).toBe(0)
 })
 
-test('SIGTERM ends a server that waits', async () => {
+test('SIGTERM ends a server that waits for its database', async () => {
   await postgres.goAway()
   const { server, url } = await startWaiting()
   expect((await fetch(`${url}/livez`)).status).toBe(200)
@@ -99,7 +99,7 @@ test('SIGTERM ends a server that waits', async () => {
 })
 
 test.each(['require', 'verify-full'])(
-  'a database without TLS stops the start at once where sslmode=%s asks for it',
+  'a database without TLS stops the start at once if its address has sslmode=%s',
   async (mode) => {
     const server = runMain({ DATABASE_URL: `${postgres.url}?sslmode=${mode}`, DATA_DIR: `${postgres.folder}/server` })
     expect(await server.ended).toBe(1)
@@ -113,7 +113,7 @@ test.each([
   ['to make tables', 'empty'],
   ['to read them', undefined],
   ['to its schema', undefined],
-] as const)('a role without the right %s stops the start, which says who gives it', async (right, kind) => {
+] as const)('a role without the right %s stops the start, with advice', async (right, kind) => {
   const [url, role] = [new URL(await createDatabase(kind)), `lacking_${right.replaceAll(' ', '_')}`]
   const sql = connect(url.href)
   await sql.unsafe(`create role ${role} login password 'lacking'`)
@@ -127,7 +127,7 @@ test.each([
   )
 })
 
-test('a list has what was prepared before a crash and committed after it, though the crash took its lines of changes', async () => {
+test('a list has rows that were prepared before a crash and committed after it, although row_change lost them in the crash', async () => {
   const sql = connect(postgres.url)
   await sql`insert into company (name) values ('early')`
   const prepare = sql.begin(async (transaction) => {

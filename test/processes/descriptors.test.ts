@@ -12,28 +12,28 @@ const LIMIT = 200
 const CLIENTS = 400
 const FULL = /no descriptors left: new clients wait until others have left/g
 
-// Both limits: the runtime raises the soft one to the hard one.
+// Both limits, because the runtime raises the soft one to the hard one.
 const LIMITED = ['sh', '-c', `ulimit -n ${LIMIT}; exec "$0" --no-env-file src/main.ts`, process.execPath]
 afterEach(endServers)
 
 if (process.platform === 'linux') {
-  test('where clients take all descriptors the rest wait, with one line and no spinning core; requests are served', async () => {
+  test('a server out of descriptors serves its clients and lets others wait, with one log line and no busy core', async () => {
     const { server, url } = await serve({ DATABASE_URL: await createDatabase(), WORKERS: '1' }, LIMITED)
     const port = Number(new URL(url).port)
     const [worker = 0] = workersOf(server.pid)
     const open = () => readdirSync(`/proc/${worker}/fd`).length
     const connection = new Connection(url)
     const served = async (path: string) => (await connection.send(bytesOf('GET', path), false)).status
-    // Before any connection to the database but one is there.
+    // Before the pool has more than one connection to the database.
     expect(await served('/livez')).toBe(200)
     const clients: Socket[] = []
     for (let index = 0; index < CLIENTS; index++) {
       const client = connect(port, '127.0.0.1', () => client.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'))
-      client.on('error', () => undefined) // shed
+      client.on('error', () => undefined) // the server closes the connection
       clients.push(client)
     }
     await server.waitFor(FULL)
-    // What is kept is free for connections to the database: different reads, so that they are not one.
+    // Descriptors are reserved for database connections. The reads differ, so that they are not merged.
     const paths = Array.from({ length: 12 }, (_, index) => `/Companies?Name=${index}`)
     for (const path of paths) expect(await served(path)).toBe(200)
     await until(() => clients.some((client) => client.bytesRead > 0))
@@ -47,7 +47,7 @@ if (process.platform === 'linux') {
     expect(await served('/Companies?Name=last')).toBe(200)
     expect(server.output().match(FULL)).toHaveLength(1)
 
-    // They have left: others are accepted again.
+    // When they have left, others are accepted again.
     for (const client of clients) client.destroy()
     const status = () =>
       fetch(url + PATH, { headers, keepalive: false }).then(

@@ -10,7 +10,7 @@ const CLIENTS = 8
 
 afterEach(endServers)
 
-test('every write that was answered is there after PostgreSQL was killed under load, and no other but those of unknown outcome', async () => {
+test('every acknowledged write is there after PostgreSQL was killed under load, and no other but those of unknown outcome', async () => {
   const dataDir = dataFolder()
   copyCluster(dataDir)
   const { server, ask } = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' })

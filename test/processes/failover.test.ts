@@ -19,7 +19,7 @@ async function whileAway(during: () => void) {
   await postgres.comeBack()
 }
 
-/** What is written from now on is lost with the failover: nothing waits for a standby that copies later. */
+/** Copies the cluster to the standby. Later writes are lost in the failover, as with asynchronous replication. */
 const copyToStandby = () => whileAway(() => cpSync(cluster, standby, { recursive: true }))
 const failOver = () =>
   whileAway(() => {
@@ -43,7 +43,7 @@ class Client {
   }
 }
 
-/** A client of the worker, and one of another. */
+/** Returns a client of this worker, and one of another worker. */
 async function clientsOf(url: string, worker: number): Promise<{ sleeper: Client; other: Client }> {
   for (;;) {
     const clients = Array.from({ length: 6 }, () => new Client(url))
@@ -58,7 +58,7 @@ async function clientsOf(url: string, worker: number): Promise<{ sleeper: Client
   }
 }
 
-test('a worker that slept through a failover does not publish a write that was lost with it', async () => {
+test('a worker that slept through a failover does not publish a write that was lost in it', async () => {
   const DATABASE_URL = postgres.url
   const { server, url } = await serve({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL })
   const [worker = 0] = workersOf(server.pid)
@@ -70,7 +70,7 @@ test('a worker that slept through a failover does not publish a write that was l
     const { sleeper, other } = await clientsOf(url, worker)
     await until(async () => (await other.total('Name=kept')) === '20')
 
-    // The write waits in PostgreSQL until its worker sleeps; then it is done, and answered to a sleeper.
+    // The write waits in PostgreSQL until its worker is stopped; then it is done, and the answer goes to a stopped process.
     const locked = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
     const holding = sql.begin(async (transaction) => {
@@ -93,7 +93,7 @@ test('a worker that slept through a failover does not publish a write that was l
     const totals = async () => [await other.total('Name=kept'), await other.total('Name=lost')]
     await until(async () => `${await totals()}` === '20,0')
     process.kill(worker, 'SIGCONT')
-    expect((await lost).status).toBe(200) // it was done, and PostgreSQL had said so
+    expect((await lost).status).toBe(200) // PostgreSQL had committed it
     for (let look = 0; look < 20; look++) {
       expect(await totals()).toEqual(['20', '0'])
       expect([await sleeper.total('Name=kept'), await sleeper.total('Name=lost')]).toEqual(['20', '0'])

@@ -6,11 +6,11 @@ import { until, workersOf } from '../support/process.ts'
 import { statusesOf } from '../support/serve.ts'
 import { makeKey } from '../support/server.ts'
 
-/** What is promised. */
+/** Promised time until a revoked key is refused. */
 const NOTICED_MS_MAX = 5_000
 const place = usePlace()
 
-test('while the supervisor is frozen workers go on: a revoked key is refused, a new one accepted, lists are true. D34', async () => {
+test('workers of a frozen supervisor refuse a revoked key, accept a new one, and answer true lists. D34', async () => {
   const { server, url } = await place.start()
   const sql = connect(place.DATABASE_URL)
   const store = new KeyStore(sql)
@@ -27,12 +27,12 @@ test('while the supervisor is frozen workers go on: a revoked key is refused, a 
     await store.revoke(leaving.record.name)
     const revokedMs = performance.now()
     await until(() => isEverywhere(leaving.text, 401))
-    // A second or two here; what a busy machine adds is no matter, a minute would be.
+    // It takes a second or two here; a busy machine may add some, but not a minute.
     expect(performance.now() - revokedMs).toBeLessThan(10 * NOTICED_MS_MAX)
     expect(await statusesOf(url + PATH, staying.text)).toEqual([200])
     await store.create(fresh.record)
     expect(await statusesOf(url + PATH, fresh.text)).toEqual([200])
-    // Its own limits have no table yet: it is a valid key, which can be retried.
+    // The table of its limits does not exist yet; the key is valid, and its requests can be retried.
     await store.create(limited.record)
     expect(await statusesOf(url + PATH, limited.text)).toEqual([503])
     await sql`insert into company (name) values ('a')`

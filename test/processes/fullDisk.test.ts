@@ -8,18 +8,18 @@ import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 const DISK_MIB = 192
 afterEach(endServers)
 
-/** A server whose embedded PostgreSQL, as its own, has a small disk; `disk`: where it is for others. */
+/** Starts a server and its PostgreSQL on a small disk that only they see; `disk`: path of the disk for other processes. */
 async function start() {
   const [dataDir, from] = [dataFolder(), dataFolder()]
   copyCluster(from)
-  // Without holes, which would be filled when the disk is full: PostgreSQL gives its log all its room from the start.
+  // Without holes, which would need room when the disk is full: PostgreSQL allocates its whole WAL at the start.
   const copyAndStart = `chmod 755 '${dataDir}'; cp -a --sparse=never '${from}/.' '${dataDir}'; exec "$0" --no-env-file src/main.ts`
   const command = withDisk(dataDir, DISK_MIB, ['sh', '-c', copyAndStart, process.execPath])
   const served = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' }, command)
   return { ...served, disk: `/proc/${served.server.pid}/root${dataDir}` }
 }
 
-/** Takes all that is left of the disk that a file lies on. */
+/** Fills the disk of a file. */
 function fill(file: string): void {
   const opened = openSync(file, 'w')
   try {
@@ -36,7 +36,7 @@ function fill(file: string): void {
 }
 
 if (canHaveSmallDisk) {
-  test('a disk without room for a cluster is the first cause that a start names', async () => {
+  test('a start on a disk without room for a cluster names that as the cause', async () => {
     const folder = dataFolder()
     const server = run(withDisk(folder, 8, MAIN), { DATA_DIR: folder, PORT: '0' })
     expect(await server.ended).toBe(1)
@@ -44,8 +44,8 @@ if (canHaveSmallDisk) {
     expect(cause).toMatch(/^roster: could not .*: No space left on device$/)
   })
 
-  test('a new cluster needs nothing of /dev/shm, nor does an old one', async () => {
-    // Elsewhere than in the /dev/shm that it does not see.
+  test('a cluster needs nothing of /dev/shm, neither a new nor an old one', async () => {
+    // Not in /dev/shm, because the server has another one.
     const dataDir = mkdtempSync('/tmp/roster-disk-')
     try {
       for (let start = 1; start <= 2; start++) {
@@ -58,12 +58,12 @@ if (canHaveSmallDisk) {
     }
   })
 
-  test('writes to a full disk are 503 and not done, reads go on; with space again writes work, and none that was answered is lost', async () => {
+  test('writes to a full disk are 503 and not done, and reads go on; with space writes work, and no acknowledged one is lost', async () => {
     const { server, ask, disk } = await start()
     const answered = new Map<number, string>()
     let created = 0
     const create = async () => {
-      // Of bytes that cannot be packed, so that the table grows.
+      // Random bytes, which cannot be compressed, so that the table grows.
       const name = `${++created} ${crypto.getRandomValues(Buffer.alloc(140)).toString('base64')}`
       const answer = await ask('POST', '/Companies', { name })
       if (answer.status === 201) answered.set(answer.body.id, name)
@@ -92,7 +92,7 @@ if (canHaveSmallDisk) {
     await until(async () => (await create()).status === 201)
     await holds()
 
-    // What was answered is in the log of PostgreSQL too.
+    // All acknowledged writes are in PostgreSQL's WAL.
     process.kill(postmasterOf(disk) as number, 'SIGKILL')
     await server.waitFor(/PostgreSQL runs again/)
     await until(async () => (await ask('GET', '/readyz')).status === 200)
@@ -100,5 +100,5 @@ if (canHaveSmallDisk) {
     expect(await server.stop()).toBe(0)
   })
 } else
-  test('a full disk is not tested, since this machine lets no process mount one (unshare -m)', () =>
+  test('a full disk is not tested, because this machine lets no process mount one (unshare -m)', () =>
     expect(process.platform === 'linux' && process.env.CI_REQUIRES_NAMESPACES).toBeFalsy())

@@ -8,7 +8,7 @@ import { endServers, serve } from '../support/serve.ts'
 
 afterEach(endServers)
 
-test('of two servers one posts; when it is killed the other one does, from where it was', async () => {
+test('of two servers one delivers webhooks; when it is killed, the other one continues from its position', async () => {
   const DATABASE_URL = await createDatabase()
   const HOOKS_ALLOW = '127.0.0.1'
   const settings = { DATABASE_URL, HOOKS_ALLOW, WORKERS: '1', DATABASE_POOL: '2', LOG_LEVEL: 'info' }

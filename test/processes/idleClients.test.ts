@@ -5,7 +5,7 @@ import { headers, PATH, usePlace } from '../support/place.ts'
 const place = usePlace()
 const IDLE = 5_000
 
-/** Open, and nothing sent. */
+/** Opens a connection, and sends nothing. */
 function connected(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: '127.0.0.1', port }, () => resolve(socket))
@@ -13,7 +13,7 @@ function connected(port: number): Promise<Socket> {
   })
 }
 
-test(`beside ${IDLE} connections that send nothing, or the first bytes of a request, others are answered`, async () => {
+test(`requests are answered beside ${IDLE} connections that send nothing, or only the first bytes of a request`, async () => {
   const { server, url } = await place.start()
   const idle: Socket[] = []
   while (idle.length < IDLE) idle.push(...(await Promise.all(Array.from({ length: 250 }, () => connected(place.port)))))

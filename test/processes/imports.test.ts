@@ -6,7 +6,7 @@ import { KEY } from '../support/server.ts'
 
 afterEach(endServers)
 
-test('a file is imported once, though workers and the import itself are killed on the way', async () => {
+test('a file is imported once, although workers and the import itself are killed', async () => {
   const DATABASE_URL = await createDatabase()
   const { server, url } = await serve({ DATABASE_URL })
   const sql = connect(DATABASE_URL)

@@ -35,8 +35,8 @@ test('The first requests with a new key are admitted by every worker, more than 
   await narrow.server.stop()
 })
 
-describe('a key made while the server runs', () => {
-  test('is accepted by every worker as soon as it was printed, for what it has the right to, and for nothing else. D34', async () => {
+describe('keys that are created while the server runs', () => {
+  test('a new key is accepted by every worker as soon as it is printed, for its rights, and for nothing else. D34', async () => {
     expect(server.output()).toContain('No key is valid yet')
     const key = await createKey('reader', 'Companies:read')
     expect(await statuses(key)).toEqual([200])
@@ -46,15 +46,15 @@ describe('a key made while the server runs', () => {
     expect(await statuses(key, '/Companies/999999')).toEqual([404])
   })
 
-  test('is refused by every worker within a second after it was revoked, like a key that never was. D34', async () => {
+  test('a revoked key is refused by every worker within a second, like an unknown one. D34', async () => {
     const key = await createKey('short', '*:read')
     expect(await statuses(key)).toEqual([200])
     await keys('revoke', '--name', 'short')
-    // A busy machine adds to the second.
+    // A busy machine takes longer than the promised second.
     await until(() => isEverywhere(key, 401))
   })
 
-  test('is replaced by rotation: both are valid, then the new one alone; they share their limits', async () => {
+  test('a rotated key and its successor are valid, then only the successor; they share their limits', async () => {
     const old = await createKey('rotated', '*:read', '--limits', '100000/1h')
     expect(await statuses(old)).toEqual([200])
     const fresh = await rotateKey('rotated', '1h')
@@ -68,13 +68,13 @@ describe('a key made while the server runs', () => {
     expect(await statuses(last)).toEqual([200])
   })
 
-  test('shows in the list when it was last used, and keeps its rights when workers are replaced', async () => {
+  test('a key has its last use in the list, and keeps its rights when workers are replaced', async () => {
     const beganMs = Date.now()
     const key = await createKey('seen', '*:read')
     const entry = async () => JSON.parse(await keys('list', '--json')).find(({ name }: { name: string }) => name === 'seen')
     expect((await entry()).lastUsed).toBeNull()
     expect(await statuses(key)).toEqual([200])
-    // Workers report now and then, and when they leave.
+    // Workers report used keys at intervals, and when they stop.
     server.kill('SIGUSR2')
     await until(async () => (await entry()).lastUsed !== null)
     expect(Date.parse((await entry()).lastUsed)).toBeGreaterThan(beganMs - 60_000)
@@ -82,7 +82,7 @@ describe('a key made while the server runs', () => {
   })
 })
 
-/** An address for a role that, unlike the one of the tests, is bound by limits of the database, which it owns. */
+/** Returns an address for a role that, unlike that of the tests, is bound by limits of its database, which it owns. */
 async function ownedBy(role: string): Promise<string> {
   const owned = new URL(await createDatabase('empty'))
   const sql = connect(owned.href)
@@ -96,7 +96,7 @@ async function ownedBy(role: string): Promise<string> {
   return owned.href
 }
 
-test('a key is refused where no new connection is to be had, and pages come from memory. D34', async () => {
+test('a key is refused if no new connection is possible, and pages come from memory. D34', async () => {
   const role = `roster_keys_${process.pid}`
   const own = new URL(await ownedBy(role))
   const { server: narrow, url: address } = await serve({ ...SETTINGS, DATABASE_URL: own.href, DATABASE_POOL: '2' })
@@ -107,12 +107,12 @@ test('a key is refused where no new connection is to be had, and pages come from
   const [leaving, staying] = [makeKey(), makeKey()]
   await Promise.all([store.create(leaving.record), store.create(staying.record)])
   await until(() => isEverywhere(leaving.text, 200, address))
-  // Each worker has the table in memory, and the connection for its questions.
+  // Each worker has loaded the table, and has its connection for changes.
   await until(
     async () => (await isEverywhere(leaving.text, 200, address)) && narrow.output().match(/a table is in memory/g)?.length === 2,
   )
   expect(await isEverywhere(leaving.text, 200, address)).toBe(true)
-  // Each worker has made the connection over which it reads keys: there will be no other.
+  // Each worker has opened the connection over which it reads keys, and needs no further one.
   expect(await statusesOf(`${address}/Companies/1`, leaving.text)).toEqual([404])
   await sql.unsafe(`alter database ${own.pathname.slice(1)} connection limit 0`)
   await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role} and application_name = 'roster'`
@@ -126,7 +126,7 @@ test('a key is refused where no new connection is to be had, and pages come from
   await sql.end()
 })
 
-test('no key is in the log, in the database, in a command line or in an environment', async () => {
+test('keys are not in the log, in the database, in a command line or in an environment', async () => {
   const key = await createKey('hidden', '*:read')
   expect(await statuses(key)).toEqual([200])
   const [, , secret = ''] = key.split('_')

@@ -5,7 +5,7 @@ import { copyCluster } from '../support/cluster.ts'
 import { LISTENS } from '../support/place.ts'
 import { endPrograms, isAlive, postmasterOf, type RunningProgram, run, temporaryFolder, until } from '../support/process.ts'
 
-// One for all tests: each start meets what the one before left.
+// All tests share the folder: each start meets the state that the one before has left.
 const folder = temporaryFolder()
 beforeAll(() => copyCluster(folder.path))
 afterEach(endPrograms)
@@ -54,7 +54,7 @@ test('A server that a script starts by setsid -f outlives the script', async () 
   const [, pid = ''] = await program.waitFor(/launcher: (\d+)/)
   try {
     const [, url = ''] = await program.waitFor(LISTENS)
-    // Longer than the launcher needs to see that its parent has ended.
+    // Longer than the launcher needs to notice that its parent has ended.
     await Bun.sleep(2_500)
     expect(await isServing(url)).toBe(true)
   } finally {
@@ -63,8 +63,8 @@ test('A server that a script starts by setsid -f outlives the script', async () 
   await until(() => !isAlive(Number(pid)))
 })
 
-test('the launcher, killed beneath a process that never waits for it, takes the server and PostgreSQL along', async () => {
-  // As the first process of a container may be: the launcher stays as a zombie, which still takes signals.
+test('a launcher that is killed, under a process that never waits for it, ends the server and PostgreSQL', async () => {
+  // The first process of a container may not wait for its children: the launcher stays as a zombie, which still takes signals.
   const waitless = ['sh', '-c', `${LAUNCHER.join(' ')} & echo "launcher: $!"; exec sleep 600`]
   const program = run(waitless, { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
   const [, launcher] = await program.waitFor(/launcher: (\d+)/)
@@ -75,7 +75,7 @@ test('the launcher, killed beneath a process that never waits for it, takes the 
 })
 
 test.each([['', ['env']], ...(canBeFirst ? [[', as the first process of a container', FIRST] as [string, string[]]] : [])])(
-  'the launcher ends as what it runs does when that is killed%s',
+  'the launcher ends like its program when that is killed%s',
   async (_, around) => {
     const path = join(folder.path, 'killed.ts')
     writeFileSync(path, "process.kill(process.pid, 'SIGKILL')")
@@ -84,7 +84,7 @@ test.each([['', ['env']], ...(canBeFirst ? [[', as the first process of a contai
   },
 )
 
-test('the launcher gives back the exit code of what it runs', async () => {
+test('the launcher returns the exit code of its program', async () => {
   const program = run(LAUNCHER, { PORT: 'none' })
   expect(await program.ended).toBe(1)
   expect(program.output()).toStartWith('roster: PORT must be')

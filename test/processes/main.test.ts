@@ -13,7 +13,7 @@ import { type Json, KEY } from '../support/server.ts'
 
 const LONG_KEY = 'a-bootstrap-key-of-a-test'
 
-// One for all tests: each start meets what the one before left.
+// All tests share the folder: each start meets the state that the one before has left.
 const folder = temporaryFolder()
 beforeAll(() => copyCluster(folder.path))
 afterEach(endServers)
@@ -21,15 +21,15 @@ afterEach(endServers)
 const start = (settings: Record<string, string> = {}) =>
   serve({ DATA_DIR: folder.path, WORKERS: '1', LOG_LEVEL: 'info', ...settings })
 
-/** A data folder with a cluster of its own. */
+/** Makes a data folder with a new cluster. */
 function ownFolder(): string {
   const path = dataFolder()
   copyCluster(path)
   return path
 }
 
-describe('start', () => {
-  test('prints an address, a key, and a curl line that works as it stands; only their owner can read key and password', async () => {
+describe('starts of a server', () => {
+  test('a start prints an address, a key, and a curl command that works; only its owner can read key and password', async () => {
     const { server } = await start({ BOOTSTRAP_API_KEY: '' })
     const [curl] = await server.waitFor(/curl -i .*$/m)
     const answer = run(['sh', '-c', curl])
@@ -46,7 +46,7 @@ describe('start', () => {
     [{ LOG_FORMAT: '' }, 'JSON alone on stdout, and a curl line that works as it stands on stderr'],
     [{ LOG_FORMAT: 'json' }, 'JSON alone on stdout, and nothing on stderr'],
   ] as const)
-    test(`where stdout is no terminal${settings.LOG_FORMAT && ' and JSON is asked for'}: ${what}; no key on either`, async () => {
+    test(`a start without a terminal${settings.LOG_FORMAT && ' and with LOG_FORMAT=json'} prints ${what}; no key on either`, async () => {
       const [out, err] = [join(folder.path, `out${settings.LOG_FORMAT}`), join(folder.path, `err${settings.LOG_FORMAT}`)]
       const start = `exec '${process.execPath}' --no-env-file src/main.ts >'${out}' 2>'${err}'`
       const server = run(['sh', '-c', start], {
@@ -85,7 +85,7 @@ describe('start', () => {
     expect([headers.get('x-total-count'), body]).toEqual(['0', []])
   })
 
-  test('with DATABASE_URL nothing embedded is started, one of a superuser is warned of, once, and a given key is not printed', async () => {
+  test('DATABASE_URL starts no embedded PostgreSQL, a superuser is warned of once, and a given key is not printed', async () => {
     const settings = { DATA_DIR: dataFolder(), DATABASE_URL: await createDatabase('empty'), BOOTSTRAP_API_KEY: LONG_KEY }
     const { server, ask } = await start(settings)
     await server.waitFor(/Try it/)
@@ -96,18 +96,18 @@ describe('start', () => {
     expect(server.output()).not.toContain(LONG_KEY)
   })
 
-  test('what the database refuses does not take its row into the log of PostgreSQL', async () => {
+  test('the log of PostgreSQL does not contain rows of refused statements', async () => {
     const { server, ask } = await start({ HOST: '0.0.0.0' })
     const refused = await ask('POST', '/Absences', { EmployeeId: 999_999, Reason: 'a private matter' })
     expect(refused.status).toBe(409)
     await server.stop()
-    expect(server.output()).not.toContain('every machine that reaches HOST') // it has no development key
+    expect(server.output()).not.toContain('every machine that reaches HOST') // the server has no development key
     expect(readFileSync(join(folder.path, 'postgres.log'), 'utf8')).not.toContain('a private matter')
   })
 })
 
-describe('refusals', () => {
-  test('a taken port: one line that says which, exit 1', async () => {
+describe('starts that are refused', () => {
+  test('a taken port is refused in one line that names it, with exit code 1', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((done) => other.once('listening', done))
     const { port } = other.address() as AddressInfo
@@ -117,7 +117,7 @@ describe('refusals', () => {
     other.close()
   })
 
-  test('wrong settings: every fault listed, exit 1, no secret repeated', async () => {
+  test('wrong settings are refused with every fault, without secrets, with exit code 1', async () => {
     const server = runMain({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://root:hunter2@db' })
     expect(await server.ended).toBe(1)
     const lines = server.output().trim().split('\n')
@@ -127,7 +127,7 @@ describe('refusals', () => {
     expect(server.output()).not.toContain('hunter2')
   })
 
-  test('a line of .env that is no setting: its name and the nearest, exit 1, no value repeated', async () => {
+  test('an unknown setting in .env is refused with its name and the nearest one, without values, with exit code 1', async () => {
     const place = temporaryFolder()
     writeFileSync(join(place.path, '.env'), 'LOG_LEVEL=warn\nDATABSE_URL=postgres://u:hunter2@db/hr\n')
     const main = join(import.meta.dir, '../../src/main.ts')
@@ -142,7 +142,7 @@ describe('refusals', () => {
     ['a password that is wrong', (url: URL) => (url.password = 'hunter2')],
     ['a database that does not exist', (url: URL) => (url.pathname = '/nowhere')],
   ] as const)
-    test(`${what}: one line, exit 1, no password in it`, async () => {
+    test(`${what} is refused in one line without the password, with exit code 1`, async () => {
       const address = new URL(await createDatabase())
       address.password ||= 'hunter2'
       change(address)
@@ -153,9 +153,9 @@ describe('refusals', () => {
     })
 })
 
-describe('an embedded PostgreSQL that ends by itself', () => {
+describe('an embedded PostgreSQL that ends unasked', () => {
   for (const signal of ['SIGKILL', 'SIGINT'] as const)
-    test(`by ${signal}, is started again under its address; requests meanwhile are 503, and lists then true`, async () => {
+    test(`PostgreSQL that ended by ${signal} is started again at its address; requests are 503 meanwhile, and then lists are true`, async () => {
       const { server, ask } = await start({ WORKERS: '2' })
       const total = async () => Number((await ask('GET', '/Companies')).headers.get('x-total-count'))
       const address = runningPostgres(folder.path)
@@ -180,7 +180,7 @@ describe('an embedded PostgreSQL that ends by itself', () => {
     })
 })
 
-test('statements of lists go behind all other work of the machine', async () => {
+test('backends of lists have a lower priority than all other work of the machine', async () => {
   const { ask } = await start({ MEMORY_MB: '0' })
   const sql = connect(runningPostgres(folder.path) as string)
   const priorities = async () => {
@@ -195,8 +195,8 @@ test('statements of lists go behind all other work of the machine', async () => 
   expect((await priorities()).others.filter((priority) => priority !== 0 && priority !== null)).toEqual([])
 })
 
-describe('end', () => {
-  test('a request that runs is answered before the server ends', async () => {
+describe('stops of a server', () => {
+  test('a request in flight is answered before the server ends', async () => {
     const { server, url } = await start({ DATABASE_URL: await createDatabase(), LOG_LEVEL: 'info' })
     const body = new ReadableStream({
       async start(controller) {
@@ -214,7 +214,7 @@ describe('end', () => {
     expect(await server.ended).toBe(0)
   })
 
-  test('SIGTERM during the start stops what has been started', async () => {
+  test('SIGTERM during the start stops the parts that have started', async () => {
     const server = runMain({ WORKERS: '1', DATA_DIR: folder.path })
     await until(() => postmasterOf(folder.path) !== null)
     const postmaster = postmasterOf(folder.path) as number
@@ -222,7 +222,7 @@ describe('end', () => {
     expect(isAlive(postmaster)).toBe(false)
   })
 
-  test('an embedded PostgreSQL that cannot be started again is the end of the server, with a line that says why, exit 1', async () => {
+  test('an embedded PostgreSQL that cannot be restarted ends the server, with a line that says why, and exit code 1', async () => {
     const { server, dataDir } = await start({ DATA_DIR: ownFolder() })
     rmSync(join(dataDir, 'postgres/global/pg_control'))
     process.kill(postmasterOf(dataDir) as number, 'SIGKILL')
@@ -231,17 +231,17 @@ describe('end', () => {
     expect(server.output()).toMatch(/PostgreSQL ended too often: the server stops .*pg_control/)
   })
 
-  test('a closed stdout is no reason to end', async () => {
+  test('a closed stdout does not end the server', async () => {
     const { server, ask } = await start()
     server.closeOutput()
     for (let request = 0; request < 5; request++) {
       expect((await ask('GET', '/livez')).status).toBe(200)
-      await Bun.sleep(60) // a line of the log goes out after 50 ms
+      await Bun.sleep(60) // a log line is written after 50 ms
     }
     expect(await server.stop()).toBe(0)
   })
 
-  test('a killed server leaves no trouble: the next start works and has what was written', async () => {
+  test('a start after kill -9 works and has all written rows', async () => {
     const killed = await start()
     const { id } = (await killed.ask('POST', '/Companies', { Name: 'kept' })).body
     const orphan = postmasterOf(folder.path) as number

@@ -7,7 +7,7 @@ const place = usePlace()
 const seriesOf = (route: string, method: string, status: number) =>
   `roster_http_requests_total{route="${route}",method="${method}",status="${status}"}`
 
-test('the sums are what clients have sent, over two workers, and stay when one is killed and when all are replaced', async () => {
+test('the metrics count all requests of two workers, also after one is killed and all are replaced', async () => {
   const { server, url, admin } = await startScraped(place)
   const before = workersOf(server.pid)
   const send = () =>
@@ -19,7 +19,7 @@ test('the sums are what clients have sent, over two workers, and stay when one i
     ])
   const statuses = await send()
   expect(new Set(statuses)).toEqual(new Set([200, 404, 201]))
-  // A process that is killed takes along what it has counted since the last scrape, or in its last two seconds.
+  // A killed process loses what it has counted since the last scrape, or in its last two seconds.
   await scrape(admin)
   process.kill(before[0] as number, 'SIGKILL')
   await renewed(server.pid, 2, before.slice(0, 1))
@@ -51,12 +51,12 @@ test('the sums are what clients have sent, over two workers, and stay when one i
   const written = valueIn(text, 'roster_database_statement_duration_seconds_count{kind="write"}')
   const batches = valueIn(text, 'roster_database_batches_total{kind="write"}')
   const batched = valueIn(text, 'roster_database_batched_total{kind="write"}')
-  // More where one was sent again, or a batch fell apart.
+  // There are more if a write was repeated, or a batch was split.
   expect(written - batches + batched).toBeGreaterThanOrEqual(40)
 })
 
-describe('the port', () => {
-  test('has metrics and health, and nothing else; the port of the API has no metrics', async () => {
+describe('the port of metrics', () => {
+  test('ADMIN_PORT has only metrics and health, and the port of the API has no metrics', async () => {
     const { url, admin } = await startScraped(place)
     const answers = ['GET /metrics', 'HEAD /metrics', 'POST /metrics', 'GET /livez', 'GET /readyz', 'GET /Companies']
     const statuses: number[] = []
@@ -67,7 +67,7 @@ describe('the port', () => {
     expect(await ask(url, '/metrics')).toBe(404)
   })
 
-  test('that is taken stops the start, and says so', async () => {
+  test('a taken ADMIN_PORT stops the start with a message', async () => {
     const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const server = place.launch({ ADMIN_PORT: String(taken.port) })
     expect(await server.ended).toBe(1)

@@ -11,20 +11,20 @@ import { KEY } from '../support/server.ts'
 
 interface RunningNginx {
   readonly port: number
-  /** The certificate that it shows, which signs itself. */
+  /** Its self-signed certificate. */
   readonly certificate: string
   stop(): Promise<void>
 }
 
-/** Debian's package puts it beside the path of ordinary users. */
+/** Debian's package installs it outside of the path of ordinary users. */
 const PROGRAM = Bun.which('nginx') ?? Bun.which('nginx', { PATH: '/usr/sbin' })
 
-/** Whether the machine has an `nginx`, and an `openssl` to make it a certificate. */
+/** True if the machine has `nginx`, and `openssl` to make a certificate. */
 const hasNginx = PROGRAM !== null && hasOpenssl
 
 /**
- * An nginx of one's own with the configuration that docs/operations/run.md shows, but for its ports, the files of its certificate
- * and the servers, whose ports are `upstreamPorts`.
+ * Starts an nginx with the configuration in docs/operations.md, except ports, certificate files, and the servers, whose ports are
+ * `upstreamPorts`.
  */
 async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningNginx> {
   const { path: folder } = temporaryFolder()
@@ -57,7 +57,7 @@ async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningN
   }
 }
 
-/** The block of the page, without its first comments. */
+/** Returns the configuration in the page, without its first comments. */
 function shownConfiguration(): string {
   const page = readFileSync(join(import.meta.dir, '../../docs/operations/run.md'), 'utf8')
   const [, block] = /^```nginx\n(.*?)^```$/ms.exec(page) ?? []
@@ -86,7 +86,7 @@ interface Asked {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string
-  /** From where the client comes. */
+  /** Address of the client. */
   readonly localAddress?: string
 }
 
@@ -120,7 +120,7 @@ async function start(environment: Record<string, string> = {}) {
   nginx = await startNginx(place.port)
 }
 
-/** Clients that ask for a list again and again. */
+/** Starts clients that request a list again and again. */
 function startReaders() {
   const { load, stop } = startClients(`https://127.0.0.1:${nginx?.port}`, { count: CLIENTS, path: PATH, key: KEY })
   return {
@@ -133,14 +133,14 @@ function startReaders() {
 }
 
 function behindNginx() {
-  test('rows are written and read over TLS, links begin with the public address, heads and bodies of any allowed size pass', async () => {
+  test('behind nginx, rows are written and read over TLS, links have the public address, and the largest heads and bodies pass', async () => {
     await start()
     const json = { 'Content-Type': 'application/json' }
     const created = await ask('/Companies', { method: 'POST', headers: json, body: '{"Name":"Behind"}' })
     expect([created.status, JSON.parse(created.text).name]).toEqual([201, 'Behind'])
     expect(created.headers.location).toStartWith(`${PUBLIC_URL}/Companies/`)
     for (let more = 0; more < 6; more++) await ask('/Companies', { method: 'POST', headers: json, body: '{}' })
-    // Links repeat the whole target, so the head is as long as one can be.
+    // Links repeat the whole target, so the response has the longest possible head.
     const long = `Name=!=${'x'.repeat(190)}&`.repeat(13)
     const list = await ask(`/Companies?${long}PageSize=5`)
     expect([list.status, JSON.parse(list.text).length]).toEqual([200, 5])
@@ -154,7 +154,7 @@ function behindNginx() {
     expect([several.status, JSON.parse(several.text).length]).toEqual([201, 64])
   })
 
-  test('clients without a key are counted by their own addresses, whatever they say of themselves', async () => {
+  test('behind nginx, clients without a key are counted by their own addresses, whatever headers they send', async () => {
     await start({ RATE_LIMITS_ANONYMOUS: '3/1h' })
     const from = async (localAddress: string, claimed: string) => {
       const headers = { Authorization: '', 'X-Forwarded-For': claimed }
@@ -166,7 +166,7 @@ function behindNginx() {
     expect(await from('127.0.0.10', '127.0.0.9')).toBe(401)
   })
 
-  test('no request fails while one of two servers is stopped and started again, and then the other one', async () => {
+  test('behind nginx, no request fails while two servers are restarted one after the other', async () => {
     const ports = [place.port, freePort()]
     const folders = [place.folder, dataFolder(Number(ports[1]))]
     const launch = async (index: number) => {

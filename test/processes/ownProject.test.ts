@@ -9,7 +9,7 @@ import { headersOf, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
-// A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
+// A project that depends on Roster: the package is packed by npm, and installed with its dependencies as npm does.
 
 const ROOT = join(import.meta.dir, '../..')
 
@@ -17,11 +17,11 @@ const folder = temporaryFolder()
 const project = join(folder.path, 'bookings')
 const modules = join(project, 'node_modules')
 const ROSTER = join(modules, '.bin/roster')
-/** The project's server, as `npm start` runs it. */
+/** The project's server, as its `npm start` runs it. */
 const SERVER = ['sh', '-c', `cd '${project}' && exec ${ROSTER}`]
 let packed = ''
 
-/** A program of the project's, which ends. */
+/** Runs a program of the project to its end. */
 async function done(command: string[], environment: Record<string, string> = {}, cwd = project) {
   const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment }
   const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
@@ -44,14 +44,14 @@ beforeAll(async () => {
 })
 afterAll(endPrograms)
 
-describe('a project of one’s own', () => {
-  test('has in its package what runs and what is read, and no more', () => {
+describe('a project that depends on Roster', () => {
+  test('the package contains the program and its docs, and no more', () => {
     expect(readdirSync(join(modules, 'roster')).sort()).toEqual(
       ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'package.json', 'sql', 'src'].sort(),
     )
   })
 
-  test('is begun by init, which overwrites nothing', async () => {
+  test('init creates a project, and overwrites nothing', async () => {
     writeFileSync(join(project, 'package.json'), '{"name": "bookings", "type": "commonjs", "scripts": {"start": "roster serve"}}')
     writeFileSync(join(project, '.gitignore'), 'dist\n.data/')
     writeFileSync(join(project, '.env'), 'ENTITIES_DIR=./entities\n')
@@ -65,7 +65,7 @@ describe('a project of one’s own', () => {
     expect([again.code, again.said]).toEqual([1, expect.stringContaining('nothing was written')])
   })
 
-  test('is begun in another folder, with the package from where this one has it and none of that name', async () => {
+  test('init in another folder uses the package of this one', async () => {
     const manifest = join(project, 'package.json')
     const before = readFileSync(manifest, 'utf8')
     const sourceOf = async (name: string) => {
@@ -80,7 +80,7 @@ describe('a project of one’s own', () => {
     writeFileSync(manifest, before)
   })
 
-  test('is served by a checkout, too, to which npm has put a link', async () => {
+  test('a project can be served by a linked checkout', async () => {
     const linked = join(folder.path, 'linked')
     mkdirSync(join(linked, 'node_modules'), { recursive: true })
     const launcher = join(linked, 'node_modules/roster/src/launch.mjs')
@@ -92,7 +92,7 @@ describe('a project of one’s own', () => {
     expect(JSON.parse(readFileSync(join(linked, 'package.json'), 'utf8')).dependencies.roster).toMatch(/^file:/)
   })
 
-  test('serves its entity, and no other, with a migration that a command writes for each change', async () => {
+  test('a project serves only its own entity, with a migration that a command writes for each change', async () => {
     const dataDir = join(folder.path, 'data')
     copyCluster(dataDir)
     const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '1', BOOTSTRAP_API_KEY: KEY }
@@ -123,8 +123,8 @@ describe('a project of one’s own', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('has routes of its own beside those of its entities, with their keys and limits', async () => {
-    // The docs' own.
+  test('a project’s own routes are served beside its entities, with keys and limits', async () => {
+    // The app in the docs.
     const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
     const more = `
   .post('/Bookings/:id/twice', async ({ request, params }) => {
@@ -166,7 +166,7 @@ describe('a project of one’s own', () => {
     expect([options.status, options.headers.get('allow')]).toEqual([204, 'POST, OPTIONS'])
     expect((await ask('PUT', `/Bookings/${id}/approve`, {})).status).toBe(405)
     expect((await approve(id, { 'if-match': '"no-1"' })).status).toBe(412)
-    // A segment stays one.
+    // An encoded slash does not split a segment.
     for (const odd of ['%2e%2e%2fBookings%2f1', '1%2F..%2F1', '1%3FStatus=', '%00'])
       expect([odd, (await approve(odd)).status]).toEqual([odd, 404])
     const hook = (path: string, init: RequestInit = {}) => fetch(`${url}${path}`, { method: 'POST', ...init })
@@ -194,7 +194,7 @@ describe('a project of one’s own', () => {
       valueIn(counted, `roster_http_requests_total{route="${route}",method="POST",status="${status}"}`)
     const approvals = '/Bookings/{id}/approve'
     expect([own(approvals, 200), own(approvals, 412), own('/open', 413)]).toEqual([1, 1, 1])
-    // What neither has is answered as ever.
+    // A route of neither app is answered as without one.
     expect((await ask('GET', '/Booking')).status).toBe(404)
     expect((await ask('GET', '/livez')).status).toBe(200)
     expect(await server.stop()).toBe(0)
@@ -203,7 +203,7 @@ describe('a project of one’s own', () => {
     expect([refused.code, refused.said]).toEqual([1, expect.stringContaining('cannot have the route ALL /')])
   })
 
-  test('is typed by the package, its routes and the generated client of its entities too', async () => {
+  test('a project compiles with the package’s types, its routes and its generated client', async () => {
     writeFileSync(join(project, 'roster.ts'), (await done([ROSTER, 'generate', 'client'])).out)
     writeFileSync(
       join(project, 'typed.ts'),
@@ -225,7 +225,7 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     for (const file of ['roster.ts', 'typed.ts']) rmSync(join(project, file))
   })
 
-  test('has a test that passes', async () => {
+  test('a project’s test passes', async () => {
     const dataDir = join(folder.path, 'tested')
     copyCluster(dataDir)
     const file = join(project, 'test/booking.test.ts')
@@ -235,7 +235,7 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     expect([code, said]).toEqual([0, expect.stringContaining('1 pass')])
   })
 
-  test('says in one line what is wrong with its folders and files', async () => {
+  test('a project’s faulty folders and files are reported in one line', async () => {
     const settings = { DATA_DIR: join(folder.path, 'none'), PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/none' }
     const page = join(folder.path, 'pages')
     mkdirSync(page)
@@ -263,7 +263,7 @@ export default defineEntity('Page', { id: identity(), cursor: text() })
     }
   })
 
-  test('says what is missing where npm has not installed it', async () => {
+  test('a project without an installed package says what is missing', async () => {
     const alone = join(folder.path, 'alone')
     mkdirSync(alone)
     await done(['tar', 'xzf', join(folder.path, packed), '-C', alone])

@@ -8,7 +8,7 @@ const logged: unknown[] = []
 const note = (text: string, fields?: object) => logged.push([text, fields])
 const log = { debug: note, info: note, warn: note, error: note, flush: async () => undefined } as unknown as Log
 
-/** Parts that write down when they start and stop. */
+/** Makes parts that record when they start and stop. */
 function recorded(names: readonly string[], steps: string[], more: Record<string, Partial<Part>> = {}): Part[] {
   return names.map((name) => ({
     name,
@@ -22,7 +22,7 @@ function recorded(names: readonly string[], steps: string[], more: Record<string
 }
 
 describe('parts of a process', () => {
-  test('are started in order, and stopped in the reverse order, each after the one before has stopped', async () => {
+  test('parts are started in order, and stopped in reverse order, each after the one before has stopped', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     await parts.start(recorded(['a', 'b', 'c'], steps))
@@ -30,7 +30,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
   })
 
-  test('that come after one whose start fails are neither started nor stopped; that one is stopped', async () => {
+  test('parts after one whose start fails are neither started nor stopped; the failing one is stopped', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     const fail = { b: { start: () => Promise.reject(new Error('no port')) } }
@@ -39,7 +39,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['start a', 'stop b', 'stop a'])
   })
 
-  test('are not started after a stop that came while one was starting', async () => {
+  test('parts are not started after a stop that came while one was starting', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -50,7 +50,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['stop a'])
   })
 
-  test('are stopped once, however often it is asked for', async () => {
+  test('parts are stopped once, however often stop is called', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     await parts.start(recorded(['a'], steps))
@@ -59,7 +59,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['start a', 'stop a'])
   })
 
-  test('that fail to stop, or take longer than they may, hold up no other', async () => {
+  test('parts that fail to stop, or take too long, block no other', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     const faults = {
@@ -77,7 +77,7 @@ describe('a server', () => {
   const namesWith = (environment: Record<string, string>) =>
     new Supervisor(readConfig(environment), log, () => undefined).parts().map(({ name }) => name)
 
-  test('stops its workers before what they need: the chores, the limiter tables, PostgreSQL, and its ports last', () => {
+  test('a server stops its workers before the parts they need: background jobs, limiter tables, PostgreSQL, and its ports last', () => {
     expect(namesWith({ ADMIN_PORT: '9' })).toEqual([
       'certificates',
       'port',
@@ -91,7 +91,7 @@ describe('a server', () => {
     ])
   })
 
-  test('starts no PostgreSQL where DATABASE_URL names one', () => {
+  test('a server with DATABASE_URL starts no PostgreSQL', () => {
     expect(namesWith({ DATABASE_URL: 'postgres://127.0.0.1/people' })).not.toContain('postgres')
   })
 })

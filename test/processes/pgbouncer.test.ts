@@ -9,12 +9,12 @@ import { leaveOut, until } from '../support/process.ts'
 import { heldRename } from '../support/rows.ts'
 import { dataFolder, endServers, headersOf, keyIn, type Served, serve } from '../support/serve.ts'
 
-/** Fewer connections than the clients at once, and than those of the workers. */
+/** Fewer connections than concurrent clients, and than the workers' pools have. */
 const POOL = 3
-/** What the role lets a statement take, as docs/operations/databases.md says for a pooler, which drops the server's own limits. */
+/** Statement timeout of the role: docs/operations.md requires it for a pooler, which drops the server's own one. */
 const ROLE_MS_MAX = 2_000
 
-/** For the top of tests: one server behind a pooler for all of them. `isDirect`: with an address past the pooler. */
+/** Makes one server behind a pooler for all tests of a block. `isDirect`: with an address past the pooler. */
 function useServer(makeDatabase: () => Promise<string>, isDirect = false) {
   let direct: string
   let pooler: RunningPgBouncer
@@ -36,7 +36,7 @@ function useServer(makeDatabase: () => Promise<string>, isDirect = false) {
 function pgBouncerTests() {
   const { ask, output, directUrl, pooledUrl } = useServer(async () => asPlainRole(await createDatabase('empty')))
 
-  test('the server has migrated a new database through it', async () => {
+  test('a server migrates a new database through PgBouncer', async () => {
     const sql = connect(directUrl())
     const applied = await sql`select file from migration where checksum <> '' order by file`
     await sql.end()
@@ -44,7 +44,7 @@ function pgBouncerTests() {
     expect((await ask('GET', '/readyz')).status).toBe(200)
   })
 
-  test('rows are created, read, changed, listed and deleted by many clients at once, each write once', async () => {
+  test('through PgBouncer, many clients create, read, change, list and delete rows at once, each write once', async () => {
     const { id: companyId } = (await ask('POST', '/Companies', { Name: 'Acme' })).body
     const numbers = Array.from({ length: 60 }, (_, index) => index)
     const created = await Promise.all(
@@ -74,7 +74,7 @@ function pgBouncerTests() {
     expect((await ask('DELETE', `/Companies/${companyId}`)).status).toBe(204)
   })
 
-  test('a write with an Idempotency-Key is done once, sent by many at once and again, though connections are shared', async () => {
+  test('through PgBouncer, a write with an Idempotency-Key is done once, although it is sent many times', async () => {
     const keys = Array.from({ length: 30 }, (_, index) => `through a pooler ${index}`)
     const send = async (method: string, path: string, key: string, body?: object) => {
       const under = { 'Idempotency-Key': `"${method} ${key}"` }
@@ -101,7 +101,7 @@ function pgBouncerTests() {
     expect((await ask('GET', '/Companies')).headers.get('x-total-count')).toBe('0')
   })
 
-  test('a statement with values behind one without, at the same time over one connection, is answered', async () => {
+  test('through PgBouncer, a statement with values after one without, over one connection, is answered', async () => {
     const database = new Database({ url: pooledUrl(), poolSize: 1, prepare: false })
     for (let round = 0; round < 20; round++) {
       const plain = database.read({ text: 'select 1::text', values: [] })
@@ -111,7 +111,7 @@ function pgBouncerTests() {
     await database.end()
   })
 
-  test('a key is made and revoked through it', async () => {
+  test('through PgBouncer, a key is created and revoked', async () => {
     const settings = { DATABASE_URL: pooledUrl(), DATABASE_PREPARE: 'false', DATA_DIR: dataFolder() }
     const key = headersOf(keyIn(await outputOf(settings, 'keys', 'create', '--name', 'a', '--rights', '*:read')))
     expect((await ask('GET', '/Companies', undefined, key)).status).toBe(200)
@@ -119,7 +119,7 @@ function pgBouncerTests() {
     await until(async () => (await ask('GET', '/Companies', undefined, key)).status === 401)
   })
 
-  test('nothing of this was worth a warning', () => expect(output()).not.toMatch(/ (warn(?! +a slow statement)|error) /))
+  test('through PgBouncer, no warning was logged', () => expect(output()).not.toMatch(/ (warn(?! +a slow statement)|error) /))
 }
 
 /** `isDirect`: with an address past the pooler. */
@@ -137,7 +137,7 @@ function memoryTests(isDirect: boolean) {
   })
   const totalOf = async (path: string) => (await ask('GET', path)).headers.get('x-total-count')
 
-  /** Whether a list is known without the table. */
+  /** True if a list is answered from memory, without the table. */
   const isKnown = (path: string, total: string) =>
     sql.begin(async (transaction) => {
       await transaction`lock table company in access exclusive mode`
@@ -145,7 +145,7 @@ function memoryTests(isDirect: boolean) {
       return answers === total
     })
 
-  /** In both workers, whichever answers. */
+  /** Waits until both workers answer the list from memory. */
   async function untilKnown(path: string, total: string) {
     await until(async () => {
       await Promise.all(Array.from({ length: 16 }, () => ask('GET', path)))
@@ -153,7 +153,7 @@ function memoryTests(isDirect: boolean) {
     })
   }
 
-  test('lists come from memory, and show each write of the server and of others', async () => {
+  test('through PgBouncer, lists from memory have each write of the server and of others', async () => {
     const { body: company } = await ask('POST', '/Companies', { Name: 'kept' })
     const { body: other } = await ask('POST', '/Companies', { Name: 'other' })
     await untilKnown('/Companies?Name=kept', '1')
@@ -168,12 +168,12 @@ function memoryTests(isDirect: boolean) {
   })
 
   if (isDirect)
-    test('a rename of many copies may take longer than the role lets a statement of the pooler take', async () => {
+    test('through PgBouncer, a rename of many copies may take longer than the role’s statement timeout', async () => {
       const rename = (id: string) => ask('PATCH', `/Companies/${id}`, { Name: 'larger' })
       expect((await heldRename(sql, rename, () => Bun.sleep(ROLE_MS_MAX + 500))).status).toBe(200)
     })
 
-  test('nothing of this was worth an error', () => expect(output()).not.toMatch(/ error /))
+  test('through PgBouncer, no error was logged', () => expect(output()).not.toMatch(/ error /))
 }
 
 if (hasPgBouncer) {

@@ -9,12 +9,12 @@ import { hasPrometheus, promtool } from '../support/prometheus.ts'
 import { ask, scrape, startScraped } from '../support/scrape.ts'
 
 interface RunningPrometheus {
-  /** The first value that it finds for an expression now; null: none. */
+  /** Returns the first current value of an expression; null if there is none. */
   ask(expression: string): Promise<number | null>
   stop(): Promise<void>
 }
 
-/** A Prometheus of one's own with the configuration that docs/monitoring/ shows, but for what it reads and how often. */
+/** Starts a Prometheus with the configuration in docs/monitoring/, except targets and interval. */
 async function startPrometheus(target: string): Promise<RunningPrometheus> {
   const { path: folder } = temporaryFolder()
   const port = freePort()
@@ -55,7 +55,7 @@ afterEach(async () => {
 })
 
 if (hasPrometheus) {
-  test('promtool finds no fault in a scrape, every metric is in it, and a Prometheus as the docs set it up reads it', async () => {
+  test('promtool finds no fault in a scrape with every metric, and Prometheus with the configuration of the docs reads it', async () => {
     const { url, admin } = await startScraped(place)
     await ask(url, '/nowhere"\\')
     for (let n = 0; n < 7; n++) await ask(url, '/Companies')

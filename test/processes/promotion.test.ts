@@ -7,11 +7,11 @@ import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { endServers, type Served, serve } from '../support/serve.ts'
 
-/** Of each writer, before the failover and behind it. */
+/** Writes of each writer before the failover, and after it. */
 const WRITES = 25
 const WRITERS = 4
 
-describe('two servers over a primary and its synchronous standby, by one address of both', () => {
+describe('two servers on a primary and its synchronous standby, by one address for both', () => {
   let primary: PlainPostgres
   let standby: PlainPostgres
   let behind: postgres.Sql
@@ -43,11 +43,11 @@ describe('two servers over a primary and its synchronous standby, by one address
     return { status, total: headers.get('x-total-count') }
   }
 
-  test('the promotion of the standby under load loses no write that was answered, and lists are true on both', async () => {
+  test('the promotion of a standby under load loses no acknowledged write, and lists are true on both servers', async () => {
     const answered: string[] = []
     const others = new Set<number>()
     let isOver = false
-    /** Ends once all have written behind the failover, too. */
+    /** Ends when all writers have written after the failover. */
     const write = async (writer: number) => {
       for (let number = 0, left = WRITES; left > 0; number++) {
         const name = `${writer} ${number}`

@@ -25,20 +25,20 @@ async function once(url: string) {
   }
 }
 
-describe('two workers', () => {
-  test('by a client that never pauses, and a clock that is not cut: the limit in any period, and all of it. D36', async () => {
+describe('rate limits of two workers', () => {
+  test('two workers admit exactly the limit in any period, by a client that never pauses, and an exact clock. D36', async () => {
     const { url } = await start({ RATE_LIMITS: '150/1s' })
-    // One connection: the sooner it is answered, the more its clock sees.
+    // One connection, because the client's times are exact only if answers are quick.
     const found = await watch(url, KEY, { limit: 150, periodMs: 1_000 }, 2_200, 1)
     expect(found).toMatchObject({ overAdmissions: 0, falseRefusals: 0 })
     expect([found.admitted > 150, found.refused > 0]).toEqual([true, true])
   })
 
-  test('32 connections, limit + 200 requests: exactly the limit of 200, and 200 of 429. D36', async () => {
+  test('two workers answer limit + 200 requests over 32 connections with exactly the limit of 200, and 200 of 429. D36', async () => {
     const { url } = await start({ RATE_LIMITS: '600/1h' })
     const { statuses, remaining } = await ask(url, KEY, 800, 32)
     expect(statuses).toEqual({ 200: 600, 429: 200 })
-    // Each admission got another number: no request was counted twice, or not at all.
+    // Each admission has another number, so each request was counted exactly once.
     expect(new Set(remaining).size).toBe(600)
     expect(Math.min(...remaining)).toBe(0)
   })
@@ -49,7 +49,7 @@ describe('the wall clock', () => {
     .map((place) => join(place, 'faketime/libfaketime.so.1'))
     .find(existsSync)
 
-  test('set days forward and back has no effect on decisions, only on the moment in X-RateLimit-Reset', async () => {
+  test('a wall clock that is set days forward and back changes only X-RateLimit-Reset, and no decision', async () => {
     if (!library) return leaveOut('CI_REQUIRES_FAKETIME', 'there is no libfaketime: apt-get install faketime')
     const file = join(dataFolder(), 'offset')
     const setClock = async (offset: string) => {

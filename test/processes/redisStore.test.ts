@@ -19,17 +19,17 @@ function storeTests() {
   afterEach(endServers)
   afterAll(() => redis.stop())
 
-  /** A server as on a machine of its own: its own memory, two workers, the same database and store. */
+  /** Starts a server as on another machine: its own memory, two workers, the same database and Redis. */
   const startMachine = (RATE_LIMITS: string) =>
     serve({ DATABASE_URL, LOG_LEVEL: 'info', RATE_LIMITS, RATE_LIMIT_CLIENTS: '4', RATE_LIMIT_STORE: redis.url })
 
   const times = (text: string, part: string) => text.split(part).length - 1
 
-  test('two machines of two workers admit exactly the limit together, and tell it in the same headers', async () => {
+  test('two machines of two workers with one Redis admit exactly the limit, and return the same headers', async () => {
     for (let limit = 300; ; limit++) {
       const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
       const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 225, 4)))
-      // A machine that is too busy for the store's 30 ms decides alone, as the next test has it; then with another limit.
+      // A machine that is too busy for Redis's 30 ms decides alone, which the next test checks; then repeat with another limit.
       if ([one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) && limit < 300 + ATTEMPTS_MAX) {
         await endServers()
         continue
@@ -46,11 +46,11 @@ function storeTests() {
     }
   })
 
-  test('while the store is away each machine decides alone, says so once for all its workers, and is back by itself', async () => {
+  test('a machine without its Redis decides alone, logs it once for all workers, and reconnects', async () => {
     const { server, url } = await startMachine('100/1h')
     expect((await ask(url, KEY, 40, 8)).statuses).toEqual({ 200: 40 })
     await redis.kill()
-    // The machine's own window was charged all along: 60 are left of it.
+    // The machine's own window was charged as well: 60 are left of it.
     const { statuses, remaining } = await ask(url, KEY, 80, 8)
     expect(statuses).toEqual({ 200: 60, 429: 20 })
     expect(Math.max(...remaining)).toBe(59)
@@ -60,7 +60,7 @@ function storeTests() {
     await redis.restart()
     await server.waitFor(/rate limit store reachable again/)
     await Bun.sleep(300)
-    // The new store knows of nothing, but this machine knows what it has admitted.
+    // The new Redis is empty, but this machine knows its own admissions.
     expect((await ask(url, KEY, 50, 8)).statuses).toEqual({ 429: 50 })
     expect(times(server.output(), 'rate limit store reachable again')).toBe(1)
     expect(times(server.output(), ' error ')).toBe(0)
@@ -69,5 +69,5 @@ function storeTests() {
 
 if (hasRedis) describe('a store that machines share', storeTests)
 else
-  test('a store that machines share', () =>
+  test('Redis is not tested, because redis-server is missing', () =>
     leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server: apt-get install redis-server'))

@@ -11,9 +11,9 @@ const RUNS = Array.from({ length: rounds(1, 3) }, (_, index) => index + 1)
 
 const place = usePlace()
 
-describe('no request fails', () => {
+describe('restarts without failed requests', () => {
   for (const run of RUNS)
-    test(`while workers are replaced one after the other, nor when the server stops, but by new connections, run ${run}`, async () => {
+    test(`no request fails while workers are replaced one after the other, and while the server stops, but by new connections, run ${run}`, async () => {
       const { server, url } = await place.start()
       const kept = startClients(url, { count: 64, path: PATH, key: KEY })
       const single = startClients(url, { count: 16, path: PATH, key: KEY, keepAlive: false })
@@ -22,13 +22,13 @@ describe('no request fails', () => {
       server.kill('SIGUSR2')
       await renewed(server.pid, 2, before)
       expect([(await single.stop()).failures, kept.load.failures]).toEqual([{}, {}])
-      expect(kept.load.leaves).toBeGreaterThanOrEqual(64) // each was asked at least once
+      expect(kept.load.leaves).toBeGreaterThanOrEqual(64) // each client had at least one response
       expect(await server.stop()).toBe(0)
       const { failures } = await kept.stop()
       expect(Object.keys(failures).filter((what) => what !== 'not connected: ECONNREFUSED')).toEqual([])
     })
 
-  test('while the worker of a rename that waits for seconds is replaced', async () => {
+  test('no request fails while the worker of a rename that waits for seconds is replaced', async () => {
     const { server, url } = await place.start({ WORKERS: '1' })
     const sql = connect(place.DATABASE_URL)
     const asked = { method: 'PATCH', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"Name":"larger"}' }
@@ -38,7 +38,7 @@ describe('no request fails', () => {
       const old = workersOf(server.pid)
       server.kill('SIGUSR2')
       await until(() => workersOf(server.pid).some((worker) => !old.includes(worker)))
-      // Longer than its clients have to leave, and the requests of a server that stops.
+      // Longer than clients have to leave, and than requests of a stopping server have.
       await Bun.sleep(6_500)
     })
     expect(answer.status).toBe(200)

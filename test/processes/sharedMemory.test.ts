@@ -14,12 +14,12 @@ const onLinux = process.platform === 'linux'
 const place = usePlace()
 afterEach(endServers)
 
-describe('the memory of the limits', () => {
+describe('shared memory of rate limits', () => {
   const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))
   const limited = { RATE_LIMITS: '100/1h' }
   const table = () => join(memoryFolderOf(place.folder, place.port), 'keys')
 
-  test('counts are those of all workers, and survive the death of a worker and a restart of the server. D36', async () => {
+  test('counts of the limits are common to all workers, and survive the death of a worker and a restart of the server. D36', async () => {
     const { server, url } = await place.start(limited)
     for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
     const workers = workersOf(server.pid)
@@ -32,7 +32,7 @@ describe('the memory of the limits', () => {
     expect(await remaining(next.url)).toBe(88)
   })
 
-  test('of a server that was killed is freed by the start of any other, and its own next start goes on with the counts. D36', async () => {
+  test('shared memory of a killed server is freed by the start of any other, and its own next start continues the counts. D36', async () => {
     if (!onLinux) return
     const large = { RATE_LIMITS: '20000/1h', RATE_LIMIT_CLIENTS: '100' }
     const { server, url } = await place.start(large)
@@ -55,12 +55,12 @@ describe('the memory of the limits', () => {
     expect([await remaining(next.url), bytes()]).toEqual([19_998, whole])
   })
 
-  test('a file that is truncated under the workers costs their lives and the counts, not the server', async () => {
+  test('a table of the limits that is truncated costs the workers’ lives and the counts, but not the server', async () => {
     const { server, url } = await place.start(limited)
     expect(await remaining(url)).toBe(99)
     const workers = workersOf(server.pid)
     truncateSync(table(), 0)
-    // Who touches the memory that is gone dies of it.
+    // A process that accesses the lost memory dies.
     await until(async () => {
       await fetch(url, { headers, keepalive: false }).catch(() => undefined)
       return !workersOf(server.pid).some((worker) => workers.includes(worker))
@@ -70,7 +70,7 @@ describe('the memory of the limits', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('a file that is deleted goes on: a worker that starts later counts with the others', async () => {
+  test('a table of the limits that is deleted stays in use: a later worker counts with the others', async () => {
     if (!onLinux) return
     const { server, url } = await place.start(limited)
     expect(await remaining(url)).toBe(99)
@@ -82,7 +82,7 @@ describe('the memory of the limits', () => {
     expect(existsSync(table())).toBe(false)
   })
 
-  test('a folder that is cleaned away is made again: keys still change, workers are still replaced', async () => {
+  test('a folder of the limits that is deleted is made again: keys still change, and workers are still replaced', async () => {
     const { server, url } = await place.start({ ...limited, BOOTSTRAP_API_KEY: '' })
     const keys = (...words: string[]) => outputOf({ DATABASE_URL: place.DATABASE_URL }, 'keys', ...words)
     const key = keyIn(await keys('create', '--name', 'a', '--rights', '*:read'))
@@ -98,7 +98,7 @@ describe('the memory of the limits', () => {
   })
 
   if (canHaveSmallDisk) {
-    // Not in the folder of the tests, which may lie in the /dev/shm that these servers do not see.
+    // Not in the folder of the tests, which may be in /dev/shm, and these servers have another one.
     let dataDir: string
     beforeEach(() => {
       dataDir = mkdtempSync('/tmp/roster-memory-')
@@ -112,7 +112,7 @@ describe('the memory of the limits', () => {
       return run(withDisk('/dev/shm', mebibytes, MAIN), { ...common, BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', ...settings })
     }
 
-    test('with the default settings fits into the 64 MiB that Docker gives: the log of changes takes none of them', async () => {
+    test('shared memory with the default settings fits into Docker’s 64 MiB, also with the change feed', async () => {
       const started = start(64, { WORKERS: '4', LOG_LEVEL: 'warn' })
       const [, url = ''] = await started.waitFor(LISTENS)
       expect((await fetch(url + PATH, { headers })).status).toBe(200)
@@ -123,7 +123,7 @@ describe('the memory of the limits', () => {
       expect(await started.stop()).toBe(0)
     })
 
-    test('lies beside the data where /dev/shm has no room for it, with one line; counts go on after a restart', async () => {
+    test('the tables of the limits are in DATA_DIR if /dev/shm is too small, with one log line; counts go on after a restart', async () => {
       const settings = { WORKERS: '1', RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' }
       for (const expected of [999_999, 999_998]) {
         const started = start(8, settings)
@@ -137,10 +137,10 @@ describe('the memory of the limits', () => {
       expect(existsSync(join(dataDir, 'shared'))).toBe(true)
     })
   } else
-    test('is not tested with a small /dev/shm, since this machine lets no process mount one (unshare -m)', () =>
+    test('a small /dev/shm is not tested, because this machine lets no process mount one (unshare -m)', () =>
       expect(process.platform === 'linux' && process.env.CI_REQUIRES_NAMESPACES).toBeFalsy())
 
-  test('no room for it: one line that says how much is needed, exit 1', async () => {
+  test('a start without room for the limits fails with one line that says how much is needed, and exit code 1', async () => {
     const command = ['sh', '-c', `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`, process.execPath]
     const own = { DATA_DIR: place.folder, PORT: String(place.port), DATABASE_URL: place.DATABASE_URL }
     const server = run(command, { ...own, RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' })

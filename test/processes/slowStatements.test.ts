@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Log, LogFields } from '../../src/log.ts'
 import { slowStatements } from '../../src/processes/slowStatements.ts'
 
-test('statements from the setting on are logged, ten a minute, of up to 2,000 characters; 0 logs none', () => {
+test('slow statements are logged, ten a minute, with up to 2,000 characters; 0 logs none', () => {
   const lines: LogFields[] = []
   const log = { warn: (_: string, fields: LogFields) => lines.push(fields) } as unknown as Log
   slowStatements(log, 0)('select $0', 10_000)

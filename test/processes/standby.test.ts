@@ -4,7 +4,7 @@ import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { endServers, type Served, serve } from '../support/serve.ts'
 
-describe('over a hot standby', () => {
+describe('a server on a hot standby', () => {
   let primary: PlainPostgres
   let standby: PlainPostgres
   let served: Served
@@ -24,7 +24,7 @@ describe('over a hot standby', () => {
     await primary?.stop()
   })
 
-  test('reads are answered, with what the primary has written meanwhile', async () => {
+  test('reads on a hot standby have the primary’s later writes', async () => {
     expect((await ask('GET', '/readyz')).status).toBe(200)
     expect((await ask('GET', `/Companies/${id}`)).body).toEqual({ id, name: 'first', enabled: false })
     expect((await ask('GET', '/Companies?Name=first&sort=Name')).headers.get('x-total-count')).toBe('1')
@@ -34,7 +34,7 @@ describe('over a hot standby', () => {
     await until(async () => (await ask('GET', '/Companies')).headers.get('x-total-count') === '2')
   })
 
-  test('writes of each kind are ReadOnly, under an Idempotency-Key too, and none is done. D51', async () => {
+  test('writes on a hot standby are ReadOnly, with an Idempotency-Key too, and are not done. D51', async () => {
     const writes: [string, string, object?][] = [
       ['POST', '/Companies', { name: 'x' }],
       ['POST', '/Employees', { firstName: 'x', companyId: id }],

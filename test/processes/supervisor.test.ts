@@ -8,15 +8,15 @@ import { KEY } from '../support/server.ts'
 
 const place = usePlace()
 
-describe('workers', () => {
-  test('each of WORKERS is a process, which answers over a pool of its own; one that hangs is ended and replaced', async () => {
+describe('worker processes', () => {
+  test('each worker is a process with its own pool; one that hangs is killed and replaced', async () => {
     const { server, url } = await place.start()
     expect(workersOf(server.pid)).toHaveLength(2)
     expect(server.output()).toContain('2 workers,')
     const ask = (_: unknown, id: number) => fetch(`${url}/Companies/${1 + id}`, { headers, keepalive: false })
     await Promise.all(Array.from({ length: 64 }, ask))
     const sql = connect(place.DATABASE_URL)
-    // The name of a connection says whose it is.
+    // The name of a connection tells its owner.
     const names = await sql`
         select distinct application_name from pg_stat_activity
         where datname = current_database() and application_name like 'roster %/0'`
@@ -30,7 +30,7 @@ describe('workers', () => {
     expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
   })
 
-  test('one that gets SIGTERM by itself lets its clients go, and is replaced', async () => {
+  test('a worker that gets SIGTERM lets its clients leave, and is replaced', async () => {
     const { server, url } = await place.start()
     const clients = startClients(url, { count: 16, path: PATH, key: KEY })
     await until(() => clients.load.good > 200)
@@ -41,7 +41,7 @@ describe('workers', () => {
     expect(workersOf(server.pid)).toContain(second)
   })
 
-  test('one that is killed under load is replaced; only what it had in hand is lost', async () => {
+  test('a worker that is killed under load is replaced; only its requests in flight are lost', async () => {
     const { server, url } = await place.start()
     const clients = startClients(url, { count: 64, path: PATH, key: KEY })
     await until(() => clients.load.good > 500)
@@ -51,7 +51,7 @@ describe('workers', () => {
     const good = clients.load.good
     await until(() => clients.load.good > good + 500)
     const { failures, idleCuts } = await clients.stop()
-    // Each client has one request at a time, and can lose that one.
+    // Each client has one request at a time, so it can lose only that one.
     const lost = Object.values(failures).reduce((sum, times) => sum + times, 0)
     expect(Object.keys(failures).filter((what) => !what.startsWith('cut'))).toEqual([])
     expect([lost + idleCuts > 0, lost <= 64]).toEqual([true, true])
@@ -59,7 +59,7 @@ describe('workers', () => {
     expect(server.output()).toContain('a worker ended: it is replaced')
   })
 
-  test('one that cannot start is tried again, ever later, while the others serve', async () => {
+  test('a worker that cannot start is retried after growing pauses, while the others serve', async () => {
     const { server, url } = await place.start()
     const sql = connect(place.DATABASE_URL)
     await sql`alter table absence rename to gone`
@@ -76,7 +76,7 @@ describe('workers', () => {
     expect(workersOf(server.pid)).toContain(there)
   })
 
-  test('stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it', async () => {
+  test('the number of workers is kept: after SIGUSR2 during the start, several restarts, and deaths during them', async () => {
     const server = place.launch({ WORKERS: '2' })
     await until(() => workersOf(server.pid).length >= 2)
     server.kill('SIGUSR2')
@@ -86,7 +86,7 @@ describe('workers', () => {
     server.kill('SIGUSR2')
     await Bun.sleep(150)
     process.kill(first[1] as number, 'SIGKILL')
-    // While one is exchanged there is one more; three seconds without a change mean that all is over.
+    // While a worker is replaced there is one more; three seconds without a change mean that the restart is over.
     await until(async () => {
       const before = await renewed(server.pid, 2, first)
       await Bun.sleep(3_000)
@@ -96,7 +96,7 @@ describe('workers', () => {
     expect(server.output()).not.toContain('restart given up')
   })
 
-  test('one that is killed while it starts ends the start, with how it ended', async () => {
+  test('a worker that is killed during the start ends the start, with the reason', async () => {
     const server = place.launch({ WORKERS: '1' })
     await until(() => workersOf(server.pid).length === 1)
     process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
@@ -104,7 +104,7 @@ describe('workers', () => {
     expect(server.output()).toContain('a worker ended with SIGKILL before it was ready')
   })
 
-  test('they end with their supervisor, even if that is killed, and the next start has the port', async () => {
+  test('workers end with their supervisor, even if that is killed, and the next start gets the port', async () => {
     const { server } = await place.start()
     const workers = workersOf(server.pid)
     server.kill('SIGKILL')
@@ -114,8 +114,8 @@ describe('workers', () => {
   })
 })
 
-describe('the port', () => {
-  test('goes to one of two servers that start at the same moment', async () => {
+describe('the port of a server', () => {
+  test('of two servers that start at the same moment, one gets the port', async () => {
     const both = ['a', 'b'].map((name) => place.launch({ DATA_DIR: join(place.folder, name) }))
     const ends = await Promise.race(both.map(({ ended }) => ended))
     expect(ends).toBe(1)

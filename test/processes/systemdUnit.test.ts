@@ -6,7 +6,7 @@ import { leaveOut, temporaryFolder } from '../support/process.ts'
 const PAGE = join(import.meta.dir, '../../docs/operations/run.md')
 const hasSystemd = Bun.which('systemd-analyze') !== null
 
-/** What systemd has to say of a unit of this text. */
+/** Returns systemd's complaints about the text of a unit. */
 function verify(unit: string): string {
   const file = join(temporaryFolder().path, 'roster.service')
   writeFileSync(file, unit)

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/process.ts'
 
 const folder = temporaryFolder()
 
-test('a terminal shows a link to /explore with the development key', async () => {
+test('a server prints on a terminal a link to /explore with the development key', async () => {
   copyCluster(folder.path)
   let output = ''
   const text = new TextDecoder()

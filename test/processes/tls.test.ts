@@ -10,7 +10,7 @@ import { KEY } from '../support/server.ts'
 
 const place = usePlace()
 
-/** Two certificates, and the files of the first as a server has them. */
+/** Makes two certificates, and files with the first one for a server. */
 function certificates() {
   const folders = [temporaryFolder(), temporaryFolder()]
   const [first, second] = folders.map(({ path }) => makeCertificate('DNS:localhost,IP:127.0.0.1', path))
@@ -24,7 +24,7 @@ function certificates() {
   return { first, second, files, use }
 }
 
-/** The fingerprint of the certificate that a new connection is shown. */
+/** Returns the fingerprint of the certificate that a new connection gets. */
 function shown(port: number): Promise<string> {
   return new Promise((done, fail) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
@@ -35,12 +35,12 @@ function shown(port: number): Promise<string> {
   })
 }
 
-describe('a server with a certificate of its own', () => {
+describe('a server with a certificate', () => {
   if (!hasOpenssl) {
-    test('needs openssl, which this machine lacks', () => undefined)
+    test('TLS is not tested, because openssl is missing', () => undefined)
     return
   }
-  test('speaks HTTPS, shows another certificate once there is one, and keeps the old one while the new one cannot be used', async () => {
+  test('a server with a certificate uses a changed one, and keeps the old one while the new one is not valid', async () => {
     const { first, second, files, use } = certificates()
     const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info' })
     expect(url).toBe(`https://127.0.0.1:${place.port}`)
@@ -67,14 +67,14 @@ describe('a server with a certificate of its own', () => {
     expect(await shown(place.port)).not.toBe(before)
     const next = { ca: readFileSync(second.certificate, 'utf8') }
     expect((await fetch(`${url}/livez`, { tls: next })).status).toBe(200)
-    // A worker that dies later has a successor with the same.
+    // If a worker dies later, its successor has the same certificate.
     const [one = 0] = workersOf(server.pid)
     process.kill(one, 'SIGKILL')
     await renewed(server.pid, 2, [one])
     expect((await fetch(`${url}/livez`, { tls: next, keepalive: false })).status).toBe(200)
   })
 
-  test('does not start with one that cannot be used', async () => {
+  test('a server with an invalid certificate does not start', async () => {
     const { first, second, files } = certificates()
     copyFileSync(second.key, files.TLS_KEY)
     const wrong = place.launch(files)

@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts'
 import { connect } from '../support/postgres.ts'
 import { makeKey, startServer, type TestKey } from '../support/server.ts'
 
-test('says when more keys are in use than its table has room for, and writes down which keys were used', async () => {
+test('a worker logs when more keys are in use than its table has room for, and stores which keys were used', async () => {
   const keys = [makeKey(), makeKey(), makeKey()]
   const warnings: string[] = []
   const log = { ...createLog('error', 'pretty'), warn: (message: string) => void warnings.push(message) }

@@ -22,7 +22,7 @@ export default defineEntity('Document', {
 })
 `
 
-/** Refers to the other, which comes before it by its name. */
+/** Refers to the other entity, whose name sorts after its own. */
 const PERMIT = `import { copied, date, defineEntity, identity, integer, oneOf, reference, text } from '../model/entity.ts'
 
 export default defineEntity(
@@ -41,7 +41,7 @@ export default defineEntity(
 )
 `
 
-/** Its properties are called like what statements are made of, and like words of SQL. */
+/** Names of properties that are also used in statements, or are words of SQL. */
 const ODD_NAMES = [
   ...['count', 'n', 'total', 'size', 'skip', 'place', 'order', 'select', 'before', 'own', 't', 'b', 'e', 'r', 'first', 'key'],
   'number',
@@ -52,7 +52,7 @@ export default defineEntity('User', { id: identity(), ${ODD_NAMES.map((name) => 
 `
 
 const folder = temporaryFolder()
-/** By the command that writes the migration. */
+/** Output of the command that writes the migration. */
 let said: string
 let program: RunningProgram
 let url: string
@@ -85,7 +85,7 @@ async function send(method: string, path: string, body?: string, more: Record<st
 
 const idsOf = ({ body }: { body: Json }): number[] => body.map(({ id }: Json) => id)
 
-/** The ids of a page, and of those to which its links lead, each with a cursor. */
+/** Follows links from a page; returns the ids of all pages. Each link has a cursor. */
 async function walk(start: string, relation: 'next' | 'previous') {
   const pages: number[][] = []
   for (let next: string | undefined = start; next; ) {
@@ -102,10 +102,10 @@ function faultOf({ status, body }: { status: number; body: Json }) {
   return { status, code: body.Error.Code, target: body.Error.Target, message: body.Error.Message }
 }
 
-describe('one file that declares an entity, and a migration that a command writes, are a whole resource', () => {
+describe('a resource made by a declaration and a generated migration', () => {
   let authorId: number
 
-  test('nothing else was added to the copy of the project', () => {
+  test('a new entity needs no other change in the project', () => {
     const added = (part: string) => {
       const ours = new Set(readdirSync(join(ROOT, part), { recursive: true }).map(String))
       return readdirSync(join(folder.path, part), { recursive: true })
@@ -120,7 +120,7 @@ describe('one file that declares an entity, and a migration that a command write
       expect(readFileSync(join(folder.path, 'src', file), 'utf8')).not.toMatch(/document/i)
   })
 
-  test('4.1: a create answers 201 with every field, decimals and times as they should be printed', async () => {
+  test('a create of a new entity answers 201 with every field, decimals and times in their formats. 4.1', async () => {
     authorId = (await send('POST', '/Employees', '{"FirstName":"Ada","LastName":"Byron"}')).body.id
     const body = `{"Title":"Contract","Fee":1e2,"SignedAt":"2024-01-31T10:00:00+01:00","File":{"Pages":7.5},"AuthorId":${authorId}}`
     const created = await send('POST', '/Documents', body)
@@ -134,7 +134,7 @@ describe('one file that declares an entity, and a migration that a command write
     expect((await send('GET', '/documents/1')).text).toBe(created.text)
   })
 
-  test('4.2 and 4.3: it is filtered, sorted and paged by its own properties', async () => {
+  test('a new entity is filtered, sorted and paged by its own properties. 4.2, 4.3', async () => {
     for (let number = 1; number <= 12; number++) {
       const author = number % 2 === 0 ? `,"AuthorId":${authorId}` : ''
       const file = `"File":{"Pages":${number % 3},"Format":"f${number}"}`
@@ -151,7 +151,7 @@ describe('one file that declares an entity, and a migration that a command write
 
   describe('a property without an index', () => {
     const COUNT = 50
-    /** By id; few values, so that many tie. */
+    /** Summaries by id; few different values, so that many rows tie. */
     const summaries = new Map<number, string | null>()
     beforeAll(async () => {
       for (let number = 0; number < COUNT; number++) {
@@ -163,11 +163,11 @@ describe('one file that declares an entity, and a migration that a command write
 
     const idsWhere = (matches: (summary: string | null) => boolean) =>
       [...summaries].filter(([, summary]) => matches(summary)).map(([id]) => id)
-    /** D26: no value comes last, the id breaks ties; descending all of it is the other way round. */
+    /** Expected order: no value comes last, the id breaks ties; descending is the reverse. D26 */
     const inOrder = [...Array(9).keys()].map((last) => `Summary ${last}`)
     const ascending = () => [...inOrder, null].flatMap((value) => idsWhere((summary) => summary === value))
 
-    test('is filtered by', async () => {
+    test('a property without an index can be filtered', async () => {
       const filters: [query: string, ids: number[]][] = [
         ['Summary=Summary+3', idsWhere((summary) => summary === 'Summary 3')],
         ['Summary=!=Summary+3', idsWhere((summary) => summary !== 'Summary 3')],
@@ -182,7 +182,7 @@ describe('one file that declares an entity, and a migration that a command write
     })
 
     test.each(['', '-'])(
-      'is sorted by, on any page and along cursors, there and back, also after a write: sort=%sSummary',
+      'a property without an index can be sorted, on any page and along cursors in both directions, also after a write: sort=%sSummary',
       async (sign) => {
         const path = `/Documents?Title=Scanned&sort=${sign}Summary&PageSize=5`
         const expected = () => (sign === '-' ? ascending().reverse() : ascending())
@@ -205,7 +205,7 @@ describe('one file that declares an entity, and a migration that a command write
     )
   })
 
-  test('copied values follow their source, and the reference protects it. D11, D16', async () => {
+  test('copied values of a new entity follow their source, and the reference protects it. D11, D16', async () => {
     await send('PATCH', `/Employees/${authorId}`, '{"KnownAs":"Augusta"}')
     expect((await send('GET', '/Documents?Author=Augusta+Byron&PageSize=50')).body).toHaveLength(7)
     expect(faultOf(await send('DELETE', `/Employees/${authorId}`))).toMatchObject({
@@ -220,7 +220,7 @@ describe('one file that declares an entity, and a migration that a command write
     const permit = (code: string, more: object = {}) =>
       send('POST', '/Permits', JSON.stringify({ Code: code, From: '2026-01-31', ...more }))
 
-    test('a date, an integer and one of a few texts are answered as they are written', async () => {
+    test('a date, an integer and a oneOf are answered as they are written', async () => {
       const created = await permit('A-1', { State: 'Void (lost)', Until: '2026-02-28', Zones: -5 })
       expect([created.status, created.text]).toEqual([
         201,
@@ -246,7 +246,7 @@ describe('one file that declares an entity, and a migration that a command write
       expect(faultOf(await send('POST', '/Permits', body))).toEqual({ status: 400, code: 'InvalidValue', target, message })
     })
 
-    test('a PUT needs what is required, a PATCH may leave it out, and not take it away', async () => {
+    test('a PUT needs required properties; a PATCH may leave them out, and not remove them', async () => {
       expect(faultOf(await send('PUT', '/Permits/1', '{"From":"2026-01-31"}'))).toMatchObject({ target: 'Code' })
       expect((await send('PATCH', '/Permits/1', '{"Zones":3}')).body).toMatchObject({ code: 'A-1', zones: 3 })
       const taken = faultOf(await send('PATCH', '/Permits/1', '{"From":null}'))
@@ -254,19 +254,19 @@ describe('one file that declares an entity, and a migration that a command write
       expect(faultOf(await send('PATCH', '/Permits/1', '{"Until":"2026-01-01"}'))).toMatchObject({ target: 'Until' })
     })
 
-    test('a unique value is there once: by create, by PUT and by PATCH', async () => {
+    test('a unique value is refused a second time: by create, PUT and PATCH', async () => {
       const exists = { status: 409, code: 'AlreadyExists', target: 'Code' }
       expect(faultOf(await permit('A-1'))).toMatchObject(exists)
       const { body } = await permit('A-2')
       expect(faultOf(await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}'))).toMatchObject(exists)
       expect(faultOf(await send('PUT', `/Permits/${body.id}`, '{"Code":"A-1","From":"2026-01-31"}'))).toMatchObject(exists)
-      // Its own value is no other row's.
+      // Writing its own unique value again is no conflict.
       expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-2","Zones":1}')).status).toBe(200)
       expect((await send('PATCH', '/Permits/1', '{"Code":"a-1"}')).status).toBe(200)
       expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}')).status).toBe(200)
     })
 
-    test('several values that are taken are several faults, beside references to nothing', async () => {
+    test('several taken values are several faults, beside references to nothing', async () => {
       const { body: document } = await send('POST', '/Documents', '{"Title":"Plan"}')
       expect((await permit('D-1', { DocumentId: document.id })).status).toBe(201)
       const { Error: error } = (await permit('D-1', { DocumentId: document.id })).body
@@ -278,7 +278,7 @@ describe('one file that declares an entity, and a migration that a command write
       ])
     })
 
-    test('of several rows by one request none is created where one value is taken, in the table or in the body', async () => {
+    test('a bulk create with a taken value, in the table or in the body, creates no row', async () => {
       const rowOf = (code: string, others: object = {}) => ({ Code: code, From: '2026-01-31', ...others })
       const several = async (rows: readonly object[], query = '') => {
         const { status, body } = await send('POST', `/Permits${query}`, JSON.stringify(rows))
@@ -297,13 +297,13 @@ describe('one file that declares an entity, and a migration that a command write
       expect((await several(missing)).slice(1).sort()).toEqual(['AlreadyExists [1].Code', 'ReferenceNotFound [1].DocumentId'])
       expect(await total()).toBe(before)
       expect(await several([rowOf('M-3'), rowOf('M-4')], '?dryRun=1')).toEqual([200, 2])
-      // At the same time: one of those that have a value in common.
+      // Of concurrent creates with a common value, one succeeds.
       const race = await Promise.all([1, 2, 3, 4].map((at) => several([rowOf(`N-${at}`), rowOf('N-9')])))
       expect(race.map(([status]) => status).sort()).toEqual([201, 409, 409, 409])
       for (const [status, ...faults] of race) if (status === 409) expect(faults).toEqual(['AlreadyExists [1].Code'])
     })
 
-    test('of several rows in opposite orders at the same time one body is created, though they would lock each other out', async () => {
+    test('bulk creates with the same values in opposite orders, at the same time, do not deadlock; one succeeds', async () => {
       for (const round of ['O', 'P', 'Q']) {
         const rows = Array.from({ length: 1_000 }, (_, at) => ({ Code: `${round}-${at}`, From: '2026-01-31' }))
         const bodies = [rows, rows.toReversed(), rows, rows.toReversed()].map((body) => JSON.stringify(body))
@@ -312,12 +312,12 @@ describe('one file that declares an entity, and a migration that a command write
       }
     })
 
-    test('of writes at the same time one has the value, and each has its own answer', async () => {
+    test('of concurrent writes of a unique value one succeeds, and each has its own answer', async () => {
       for (const round of ['r', 's']) {
         const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => permit(`${round}${at % 3}`, { Zones: at })))
         const made = answers.filter(({ status }) => status === 201)
         expect(made.map(({ body }) => body.code).sort()).toEqual([0, 1, 2].map((at) => `${round}${at}`))
-        // What was answered is what was asked for.
+        // Each answer belongs to its request.
         for (const [at, { status, body }] of answers.entries())
           if (status === 201) expect([body.code, body.zones]).toEqual([`${round}${at % 3}`, at])
           else expect(body.Error).toMatchObject({ Code: 'AlreadyExists', Target: 'Code' })
@@ -330,14 +330,14 @@ describe('one file that declares an entity, and a migration that a command write
     test.each([
       ['k-1', '{"Code":"K-1","From":"2026-05-01"}'],
       ['k-2', '[{"Code":"K-2","From":"2026-05-01"},{"Code":"K-3","From":"2026-05-01"}]'],
-    ])('a repeated create under one Idempotency-Key is answered the same: %s', async (key, body) => {
+    ])('a repeated create with an Idempotency-Key has the same answer: %s', async (key, body) => {
       const once = () => send('POST', '/Permits', body, { 'idempotency-key': key })
       const [first, second] = [await once(), await once()]
       expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
       expect((await send('POST', '/Permits', body)).status).toBe(409)
     })
 
-    test('lists from memory are those of the database, by every operator and sort', async () => {
+    test('lists of a new entity from memory equal those of the database, by every operator and sort', async () => {
       const states = [null, 'Requested', 'Granted', 'Void (lost)']
       for (let at = 0; at < 40; at++)
         await permit(`L-${at}`, {
@@ -365,14 +365,14 @@ describe('one file that declares an entity, and a migration that a command write
       expect(totals.size).toBeGreaterThan(10)
     })
 
-    test('they are streamed as they are answered', async () => {
+    test('a stream of a new entity equals its list', async () => {
       const { text } = await send('GET', '/Permits?Code=A-2&Code=!=x', undefined, { accept: 'text/csv' })
       expect(text.split('\r\n')[0]).toBe('id,code,state,from,until,zones,documentId,document')
       const lost = await send('GET', '/Permits?State=Void+(lost)&sort=Id', undefined, { accept: 'application/x-ndjson' })
       expect(JSON.parse(lost.text.split('\n')[0] as string)).toMatchObject({ state: 'Void (lost)', from: '2026-01-31' })
     })
 
-    test('the document has their values, patterns and errors', async () => {
+    test('the OpenAPI document of a new entity has its values, patterns and errors', async () => {
       const { paths, components } = (await send('GET', '/openapi.json')).body
       const { code, state, from, zones } = components.schemas.PermitWrite.properties
       expect([code.type, code.minLength, code.maxLength]).toEqual(['string', 1, 10])
@@ -402,7 +402,7 @@ describe('one file that declares an entity, and a migration that a command write
     })
   })
 
-  test('properties may be called like words of SQL, and like parts of statements', async () => {
+  test('properties may have the names of SQL’s words, and of parts of statements', async () => {
     for (let at = 0; at < 20; at++) {
       const values = Object.fromEntries(ODD_NAMES.map((name, place) => [name, (at * (place + 3)) % 7]))
       expect((await send('POST', '/Users', JSON.stringify(values))).status).toBe(201)
@@ -417,7 +417,7 @@ describe('one file that declares an entity, and a migration that a command write
     }
   })
 
-  test('the server ends with code 0 on SIGTERM, and has logged no error', async () => {
+  test('a server with a new entity ends with code 0 on SIGTERM, and has logged no error', async () => {
     program.kill('SIGTERM')
     expect(await program.ended).toBe(0)
     expect(program.output()).not.toMatch(/error/i)

@@ -3,11 +3,11 @@ import { fillForHostile, proveHostile } from '../prove/hostile.ts'
 import { usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
 
-// Enough for each answer of below, beside whatever else is run; `npm run prove` sends as many as you like.
+// Enough for every kind of answer below, also beside other tests; `npm run prove` sends any number.
 const REQUESTS = 3_500
 const SEEDS = [1, 2, 3, 4]
 const TIMEOUT_MS = 300_000
-/** Had the generator gone astray, all would be 404. */
+/** Codes that must occur: with a broken generator, all answers would be 404. */
 const CODES = [
   ...['InvalidFilter', 'InvalidSort', 'UnknownParameter', 'InvalidQueryString', 'InvalidJson', 'InvalidValue'],
   ...['ValidationFailed', 'ReferenceNotFound', 'NotFound', 'Unauthorized', 'MethodNotAllowed', 'InvalidCursor'],
@@ -21,7 +21,7 @@ const ANSWERS = [
 const place = usePlace()
 
 test(
-  `${REQUESTS} requests, hostile ones and bytes that are no HTTP: each is answered as the OpenAPI document says, and the server keeps nothing of them (D38, D40)`,
+  `${REQUESTS} hostile requests, and bytes that are no HTTP, are answered as the OpenAPI document says, and the server keeps nothing of them. D38, D40`,
   async () => {
     const { server, url } = await place.start()
     const sql = connect(place.DATABASE_URL)

@@ -20,7 +20,7 @@ afterEach(async () => {
   expect(await everything()).toBe(before)
 })
 
-/** All rows, and the tables that there are. */
+/** Reads all rows, and the names of all tables. */
 async function everything(): Promise<unknown> {
   const tables = await server.sql`select relname, relnatts from pg_class where relnamespace = 'public'::regnamespace order by 1`
   const rows = []
@@ -29,13 +29,13 @@ async function everything(): Promise<unknown> {
   return JSON.stringify({ tables, rows })
 }
 
-/** Not a failure, and nothing of the inside; what a client sent may come back as its own text. */
+/** Expects no 5xx, and no internal text; texts of the client may be repeated. */
 function expectHarmless(what: string, { status, text }: Pick<Answer, 'status' | 'text'>) {
   const leaks = LEAK.exec(text)?.[0] ?? null
   expect({ what, status: status < 500 ? 'fine' : status, leaks }).toEqual({ what, status: 'fine', leaks: null })
 }
 
-/** A third of the texts: three neighbors of the properties meet them all. */
+/** Returns a third of the texts; three adjacent properties get all of them. */
 const someOf = (at: number) => hostileTexts.filter((_, index) => index % 3 === at % 3)
 
 async function all<T>(items: T[], check: (item: T) => Promise<void>) {
@@ -48,7 +48,7 @@ async function all<T>(items: T[], check: (item: T) => Promise<void>) {
 
 describe('hostile text in a query', () => {
   for (const collection of collections)
-    test(`${collection}: as the value of every filter it finds nothing, or is refused`, async () => {
+    test(`hostile text as the value of a filter of ${collection} finds nothing, or is refused`, async () => {
       const cases = properties[collection].flatMap((field, at) => someOf(at).map((text) => ({ field, text })))
       await all(cases, async ({ field, text }) => {
         const path = `/${collection}?${field.name}==${encodeURIComponent(text)}`
@@ -60,7 +60,7 @@ describe('hostile text in a query', () => {
       })
     })
 
-  test('behind every operator it is a value too', async () => {
+  test('hostile text after any operator is a value, too', async () => {
     const cases = ['=', '!=', '<', '<=', '>', '>='].flatMap((operator) => hostileTexts.map((text) => ({ operator, text })))
     await all(cases, async ({ operator, text }) => {
       const path = `/Companies?Name=${encodeURIComponent(operator + text)}`
@@ -70,7 +70,7 @@ describe('hostile text in a query', () => {
     })
   })
 
-  test('D21: as the name of a parameter it is unknown', async () => {
+  test('hostile text as the name of a parameter is unknown. D21', async () => {
     await all(hostileTexts, async (text) => {
       const answer = await server.get(`/Absences?${encodeURIComponent(text)}=1`)
       expectHarmless(text, answer)
@@ -78,7 +78,7 @@ describe('hostile text in a query', () => {
     })
   })
 
-  test('D27, D28, D32: in sort, PageSize, page and cursor it is refused', async () => {
+  test('hostile text in sort, PageSize, page and cursor is refused. D27, D28, D32', async () => {
     const codes = { sort: 'InvalidSort', PageSize: 'InvalidPageSize', page: 'InvalidPage', cursor: 'InvalidCursor' }
     for (const [name, code] of Object.entries(codes))
       for (const sign of name === 'sort' ? ['', '-', '%2B', '-Id,'] : [''])
@@ -94,7 +94,7 @@ describe('hostile text in a body', () => {
   const legal = hostileTexts.filter((text) => !text.includes('\0') && [...text].length <= 100)
 
   for (const collection of collections)
-    test(`${collection}: every text property stores it to the letter, in every write`, async () => {
+    test(`hostile text in text properties of ${collection} is stored unchanged, in every write`, async () => {
       const names = writable[collection].filter(({ kind }) => kind === 'text').map(({ name }) => name)
       await all(legal, async (text) => {
         const body = nested(Object.fromEntries(names.map((name) => [name, text])))
@@ -111,7 +111,7 @@ describe('hostile text in a body', () => {
     })
 
   for (const collection of collections)
-    test(`${collection}: every other property refuses it, and names itself`, async () => {
+    test(`hostile text in other properties of ${collection} is refused with the property’s name`, async () => {
       const others = writable[collection].filter(({ kind }) => kind !== 'text')
       const textsOf = (at: number) => (others.length < 3 ? hostileTexts : someOf(at))
       const cases = others.flatMap(({ name }, at) => textsOf(at).map((text) => ({ name, text })))
@@ -122,7 +122,7 @@ describe('hostile text in a body', () => {
       })
     })
 
-  test('D9: as the name of a property it is unknown, inside an object too', async () => {
+  test('hostile text as the name of a property is unknown, inside an object too. D9', async () => {
     await all(hostileTexts, async (text) => {
       for (const body of [`{${JSON.stringify(text)}:{"Name":"x"}}`, `{"Period":{${JSON.stringify(text)}:1}}`]) {
         const answer = await server.post('/Absences', body)
@@ -133,7 +133,7 @@ describe('hostile text in a body', () => {
   })
 })
 
-/** `Period.Days` as an object with `Days` in it. */
+/** Nests `Period.Days` as an object with `Days`. */
 function nested(flat: Record<string, unknown>): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(flat)) {

@@ -4,7 +4,7 @@ import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
-/** Bytes that no URL should hold, though a socket can carry them and the server takes them. */
+/** Bytes that a URL should not contain, although a socket can send them and the server accepts them. */
 const hostileBytes = ['\x7f', '\xff', '\xc3\x28', '\xc3\xa9', '"', '<', '>', '`', '{|}', '\\', '^', '[', "'"]
 
 const server = useServer()
@@ -14,12 +14,12 @@ beforeAll(async () => {
 
 interface Reply {
   status: number
-  /** Every header line in its order: lower-case name, value. */
+  /** Header lines in order: lower-case name, value. */
   headers: [string, string][]
   body: string
 }
 
-/** One request, its characters as bytes; the one answer that came back. */
+/** Sends one request, its characters as bytes; returns the only response. */
 async function raw(
   line: string,
   headers: string[] = [`Authorization: ApiKey ${KEY}`],
@@ -38,7 +38,7 @@ async function raw(
     }),
     body: text.slice(end + 4),
   }
-  // Whatever was sent has split no answer in two.
+  // No request splits a response in two.
   expect(reply.body).toHaveLength(Number(valuesOf(reply, 'content-length')[0] ?? 0))
   expect({ line, status: reply.status < 500, leak: LEAK.exec(reply.body)?.[0] ?? null }).toEqual({
     line,
@@ -51,7 +51,7 @@ async function raw(
 const valuesOf = ({ headers }: Reply, name: string) => headers.filter(([own]) => own === name).map(([, value]) => value)
 const namesOf = ({ headers }: Reply) => headers.map(([name]) => name).sort()
 
-/** In UTF-8, each byte as a character, without what would end the header for any server. */
+/** Returns UTF-8, each byte as a character, without bytes that would end the header for any server. */
 const inHeader = (text: string) =>
   Buffer.from(text)
     .toString('latin1')
@@ -73,7 +73,7 @@ describe('links of a hostile request', () => {
     `/Companies?PageSize=5&page=2&Name=!=${value},<http://localhost/>; rel="next"`.replaceAll(' ', '%20'),
   ])
 
-  test('D31: stay the four links there are, on our own address, in headers of ours alone', async () => {
+  test('links of a hostile request stay on our address, in our headers. D31', async () => {
     const ordinary = namesOf(await raw('GET /Companies?Name=!=x&PageSize=5&page=2'))
     for (const path of cases) {
       const reply = await raw(`GET ${path}`)
@@ -89,7 +89,7 @@ describe('links of a hostile request', () => {
   })
 })
 
-/** The relations of a header that is nothing but links to our collection. */
+/** Returns the relations of a header, all of whose links must be to the collection. */
 function readLinks(value: string): string[] {
   const relations: string[] = []
   const link = new RegExp(`(?:^|, )<${server.url}/Companies\\?[\\x21\\x23-\\x3b\\x3d\\x3f-\\x7e]+>; rel="(\\w+)"`, 'y')
@@ -101,19 +101,19 @@ function readLinks(value: string): string[] {
 }
 
 describe('hostile headers', () => {
-  test('D40: an X-Request-Id that is not sane is replaced, and comes back nowhere', async () => {
+  test('a hostile X-Request-Id is replaced, and never returned. D40', async () => {
     const texts = ['x'.repeat(129), ...hostileTexts.map(inHeader)]
     const insane = texts.filter((text) => !/^[\w.:/+=~-]{1,128}$/.test(text.trim()))
     expect(insane.length).toBeGreaterThan(40)
     for (const text of insane) {
       const reply = await raw('GET /', [`X-Request-Id: ${text}`])
-      if (reply.status === 400) continue // no HTTP: refused before it is a request of ours
+      if (reply.status === 400) continue // not HTTP: refused before it is a request
       expect({ text, status: reply.status }).toEqual({ text, status: 200 })
       expect(valuesOf(reply, 'x-request-id')).toEqual([expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)])
     }
   })
 
-  test('D33: a hostile Authorization gets the same 401 as none, but for a hint at the form', async () => {
+  test('a hostile Authorization gets the same 401 as none, but for a hint at the form. D33', async () => {
     const hint = / (ApiKey and a space stand in front of the key|The scheme is ApiKey, not \w+)\.(?=",)/
     const none = await raw('GET /Companies', [])
     expect({ status: none.status, challenge: valuesOf(none, 'www-authenticate') }).toEqual({
@@ -123,7 +123,7 @@ describe('hostile headers', () => {
     for (const text of hostileTexts.map(inHeader).filter((text) => text.trim() !== ''))
       for (const header of [`ApiKey ${text}`, text, `ApiKey ${KEY}${text}x`, `ApiKey ${text} ${KEY}`, `Bearer ${KEY}`]) {
         const reply = await raw('GET /Companies', [`Authorization: ${header}`])
-        if (reply.status === 400 && reply.body === '') continue // no HTTP
+        if (reply.status === 400 && reply.body === '') continue // not HTTP
         const body = reply.body.replace(hint, '')
         expect({ header, status: reply.status, body }).toEqual({ header, status: 401, body: none.body })
       }

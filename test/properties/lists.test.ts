@@ -10,7 +10,7 @@ import type { Answer } from '../support/server.ts'
 
 const server = useServer()
 
-/** Empties the database and creates a record for each draft; all rows of the collection, as they should be now. */
+/** Empties the database and creates a record for each draft; returns the expected rows of the collection. */
 async function arrange(collection: Collection, drafts: Draft[]) {
   const known: Known = await reset(server)
   const rows: Row[] = collection === 'Absences' ? [] : known[collection]
@@ -24,7 +24,7 @@ interface ListRequest {
   pageSize: number
   page: number
   path: string
-  /** As sent, in a random order. */
+  /** Parameters as sent, in random order. */
   parameters: [string, string][]
 }
 
@@ -59,7 +59,7 @@ function listRequest(collection: Collection): fc.Arbitrary<ListRequest> {
     })
 }
 
-/** The pages that the links of a page name, in the links' order. Spec 4.3, D29, D31 */
+/** Returns the pages of the links of a page, in the links' order. Spec 4.3, D29, D31 */
 function linkedPages(page: number, pageSize: number, total: number): [string, number][] {
   const last = Math.max(1, Math.ceil(total / pageSize))
   const links: [string, number][] = []
@@ -69,7 +69,7 @@ function linkedPages(page: number, pageSize: number, total: number): [string, nu
   return links
 }
 
-/** Spec 4.2, Paging 2. D28 */
+/** Returns the page size that applies. Spec 4.2, Paging 2. D28 */
 function clampedSize(pageSize: number): number {
   return Math.min(50, Math.max(5, pageSize))
 }
@@ -88,9 +88,9 @@ const linksOf = (answer: Answer, header: 'location' | 'link') =>
   })
 const idsOf = ({ body }: Answer): number[] => body.map((record: { id: number }) => record.id)
 
-describe('4.2 and 4.3: any list agrees with a plain model of the specification', () => {
+describe('lists and a simple model of the specification. 4.2, 4.3', () => {
   for (const collection of collections)
-    test(`${collection}: rows in order, total and links`, async () => {
+    test(`random lists of ${collection} have the model’s rows in order, total and links`, async () => {
       const list = fc.tuple(
         fc.array(draft(collection, 'collated'), { maxLength: 36, size: 'max' }),
         fc.array(listRequest(collection), { minLength: 1, maxLength: 60, size: 'max' }),

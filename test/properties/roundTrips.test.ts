@@ -12,7 +12,7 @@ beforeAll(async () => {
   known = await reset(server)
 })
 
-/** Checks random bodies; names are written in any case. D2 */
+/** Checks random bodies; names are in any case. D2 */
 async function forAnyBody(collection: Collection, check: (draft: Draft, body: string) => Promise<void>) {
   const spells = fc.array(spelling('aB'), { minLength: 30, maxLength: 30 })
   const property = fc.asyncProperty(draft(collection, 'any'), spells, async (one, cases) => {
@@ -32,7 +32,7 @@ function inCase(like: string, name: string): string {
 
 describe('4.1: what is written is what is read', () => {
   for (const collection of collections) {
-    test(`${collection}: a create answers with every field, and a get repeats the answer`, async () => {
+    test(`a create of ${collection} answers with every field, and a get repeats the answer. 4.1`, async () => {
       await forAnyBody(collection, async (written, body) => {
         const created = await server.post(`/${collection}`, body)
         expect({ status: created.status, body: created.text.slice(0, 500) }).toMatchObject({ status: 201 })
@@ -43,7 +43,7 @@ describe('4.1: what is written is what is read', () => {
       })
     })
 
-    test(`${collection}: a PUT sets everything, whatever was there before`, async () => {
+    test(`a PUT of ${collection} sets everything, whatever was there before. 4.1`, async () => {
       const { body: before } = await server.post(`/${collection}`, {})
       await forAnyBody(collection, async (written, body) => {
         const { status, text } = await server.put(`/${collection}/${before.id}`, body)
@@ -54,7 +54,7 @@ describe('4.1: what is written is what is read', () => {
       })
     })
 
-    test(`D8, ${collection}: what GET returned can be PUT or PATCHed back whole and changes nothing`, async () => {
+    test(`a row of ${collection} as GET returned it can be PUT or PATCHed, which changes nothing. D8`, async () => {
       await forAnyBody(collection, async (_, body) => {
         const { text, body: record } = await server.post(`/${collection}`, body)
         const path = `/${collection}/${record.id}`
@@ -65,14 +65,14 @@ describe('4.1: what is written is what is read', () => {
       })
     })
 
-    test(`rule 3, ${collection}: a PATCH changes what it names and nothing else`, async () => {
+    test(`a PATCH of ${collection} changes what it names and nothing else. Rule 3`, async () => {
       const { body: record } = await server.post(`/${collection}`, {})
       let current: Draft = {}
       await forAnyBody(collection, async (written, body) => {
         const given = Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined))
         const merged = { ...current, ...given }
         const { status } = await server.patch(`/${collection}/${record.id}`, body)
-        // Of an absence's two ends one may come alone and not fit the other that is stored. D13
+        // One end of an absence may come alone, and not fit the stored other end. D13
         const fits = endsInOrder(merged)
         expect({ body, status }).toEqual({ body, status: fits ? 200 : 400 })
         if (fits) current = merged

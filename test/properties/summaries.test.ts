@@ -19,13 +19,13 @@ const INSTANTS = [
   ...['2000-02-29 12:00:00+00', '2024-12-30 00:00:00+00', '9999-12-31 23:59:59+00'],
 ]
 const DECIMALS = ['0', '0.00000001', '0.1', '0.33333333', '1234567.12345678', '9999999.99999999', '-0.00000001', '-7.5']
-/** Sums of these are left to the database, or all groups of their property. */
+/** Decimals that memory cannot sum or group exactly, so the database answers. */
 const ODD_DECIMALS = ['9999999999.99999999', '45035996.1', 'NaN']
 const ODD_INSTANTS = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '294276-12-31 23:59:59+00']
 const TEXTS = ['Holiday', 'holiday', 'Sickness', 'Überstunden', 'Z', 'ä', '', ' ', '=1+1', 'a"b,c', '<b>', '😀']
 
 let random: Random
-/** Answers from memory, and from the database. */
+/** Two servers: answers from memory, and from the database. */
 const read = useServer({ environment: { MEMORY_MB: '0' }, hasForeignRows: true })
 const kept = useServer(() => ({ databaseUrl: read.databaseUrl, hasForeignRows: true }))
 beforeAll(async () => {
@@ -66,7 +66,7 @@ async function insert(count: number, hasOdd: boolean) {
   )
 }
 
-/** Up to so many of these, each once. */
+/** Picks up to `countMax` different items. */
 function some<T>(of: readonly T[], countMax: number): T[] {
   return [...new Set(random.times(countMax, () => random.pick(of)))]
 }
@@ -119,12 +119,12 @@ test.each([
   [false, 0.95],
   [true, 0.1],
 ])(
-  'memory and the database answer the same summary, to the byte, while rows change. D76 (odd values: %p)',
+  'a summary from memory equals that of the database byte for byte, while rows change. D76 (odd values: %p)',
   async (hasOdd, shareMin) => {
     await read.sql`delete from absence`
     await insert(ROWS, hasOdd)
     await kept.get('/Absences')
-    // Texts are in order, and the copy is there.
+    // Memory has the table, and the order of its texts.
     await until(async () => {
       const before = inMemory()
       await kept.get(
@@ -147,7 +147,7 @@ test.each([
 )
 
 test(
-  'a stream of groups has the same in both, as CSV and as NDJSON',
+  'a stream of groups from memory equals that of the database, as CSV and NDJSON',
   async () => {
     const path = '/Absences/Summary?groupBy=Reason,day(Start)&sum=Period.Days&average=Period.Days&sort=-sum(Period.Days)'
     for (const accept of ['text/csv', 'application/x-ndjson']) {

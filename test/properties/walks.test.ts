@@ -23,7 +23,7 @@ const FILTERS: Record<Collection, string[]> = {
   Absences: ['', 'Period.Days=>0.5', 'Status=!=&Start=!=', 'EmployeeId=!=3', 'Reason='],
 }
 
-/** One to three sorts, each in any direction; often a filter. */
+/** Draws one to three sorts in any direction, and often a filter. */
 function randomList(random: Random, collection: Collection): string {
   const names = new Set(Array.from({ length: 1 + random.below(3) }, () => random.pick(properties[collection]).name))
   const sort = [...names].map((name) => (random.chance(50) ? '-' : '%2B') + name)
@@ -44,7 +44,7 @@ function linkOf(answer: Answer, relation: string): string | null {
   return url ? url.pathname + url.search : null
 }
 
-/** Every page that links lead to, from a page to the end of the links. */
+/** Follows the links of a relation from a page to the last one; returns all pages. */
 async function follow(path: string, relation: 'next' | 'previous', before: () => Promise<unknown>): Promise<Answer[]> {
   const answers: Answer[] = []
   for (let next: string | null = path; next !== null; next = linkOf(answers.at(-1) as Answer, relation)) {
@@ -56,14 +56,14 @@ async function follow(path: string, relation: 'next' | 'previous', before: () =>
   return answers
 }
 
-/** All ids of a list, page by page, by number. */
+/** Reads a list page by page, by number. */
 async function numbered(list: string): Promise<Answer[]> {
   const answers = [await get(list)]
   while (linkOf(answers.at(-1) as Answer, 'next')) answers.push(await get(`${list}&page=${answers.length + 1}`))
   return answers
 }
 
-/** Writes rows that are not to stay: adds some, removes some, gives some other values, and with them another place. */
+/** Makes a writer of temporary rows: it creates some, deletes some, and gives others new values, which move them in the list. */
 function writer(random: Random, collection: Collection, ids: number[]) {
   const { sql } = server
   const table = tables[collection]
@@ -77,7 +77,7 @@ function writer(random: Random, collection: Collection, ids: number[]) {
   }
 }
 
-/** Some rows that stay as they are, and others among them that do not. */
+/** Creates rows that stay unchanged, and others among them that do not. */
 async function arrange(random: Random, collection: Collection) {
   const { sql } = server
   await sql`delete from absence`
@@ -89,7 +89,7 @@ async function arrange(random: Random, collection: Collection) {
 }
 
 describe.each(collections)('%s', (collection) => {
-  test('D32: while nothing changes, links with cursors lead to the pages that numbers lead to', async () => {
+  test('links with cursors lead to the same pages as numbers while nothing changes. D32', async () => {
     for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
       const random = new Random(seed)
       await arrange(random, collection)
@@ -107,7 +107,7 @@ describe.each(collections)('%s', (collection) => {
     ['next', 'the first page to the end'],
     ['previous', 'the last page to the beginning'],
   ] as const)
-    test(`D32: ${relation} from ${from}, while others write, meets every row that stays once, in order`, async () => {
+    test(`links ${relation} from ${from}, while others write, return every row that stays once, in order. D32`, async () => {
       for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
         const random = new Random(seed)
         const { staying, passing } = await arrange(random, collection)
@@ -118,7 +118,7 @@ describe.each(collections)('%s', (collection) => {
         const write = writer(random, collection, passing)
         const first = await get(start)
         const second = linkOf(first, relation)
-        // Half of the walks meet writes at the same moment too.
+        // In half of the walks, writes run at the same time, too.
         const written: Promise<void>[] = []
         const during = seed % 2 === 0 ? write : async () => void written.push(write())
         const rest = second === null ? [] : await follow(second, relation, during)
@@ -129,7 +129,7 @@ describe.each(collections)('%s', (collection) => {
     })
 })
 
-/** All that a client sees of a page, without what cursors say. */
+/** Returns everything that a client sees of a page, except cursors. */
 function seen(answer: Answer) {
   const links = pageLinksOf(answer).map(({ relation, url }) => {
     const cursor = url.searchParams.get('cursor')

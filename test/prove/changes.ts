@@ -9,9 +9,9 @@ import { fill, readIds, writeOnce, writeOutside } from './lists/writes.ts'
 
 interface Options {
   readonly seed: number
-  /** Faults, each followed by some writes. */
+  /** Number of faults, each followed by some writes. */
   readonly rounds: number
-  /** Writes that are answered between two faults. */
+  /** Answered writes between two faults. */
   readonly writes?: number
 }
 
@@ -20,7 +20,7 @@ interface Found {
   readonly answered: number
   readonly unanswered: number
   readonly lines: number
-  /** Of the hook; what came again counts again. */
+  /** Deliveries of the hook, including repeated ones. */
   readonly deliveries: number
   readonly rows: number
 }
@@ -41,7 +41,10 @@ const FAULTS: readonly Fault[] = [
   (cluster) => crashPostgres(cluster),
 ]
 
-/** Keeps a copy by the changes, and has webhooks posted, while clients write and things are killed; says where either differs from the database. */
+/**
+ * Keeps a copy by the change feed, and receives webhooks, while clients write and processes are killed; returns how each differs
+ * from the database.
+ */
 export async function proveChanges({ seed, rounds, writes = 60 }: Options): Promise<Found> {
   let hooks: HookReader | null = null
   const cluster = await Cluster.open({ cached: { CHANGES_VALUES: 'on', HOOKS_ALLOW: '127.0.0.1' }, isAlone: true })
@@ -91,7 +94,7 @@ export async function proveChanges({ seed, rounds, writes = 60 }: Options): Prom
   }
 }
 
-/** Rows by their paths, as answers have them. */
+/** A copy: rows as JSON, by path. */
 class Copy {
   readonly rows = new Map<string, string>()
   readonly lines: Line[] = []
@@ -99,7 +102,7 @@ class Copy {
 
   constructor(private readonly cluster: Cluster) {}
 
-  /** There are no rows yet. */
+  /** Reads the token of an empty database. */
   async begin() {
     await this.page('')
   }
@@ -112,7 +115,7 @@ class Copy {
     while ((await this.page('')) > 0);
   }
 
-  /** Once it is answered, and each of its rows was read. */
+  /** Reads a page of changes, and the current rows, and applies them. */
   private async page(more: string): Promise<number> {
     const { changes, next } = JSON.parse(await this.answer(`/Changes?after=${this.next}&PageSize=100${more}`))
     for (const { entity, id } of changes as Line[]) {
@@ -126,7 +129,7 @@ class Copy {
     return changes.length
   }
 
-  /** '' for a row that is not there. @throws Error for any other refusal */
+  /** Reads a row; '' if it does not exist. @throws Error for any other refusal */
   private async answer(path: string): Promise<string> {
     for (;;) {
       const { status, text } = await this.cluster.ask(path)
@@ -161,7 +164,7 @@ class Copy {
   }
 }
 
-/** Where a line has found another value than the line before it has left. */
+/** Returns changes whose previous value is not the one of the change before. */
 async function brokenChains({ sql }: Cluster): Promise<string[]> {
   const broken = await sql`
     with value as (

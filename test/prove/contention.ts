@@ -13,9 +13,9 @@ interface Options {
   rules: readonly Omit<Rule, 'period'>[]
   processes: number
   keys: number
-  /** By all processes together; or as many as come before `kills` are done. */
+  /** Decisions of all processes together; undefined: as many as are made before `kills` are done. */
   decisions?: number
-  /** So many times a random process is killed, some time after its first decision, and replaced. */
+  /** Number of times that a random process is killed, some time after its first decision, and replaced. */
   kills?: number
   seed: number
 }
@@ -23,21 +23,21 @@ interface Options {
 export interface Findings {
   admitted: number
   refusalsChecked: number
-  /** Two admissions with one number. */
+  /** Pairs of admissions with the same number. */
   duplicates: number
   /** Admissions that a rule forbids. */
   overAdmissions: number
   /** Refusals that no rule demands. */
   falseRefusals: number
-  /** Admissions that no log has: those of processes killed in between. */
+  /** Admissions without a log: those of processes that were killed in between. */
   unlogged: number
 }
 
 const LOG_BYTES = 64 * 1024 * 1024
-/** An entry's first number was used up when it was taken. */
+/** The first number of an entry was used when the entry was taken. */
 const FIRST = 1
 
-/** Lets several processes ask one table for the same few clients, and judges all answers that they got. */
+/** Lets several processes use one table for the same few clients, and checks all decisions. */
 export async function proveContention(options: Options): Promise<Findings> {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-prove-'))
   const rules = options.rules.map((rule) => ({ ...rule, period: '' }))
@@ -45,13 +45,13 @@ export async function proveContention(options: Options): Promise<Findings> {
   const file = new RegionFile(join(folder, 'table'), JSON.stringify(rules), wordsFor(clients, rules))
   try {
     file.ensure()
-    // Every client has its entry before they begin: what is judged goes by the numbers of one ring.
+    // Every client gets its entry before the processes begin, so that each has one ring of numbers.
     let now = 0
     const windows = new SlidingWindows(openRegion(file.path), clients, rules, () => Math.floor((now = fineMs())))
     const first: Entry[] = []
     for (let key = 1; key <= options.keys; key++) {
       windows.admit(key, key)
-      first.push({ key, admitted: true, number: FIRST, time: now }) // the moment that it was decided at
+      first.push({ key, admitted: true, number: FIRST, time: now }) // time at which it was decided
     }
     const logs = await run(folder, file.path, options, clients)
     return judge([first, ...logs.map(readLog)].flat(), rules)
@@ -80,7 +80,7 @@ async function run(folder: string, region: string, options: Options, clients: nu
   for (let done = 0; done < kills; done++) {
     const index = random.below(processes)
     const { words, child } = running[index] as ReturnType<typeof start>
-    // However long it takes to start on a busy machine.
+    // Without a limit, because a busy machine starts processes slowly.
     while (words[0] === 0 && child.exitCode === null) await Bun.sleep(5)
     await Bun.sleep(random.below(120))
     child.kill('SIGKILL')
@@ -99,14 +99,14 @@ interface Entry {
   key: number
   admitted: boolean
   number: number
-  /** In milliseconds, not cut. */
+  /** Time in ms, not cut. */
   time: number
 }
 
-/** Words of an entry, and of what stands before them all: how many there are. Two of them are one number of `times`. */
+/** Words of an entry, and of the header, which has their count. Two words are one number of `times`. */
 const ENTRY_WORDS = 6
 
-/** A mapped log, which outlives the end of its process. */
+/** Maps a log that outlives its process. */
 function openLog(path: string): { words: Int32Array; times: Float64Array } {
   const { buffer } = Bun.mmap(path, { shared: true })
   return { words: new Int32Array(buffer), times: new Float64Array(buffer) }
@@ -121,7 +121,10 @@ function readLog(path: string): Entry[] {
   })
 }
 
-/** Judges by the numbers of the admissions: rule and refusal speak of number n and number n - limit, no matter when. */
+/**
+ * Checks decisions by the numbers of admissions: rules are about number n and number n - limit, in whatever order they are
+ * logged.
+ */
 function judge(entries: Entry[], rules: readonly Rule[]): Findings {
   const findings = { admitted: 0, refusalsChecked: 0, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 }
   const rings = new Map<number, Map<number, number>>()
@@ -141,7 +144,7 @@ function judge(entries: Entry[], rules: readonly Rule[]): Findings {
   }
   for (const { key, admitted, number, time } of entries) {
     const ring = rings.get(key)
-    // Where an admission has no log, its time is not known.
+    // An admission without a log has no known time.
     if (admitted || rules.some(({ limit }) => number - limit >= FIRST && !ring?.has(number - limit))) continue
     findings.refusalsChecked++
     if (!isRight(false, ages(ring, number, time), rules)) findings.falseRefusals++
@@ -150,8 +153,8 @@ function judge(entries: Entry[], rules: readonly Rule[]): Findings {
 }
 
 /**
- * Asks the table that others ask, too, and logs every admission. Words: region, log, rules, clients of the table, keys,
- * decisions to make (0: until it is killed), seed, and how many processes must be there before it begins.
+ * Uses the shared table, and logs every admission. Words: region, log, rules, clients of the table, keys, decisions to make (0:
+ * until it is killed), seed, and number of processes to wait for.
  */
 function contend([path, log, rulesText, ...numbers]: string[]) {
   const [clients, keys, decisions, seed, together] = numbers.map(Number) as [number, number, number, number, number]
@@ -165,7 +168,7 @@ function contend([path, log, rulesText, ...numbers]: string[]) {
   let key = 0
   const decided = { number: 0, now: 0 }
   const windows = new SlidingWindows(region, clients, rules, () => {
-    // Between the decision's two looks at the head, which are equal, so this is the number that it decides on.
+    // The decision reads the head twice, with equal results, so this is the number of the decision.
     decided.number = Atomics.load(region.words, table.entryOf(slots.get(key) as number) + HEAD)
     decided.now = fineMs()
     return Math.floor(decided.now)
@@ -177,7 +180,7 @@ function contend([path, log, rulesText, ...numbers]: string[]) {
   for (let made = 0; (decisions === 0 || made < decisions) && (words[0] as number) < room; made++) {
     key = 1 + random.below(keys)
     const { admitted } = windows.admit(key, key)
-    // Of refusals one in 16, so that a long run fits its log.
+    // Of refusals only one in 16 is logged, so that a long run fits its log.
     if (!admitted && made % 16 !== 0) continue
     const at = ENTRY_WORDS * ((words[0] as number) + 1)
     words.set([key, Number(admitted), decided.number], at)

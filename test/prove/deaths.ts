@@ -1,12 +1,12 @@
-// A process dies at a random atomic step of a decision; the next process must find the state before it or after it.
-// A program of its own, since it replaces the atomic operations before the window is loaded.
+// A process dies at a random atomic step of a decision; the next process must find the state before it or after it. A separate
+// program, because it replaces the atomic operations before the window is loaded.
 import type { Decision, Rule } from '../../src/model/limits.ts'
 import { Random } from '../support/random.ts'
 
 const operations = ['load', 'store', 'compareExchange'] as const
-/** Atomic steps until the death; -1: none is planned. */
+/** Atomic steps until the death; -1 for none. */
 let fuse = -1
-/** Atomic steps until another process does something in between; -1: none does. */
+/** Atomic steps until another process intervenes; -1 for none. */
 let pause = -1
 let intrude = () => {}
 class Death extends Error {}
@@ -36,7 +36,7 @@ for (let round = 0; round < rounds; round++) {
 }
 console.log(JSON.stringify(found))
 
-/** Seven clients, of whom four have room: so deaths also hit the passing on of entries. */
+/** Seven clients, of which four have room, so that deaths also hit the transfer of entries. */
 function checkRound() {
   const rules: Rule[] = [
     { limit: 1 + random.below(5), periodMs: 1_000, period: '' },
@@ -48,7 +48,7 @@ function checkRound() {
   for (let step = 0; step < 300; step++) {
     nowMs += Math.floor((random.below(100) / 100) ** 3 * 4_000)
     const client = 1 + random.below(7)
-    // A new client finds an entry, or shares one with other new clients, whose decisions stand in no log.
+    // A new client gets an entry, or shares one with other new clients, whose decisions are in no log.
     const log = hasOwn(windows, client) ? (logs.get(client) ?? []) : []
     const after = expectedAfter(rules, log, nowMs).log
     let possible = [log]
@@ -70,8 +70,8 @@ function checkRound() {
 }
 
 /**
- * A process begins to give the entry of a silent client to a newcomer; in the middle of that the client is back and is
- * admitted, and a few steps later the process dies: the admission must count all the same.
+ * A process gives the entry of an idle client to a new one; meanwhile the client is back and is admitted, and a few steps later
+ * the process dies: the admission must count all the same.
  */
 function checkIntrusions() {
   const rules: Rule[] = [{ limit: 1 + random.below(3), periodMs: 1_000, period: '' }]
@@ -80,14 +80,14 @@ function checkIntrusions() {
   const [windows, other] = [1, 2].map(() => new SlidingWindows(region, 2, rules, () => nowMs)) as [Windows, Windows]
   for (let step = 1; step <= 200; step++) {
     const client = 1 + random.below(2)
-    nowMs += 5_000 // so long that every client is silent
+    nowMs += 5_000 // long enough that every client is idle
     windows.admit(client, client)
     nowMs += 5_000
     const { overflowed } = windows
     const oracle = new Oracle(rules)
     const ask = () => {
       const got = { ...windows.admit(client, client) }
-      // Where no room was left, it shares an entry with others.
+      // Without room, it shares an entry with others.
       const isAlone = windows.overflowed === overflowed
       const expected = oracle.admit(nowMs)
       if (isAlone && !Bun.deepEquals(got, expected)) throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
@@ -108,8 +108,8 @@ function checkIntrusions() {
 }
 
 /**
- * A process that read its clock in the second before looks on while a client is admitted after long silence: the entry
- * must not say that the client was last seen in that second, or it is taken for silent too early.
+ * A process that read its clock a second earlier decides while a client is admitted after a long pause: the entry must not say
+ * that the client was last seen in that second, or it counts as idle too early.
  */
 function checkLag(steps: number) {
   const rules: Rule[] = [{ limit: 1, periodMs: 1_000, period: '' }]
@@ -131,8 +131,8 @@ function checkLag(steps: number) {
 }
 
 /**
- * A client is back after 25 days, when times have wrapped around: neither a process that dies in the middle of a decision, nor
- * one that decides meanwhile, may make its old admissions look new.
+ * A client is back after 25 days, when times have wrapped around: neither a process that dies within a decision, nor one that
+ * decides at the same time, may make its old admissions look new.
  */
 function checkSilence(steps: number) {
   const rules: Rule[] = [{ limit: 2, periodMs: 1_000, period: '' }]
@@ -151,7 +151,7 @@ function checkSilence(steps: number) {
   }
 }
 
-/** Dies after so many atomic steps, or, with -1, when `intrude` lights the fuse. False: it died on the way. */
+/** Decides, and dies after `steps` atomic steps; with -1, when `intrude` starts the countdown. False if it died. */
 function admitOrDie(windows: Windows, client: number, steps: number): boolean {
   fuse = steps
   try {

@@ -12,27 +12,27 @@ import { CONTENDED, type Lists, PAUSE_MS, statusOf, type Writes } from './greedy
 
 interface Options {
   readonly absences: number
-  /** Keys that ask for costly lists, as often as their limit allows, over so many connections together. */
+  /** Keys that request costly lists, as often as their limit allows, each over several connections. */
   readonly keys: number
   readonly connections: number
-  /** After so many ms each of these clients leaves; null: it waits for its answer. */
+  /** Time in ms after which each client leaves; null: it waits for its response. */
   readonly leaveMs?: number | null
-  /** With 0, PostgreSQL finds each of these lists; null: as the server does by default. */
+  /** 0: PostgreSQL answers each of these lists; null: the server's default. */
   readonly memoryMb?: number | null
-  /** Which lists they ask for. */
+  /** Kind of lists to request. */
   readonly lists?: Lists
-  /** What the keys write in place of asking for lists. */
+  /** Kind of writes to send in place of lists. */
   readonly writes?: Writes | null
   readonly seconds: number
 }
 
-/** What others got: of requests by id, of lists, of creates, and of readiness. */
+/** Responses to other clients: of requests by id, lists, creates, and readiness. */
 export interface Served {
   readonly byId: Latencies
   readonly lists: Latencies
   readonly creates: Latencies
   readonly ready: Latencies
-  /** By status; 0: no answer. */
+  /** Number of responses by status; 0 for none. */
   readonly statuses: Readonly<Record<number, number>>
 }
 
@@ -45,7 +45,7 @@ interface Latencies {
 
 const OTHERS = 4
 
-/** Serves four clients alone, and then beside keys that ask for costly lists, or write the same rows, within their limits. */
+/** Serves four clients alone, and then beside keys that request costly lists, or write the same rows, within their limits. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; greedy: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
@@ -75,7 +75,7 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   }
 }
 
-/** Makes the tables of the server that is to run with the embedded PostgreSQL in this folder. */
+/** Fills the tables of a server with the embedded PostgreSQL in this folder. */
 async function fill(folder: string, absences: number) {
   const embedded = await startEmbedded({ dataDir: folder, access: 'everything' })
   await migrate(embedded.url, MIGRATIONS)
@@ -90,7 +90,7 @@ async function fill(folder: string, absences: number) {
   await embedded.stop()
 }
 
-/** Asks for lists that no index helps with, each of them once, from a process of its own. Ends when it is killed. */
+/** Requests lists without an index, each once, from another process, which ends when it is killed. */
 function beginAttack(
   url: string,
   keys: readonly string[],
@@ -98,7 +98,7 @@ function beginAttack(
 ): RunningProgram {
   const clients = { CONNECTIONS: String(connections), LEAVE_MS: String(leaveMs ?? ''), WRITES: writes ?? '', LISTS: lists }
   const settings = { URL: url, KEYS: keys.join(), ...clients }
-  // Bun's own limit of requests at once is 256.
+  // Bun's default limit of concurrent requests is 256.
   const environment = { ...settings, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * connections) }
   return run([process.execPath, '--no-env-file', 'test/prove/greedyClients.ts'], environment)
 }
@@ -110,7 +110,7 @@ async function serveOthers(url: string, keys: readonly string[], seconds: number
   const ask = async (kind: keyof typeof taken, path: string, key: string) => {
     const startMs = performance.now()
     const row = { Name: `Company ${number}` }
-    // Of one row, and of two.
+    // Bodies of one row, and of two.
     const write = kind === 'creates' ? { method: 'POST', body: number++ % 2 === 0 ? row : [row, row] } : undefined
     const status = await statusOf(url + path, key, AbortSignal.timeout(10_000), write)
     taken[kind].push(performance.now() - startMs)
@@ -139,7 +139,7 @@ function summary(taken: readonly number[]): Latencies {
   return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
 }
 
-/** Runs the command line, as `npm run roster` does; returns what it printed. @throws Error where it fails */
+/** Runs the command line like `npm run roster`; returns its output. @throws Error if it fails */
 async function roster(settings: Record<string, string>, ...words: string[]): Promise<string> {
   const command = run([...MAIN, ...words], settings)
   const code = await command.ended

@@ -1,19 +1,19 @@
 import { connect } from 'node:net'
 
-/** What greedy keys write. All of it meets the rows of eight employees; bodies of several rows that never come to their end meet none. */
+/** Writes of greedy keys. All write rows of the same eight employees, except bodies of several rows that never end. */
 export const WRITES = ['opposite', 'renames', 'all', 'slow bodies'] as const
 export type Writes = (typeof WRITES)[number]
 
-/** What greedy keys ask for, where they write nothing: long sorts by default, or parts of texts that all rows have. */
+/** Lists of greedy keys that write nothing: long sorts by default, or parts of texts that all rows have. */
 export const LISTS = ['sorts', 'parts of texts'] as const
 export type Lists = (typeof LISTS)[number]
-/** Filters of one property, half of what a request may have. */
+/** Filters of one property, half of the maximum of a request. */
 const PARTS = 16
 
-/** Of the employees that greedy keys write. */
+/** Employees that greedy keys write. */
 export const CONTENDED = 8
 
-/** Below the default limit of 750 a minute. */
+/** Pause between requests; below the default limit of 750 a minute. */
 export const PAUSE_MS = 85
 
 /** A request to write something. */
@@ -24,7 +24,7 @@ interface Write {
   readonly headers?: Record<string, string>
 }
 
-/** The status of an answer that was read to its end; 0: the client left, or the connection broke. */
+/** Sends a request; returns the status once the response is read to its end; 0 if the client left, or the connection broke. */
 export async function statusOf(
   url: string,
   key: string,
@@ -43,7 +43,7 @@ export async function statusOf(
   }
 }
 
-/** Sends the beginning of a body of several rows, and waits to be cut off. */
+/** Sends the beginning of a body of several rows, and waits until the server closes the connection. */
 function sendSlowly(url: string, key: string): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -59,7 +59,7 @@ function sendSlowly(url: string, key: string): Promise<number> {
   return promise
 }
 
-/** The next write of an attack; each is another one. */
+/** Returns the next write of an attack; each differs. */
 function writeOf(kind: Exclude<Writes, 'slow bodies'>, number: number): Write {
   const one = () => 1 + Math.floor(Math.random() * CONTENDED)
   const name = `Last ${number} ${Math.random()}`
@@ -78,12 +78,12 @@ function writeOf(kind: Exclude<Writes, 'slow bodies'>, number: number): Write {
   return number % 2 === 0 ? write : { ...write, headers: { 'idempotency-key': `"${crypto.randomUUID()}"` } }
 }
 
-/** The next list of an attack; each is another one. */
+/** Returns the next list of an attack; each differs. */
 function listOf(kind: Lists, number: number): string {
   if (kind === 'sorts') return `/Absences?Reason=!=x${number}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${number}`
   const part = (index: number) => `Employee[contains]=${'FIRST last'.slice(index % 3, 5 - (number % 2))}`
   const parts = Array.from({ length: PARTS }, (_, index) => part(index)).join('&')
-  // Pages of any number, and groups.
+  // Pages by number, and groups.
   const rest = [`sort=-Start&page=${number}`, `Id=>${number}`, 'groupBy=Type'][number % 3]
   return `/Absences${number % 3 === 2 ? '/Summary' : ''}?${parts}&Type=!=x${number}&${rest}`
 }
@@ -102,7 +102,7 @@ if (import.meta.main) {
       const { path = list, ...write } = kind && !isSlow ? writeOf(kind as 'all', asked) : { method: 'GET', body: undefined }
       const status = isSlow ? await sendSlowly(URL, key) : await statusOf(URL + path, key, signal, write)
       statuses[status] = (statuses[status] ?? 0) + 1
-      // All clients of a key together send as many as its limit admits.
+      // All clients of a key together send as many requests as its limit admits.
       await Bun.sleep((PAUSE_MS * connections) / keys.length)
     }
   }

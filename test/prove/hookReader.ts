@@ -11,7 +11,7 @@ interface Told {
   readonly id: number
 }
 
-/** A receiver of webhooks, which must have been told of every line once all is quiet, and of each row in the order of its lines. */
+/** Receiver of webhooks. In the end it must have received every change, and changes of one row in order. */
 export class HookReader {
   private constructor(
     private readonly store: HookStore,
@@ -25,7 +25,7 @@ export class HookReader {
     return new HookReader(store, receiver)
   }
 
-  /** How often something came, also again. */
+  /** Number of deliveries, including repeated ones. */
   get deliveries(): number {
     return this.receiver.deliveries.length
   }
@@ -37,7 +37,7 @@ export class HookReader {
     })
   }
 
-  /** What differs from the lines that another reader has read; one that comes again comes in any order. */
+  /** Returns differences from the changes that another reader has read; repeated deliveries may come in any order. */
   differences(lines: readonly Told[]): string[] {
     const told = new Map<string, Told>()
     for (const { body } of this.receiver.deliveries) if (!told.has(body.data.token)) told.set(body.data.token, body.data)

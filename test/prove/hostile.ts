@@ -14,50 +14,50 @@ import { sendWild } from './hostile/wild.ts'
 
 interface Options {
   readonly url: string
-  /** Of the server's supervisor. */
+  /** Process of the server's supervisor. */
   readonly pid: number
-  /** What it has logged. */
+  /** Returns the log so far. */
   readonly log: () => string
-  /** Each for as many of the requests. */
+  /** Seeds, each for a part of the requests. */
   readonly seeds: readonly number[]
   readonly requests: number
-  /** The attempt of each seed to begin with, as a line of an earlier run says. */
+  /** Attempt of each seed to begin with, from a line of an earlier run. */
   readonly from?: number
 }
 
 interface Findings {
-  /** Each in a line: what is not as it is to be, and what was sent. */
+  /** Faults, one per line, with the request. */
   readonly faults: readonly string[]
   readonly requests: number
-  /** Answers by kind of attempt and status, and by code. */
+  /** Number of responses by kind of attempt and status, and by code. */
   readonly answers: Readonly<Record<string, number>>
   readonly codes: Readonly<Record<string, number>>
-  /** Of all processes together, when a tenth was sent and at the end. */
+  /** Memory of all processes together, after a tenth of the requests and at the end. */
   readonly rssMb: readonly [number, number]
   readonly descriptors: readonly [number, number]
 }
 
 const CONNECTIONS = 24
-/** A line of the log that says that something is wrong with the server. */
+/** Log line of a fault of the server. */
 const LOGGED = /^.*("level":"error"|a request failed).*$/gm
 const FAULTS_MAX = 5
 const BODY_BYTES_MAX = 2 ** 20
-/** A body of up to so much is read also where the request is refused without it. */
+/** Largest body that is read even if the request is refused without it. */
 const REST_BYTES_MAX = 16 * 1024
-/** Memory that is free in a heap is given back late: so much of what was there first may come, and so much for each process. */
+/** Tolerances: a heap gives memory back late. A factor of the first size, and a constant for each process. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 96
-/** The pools open connections to PostgreSQL when they need them. */
+/** Tolerance: pools open connections to PostgreSQL when they need them. */
 const DESCRIPTORS_MORE_MAX = 8
 
-/** Rows for most of what is asked for by id. */
+/** Inserts rows for most ids in the requests. */
 export async function fillForHostile(sql: postgres.Sql): Promise<void> {
   await sql`insert into company (name) select 'Company ' || n from generate_series(1, 120) as n`
   await sql`insert into employee (first_name) select 'Employee ' || n from generate_series(1, 120) as n`
   await sql`insert into absence (status) select 'Approved' from generate_series(1, 120) as n`
 }
 
-/** Sends a server what clients should not, and judges each answer, and what the server holds at the end. */
+/** Sends a server requests that clients should not send, and checks each response, and the server's resources at the end. */
 export async function proveHostile(options: Options): Promise<Findings> {
   const { url, pid, log, seeds, requests, from = 0 } = options
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
@@ -113,7 +113,7 @@ class Run {
     this.host = new URL(url).host
   }
 
-  /** Until so many requests were sent in all. */
+  /** Sends requests until the total is reached. */
   async send(requests: number): Promise<void> {
     await Promise.all(
       Array.from({ length: CONNECTIONS }, async () => {
@@ -128,7 +128,7 @@ class Run {
     const seed = this.seeds[Math.min(Math.floor(this.sent / this.each), this.seeds.length - 1)] as number
     const number = this.next.get(seed) ?? this.from
     this.next.set(seed, number + 1)
-    // A generator for each, so that an attempt is the same over every connection and at any time.
+    // A generator for each attempt, so that it is the same over every connection and at any time.
     const attempt = attemptOf(new Random(seed ^ Math.imul(number + 1, 0x9e3779b1)), this.surface, this.host)
     this.sent += Math.max(1, attempt.requests.length)
     const faults = await (attempt.requests.length > 0 ? this.sendWhole(attempt, connection) : this.sendWild(attempt)).catch(
@@ -141,7 +141,7 @@ class Run {
       this.faults.push(`attempt ${number} of seed ${seed}, ${attempt.kind}: ${faults.join('; ')}\n${show(attempt)}`)
   }
 
-  /** Each request in turn gets its own answer, up to one that closes the connection. */
+  /** Sends whole requests, and checks that each gets a response in turn, up to one that closes the connection. */
   private async sendWhole(attempt: Attempt, connection: Connection): Promise<string[]> {
     const { kind, pieces, requests, follow } = attempt
     const responses = await connection.sendAll(
@@ -151,7 +151,7 @@ class Run {
     const faults = responses.flatMap((response, at) => this.judge(kind, requestOf(requests, at, response), response))
     const last = responses.at(-1)
     const isClosed = last !== undefined && (isBareRefusal(last) || last.headers.get('connection') === 'close')
-    // Bun closes a connection on which a request arrives before the one in front of it is answered.
+    // Bun closes a connection on which a request arrives before the one before it is answered.
     if (responses.length < requests.length && !isClosed && kind !== 'pipelined')
       if (!(await this.isCutOff(requests[0] as RandomRequest))) faults.push('there is no answer')
     const next = last && follow ? follow(last) : null
@@ -162,9 +162,8 @@ class Run {
   }
 
   /**
-   * Whether the server closes the connection on a body that it does not read, so that a client that still sends may get a
-   * reset in place of the answer: any body of GET, one over 16 KiB of a request that needs none or that is refused without
-   * it, and one over 1 MiB. D18
+   * True if the server closes the connection instead of reading the body; a client that still sends may then get a reset and no
+   * response: any body of GET, one over 16 KiB that is not needed or refused unread, and one over 1 MiB. D18
    */
   private async isCutOff(request: RandomRequest): Promise<boolean> {
     const { method, body } = request
@@ -175,7 +174,7 @@ class Run {
     const connection = new Connection(this.url)
     const response = await connection.send(bytesOf({ ...request, body: null }, this.host, new Random(0)), false)
     connection.close()
-    // What is read is not JSON.
+    // The body was read, and is not JSON.
     return response.status >= 400 && JSON.parse(response.body).Error.Code !== 'InvalidJson'
   }
 
@@ -201,7 +200,10 @@ class Run {
   }
 }
 
-/** Which request an answer is for. What is no HTTP may come behind right requests, and ends the connection before these are answered. */
+/**
+ * Returns the request of a response. Bytes that are not HTTP may follow valid requests, and end the connection before those are
+ * answered.
+ */
 function requestOf(requests: readonly RandomRequest[], at: number, response: RawResponse): RandomRequest {
   const request = requests[at] as RandomRequest
   return isBareRefusal(response) ? (requests.slice(at).find(hasOddBytes) ?? request) : request

@@ -1,13 +1,13 @@
 import type { Rule } from '../../src/model/limits.ts'
 
 export interface Answers {
-  /** Answers by status. */
+  /** Number of responses by status. */
   statuses: Record<number, number>
-  /** Of the answers of 2xx: X-RateLimit-Remaining, each number once if every request was counted exactly once. */
+  /** X-RateLimit-Remaining of 2xx responses; each number occurs once if every request was counted exactly once. */
   remaining: number[]
 }
 
-/** Sends so many requests over so many connections, as fast as they are answered, and counts the answers. */
+/** Sends `requests` requests as fast as they are answered, and counts the responses. */
 export async function ask(url: string, key: string, requests: number, connections: number): Promise<Answers> {
   const answers: Answers = { statuses: {}, remaining: [] }
   let left = requests
@@ -22,7 +22,7 @@ export async function ask(url: string, key: string, requests: number, connection
   return answers
 }
 
-/** A request by the client's own clock, in milliseconds that are not cut. */
+/** A request, with times by the client's clock in ms, not cut. */
 interface Exchange {
   readonly sent: number
   readonly answered: number
@@ -32,13 +32,15 @@ interface Exchange {
 export interface Watched {
   admitted: number
   refused: number
-  /** Admissions with `limit` others, from the sending of the first to the answer of the last less than a period. */
+  /** Admissions with `limit` others, from the sending of the first to the response of the last in less than a period. */
   overAdmissions: number
-  /** Refusals of requests that fitted by a millisecond, whenever between sending and answer they were decided. */
+  /** Refusals of requests that fitted by a ms, whenever between sending and response they were decided. */
   falseRefusals: number
 }
 
-/** Asks without a pause, so that each admission that leaves the window lets the next in, and judges all answers. */
+/**
+ * Sends requests without a pause, so that each admission that leaves the window lets the next one in, and checks all responses.
+ */
 export async function watch(
   url: string,
   key: string,
@@ -63,7 +65,7 @@ export async function watch(
 function judgeExchanges(exchanges: readonly Exchange[], { limit, periodMs }: Pick<Rule, 'limit' | 'periodMs'>): Watched {
   const admitted = exchanges.filter((exchange) => exchange.admitted).sort((one, other) => other.sent - one.sent)
   const refused = exchanges.filter((exchange) => !exchange.admitted)
-  /** Of those sent no earlier, ascending. */
+  /** Times of responses to requests that were not sent earlier, ascending. */
   const answers: number[] = []
   let overAdmissions = 0
   for (const { sent, answered } of admitted) {

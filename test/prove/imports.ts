@@ -8,28 +8,31 @@ import { MAIN } from '../support/serve.ts'
 interface Options {
   readonly seed: number
   readonly server: { readonly url: string; readonly pid: number; readonly sql: postgres.Sql }
-  /** One that may write companies. */
+  /** API key that may write companies. */
   readonly key: string
-  /** Of workers, or of the import itself, which is begun again then; each while a piece is on its way. */
+  /** Times to kill a worker or the import itself, which is then started again; each while a piece is in flight. */
   readonly kills: number
 }
 
 interface Imported {
-  /** Each in a line. */
+  /** Differences, one per line. */
   readonly differences: readonly string[]
   readonly workersKilled: number
   readonly importsKilled: number
-  /** Pieces that were answered as an earlier request. */
+  /** Pieces that were answered as repeated requests. */
   readonly replayed: number
 }
 
 const PIECE_ROWS = 20
-/** Every third request is disturbed, so that none is so often that the import gives up. */
+/** Requests without a kill between two with one, so that no piece fails so often that the import gives up. */
 const CALM_REQUESTS = 2
-/** In this time a piece is at the server, begun or done. */
+/** Time within which a piece is at the server, begun or done. */
 const KILL_MS_MAX = 12
 
-/** Imports a file of companies while workers and the import are killed, until it is whole: each row must be there once, in the file's order. */
+/**
+ * Imports a file of companies while workers and the import are killed, until it is complete: each row must exist once, in the
+ * file's order.
+ */
 export async function proveImports({ seed, server, key, kills }: Options): Promise<Imported> {
   const { url, pid, sql } = server
   const random = new Random(seed)
@@ -82,7 +85,7 @@ async function passOn(url: string, request: Request): Promise<Response> {
   }
 }
 
-/** Of at least two, so that there is always one to answer. */
+/** Kills a worker if there are at least two, so that one can answer. */
 function killOne(random: Random, pid: number): boolean {
   const workers = workersOf(pid)
   if (workers.length < 2) return false

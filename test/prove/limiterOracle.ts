@@ -4,13 +4,13 @@ import { Random } from '../support/random.ts'
 import { privateRegion } from '../support/region.ts'
 
 /**
- * What the specification says of one client, without any cleverness: keeps every admission for ever. All it knows of a
- * moment is the whole millisecond that has begun, so an admission counts until a period after that millisecond's end.
+ * The specification for one client, as simple as possible: keeps every admission for ever. Its clock is cut to whole ms, so an
+ * admission counts until a period after the end of its ms.
  */
 export class Oracle {
   private readonly times: number[]
 
-  /** `times`: of the admissions so far. */
+  /** `times`: times of the admissions so far. */
   constructor(
     private readonly rules: readonly Rule[],
     times: readonly number[] = [],
@@ -51,8 +51,8 @@ function endOf(timeMs: number): number {
 }
 
 /**
- * Whether a decision is right by a clock that is not cut: none that leaves less than a period to the admission `limit`
- * before, whose age `ages` has for each rule, and no refusal of what fits by a millisecond.
+ * True if a decision is right by a clock that is not cut: an admission is at least a period after the admission `limit` before
+ * it, and a refusal would not have been by a ms. `ages`: age of that admission for each rule.
  */
 export function isRight(admitted: boolean, ages: readonly number[], rules: readonly Rule[]): boolean {
   return admitted
@@ -63,8 +63,8 @@ export function isRight(admitted: boolean, ages: readonly number[], rules: reado
 const PERIODS_MS = [1, 7, 100, 1_000, 60_000, 43_200_000, 500_000_000]
 
 /**
- * Holds the window against the oracle on random rules and schedules: bursts, pauses, clocks near the end of 31 bits,
- * many laps of the ring. By a clock finer than the window's too. @throws Error with the first difference
+ * Compares the window with the oracle on random rules and schedules: bursts, pauses, clocks near the end of 31 bits, many laps of
+ * the ring; also by a clock finer than the window's. @throws Error with the first difference
  */
 export function proveWindow(decisions: number, seed: number): { decisions: number; refused: number } {
   const random = new Random(seed)
@@ -94,7 +94,7 @@ export function proveWindow(decisions: number, seed: number): { decisions: numbe
     for (let step = 0; step < 500; step++) {
       const chance = random.below(100)
       const someMs = Math.max(1, random.pick(rules).periodMs / first.limit)
-      // In 64ths of a millisecond, which doubles keep exactly.
+      // 64ths of a ms, which doubles store exactly.
       if (chance >= 40) now += Math.floor(64 * (random.below(2 ** 31) / 2 ** 31) * (chance < 93 ? someMs : leapMs)) / 64
       const { low, high, oracle, times } = random.pick(clients)
       const expected = oracle.admit(clock())

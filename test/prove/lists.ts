@@ -8,39 +8,39 @@ import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes
 
 interface Options {
   readonly seed: number
-  /** Rounds in which one thing happens after another. */
+  /** Rounds with one write after another. */
   readonly alone: number
   /** Rounds of a second in which many clients write and list. */
   readonly together: number
-  /** Names of faults, or how many are drawn. */
+  /** Names of faults, or how many to draw. */
   readonly faults: number | readonly FaultName[]
-  /** Times in which one writes and many read, so that it is known what each answer has to be. */
+  /** Periods with one writer and many readers, in which the possible answers are known. */
   readonly states: number
   readonly statesForMs: number
-  /** More of these, until so many lists were judged. Default: 0. */
+  /** More such periods, until this many lists were checked. Default: 0. */
   readonly listsMin?: number
 }
 
 export interface Proof {
   readonly counts: Record<string, number>
-  /** Each in a line; none is what has to be. */
+  /** Differences, one per line; there must be none. */
   readonly differences: readonly string[]
-  /** Of the lists that are asked for again, the share that is answered while no server can read the tables. */
+  /** Share of the repeated lists that are answered although no server can read the tables. */
   readonly remembered: number
 }
 
 type FaultName = keyof typeof faults
 
-/** So many lists are asked for in turns, and now and then one of them is exchanged for another. */
+/** Lists in rotation; sometimes one is replaced. */
 const LISTS = 40
 const TOGETHER_MS = 1_000
-/** After which a server that was not there is asked again. */
+/** Pause before a server that was unreachable is asked again. */
 const GONE_MS = 20
-/** So often each, that hardly ever a worker is left out. */
+/** Requests for each list, so that rarely a worker is left out. */
 const ASKED = 6
 const LOCKED_MS = 1_000
 
-/** Writes and lists at random on a server of two workers, and judges every answer. */
+/** Sends random writes and lists to a server of two workers, and checks every answer. */
 export async function proveLists(options: Options): Promise<Proof> {
   const cluster = await Cluster.open()
   try {
@@ -60,9 +60,9 @@ export async function proveLists(options: Options): Promise<Proof> {
   }
 }
 
-/** Those that clients write to, and ask. */
+/** Servers that clients write to and read from. */
 const SERVERS = ['cached', 'elsewhere'] as const
-/** Before a fault, and at most behind it, while clients go on. */
+/** Time before a fault, and at most after it, in which clients go on. */
 const AROUND_MS = 300
 
 class Prover {
@@ -75,18 +75,18 @@ class Prover {
     this.lists = Array.from({ length: LISTS }, () => randomList(this.random))
   }
 
-  /** As many of all, or these. */
+  /** Returns a random number of faults, or the named ones. */
   chosen(wanted: number | readonly FaultName[]): readonly FaultName[] {
     const names = Object.keys(faults) as FaultName[]
     return typeof wanted === 'number' ? Array.from({ length: wanted }, () => this.random.pick(names)) : wanted
   }
 
-  /** One writes and many read: it is known what each answer has to be. */
+  /** Runs one writer and many readers, so that the possible answers are known. */
   states(moment: string, forMs: number): Promise<void> {
     return proveStates(this.cluster, this.random, this.findings, { moment, forMs })
   }
 
-  /** A write, or several at once; when it is answered, lists must show it on every worker. */
+  /** Sends a write, or several at once; once it is answered, lists of every worker must show it. */
   async alone(round: number): Promise<void> {
     const ids = await readIds(this.cluster)
     const writes = this.random.chance(60) ? 1 : 2 + this.random.below(20)
@@ -94,7 +94,7 @@ class Prover {
     await this.check(`round ${round}, ${writes} writes`, 4 + this.random.below(6))
   }
 
-  /** Clients and others write at once, and lists are read at once; then no one writes. */
+  /** Runs writes of clients and others, and lists, all at once; then no one writes. */
   async together(moment: string, fault?: Fault): Promise<void> {
     const { cluster, random, findings } = this
     const ids = await readIds(cluster)
@@ -113,9 +113,9 @@ class Prover {
     if (fault) await Bun.sleep(random.below(AROUND_MS))
     isOver = true
     await ended
-    // Nothing that was sent before is still on its way.
+    // No earlier request is still in flight.
     if (fault) await cluster.untilAnswered()
-    // The driver answers the first statement over a new connection with the end of the one before.
+    // The driver answers the first statement over a new connection with the end of the old one.
     await Promise.allSettled(Array.from({ length: 20 }, () => cluster.sql`select 1`))
     await cluster.untilQuiet()
     await this.check(`after ${moment}`, LISTS)
@@ -131,7 +131,7 @@ class Prover {
       const ask = (path: string) => cluster.ask(path).then(({ status }) => void (answered += Number(status === 200)))
       let isOver = false
       const all = Promise.all(asks(2).map(ask)).then(() => (isOver = true))
-      // What waits for the lock is not answered; a busy machine takes its time for what does not.
+      // Waits until no more lists are answered: those that need the lock wait, and a busy machine needs time for the others.
       for (let before = -1; !isOver && before < answered; ) {
         before = answered
         await Promise.race([all, Bun.sleep(LOCKED_MS)])

@@ -1,6 +1,5 @@
-// The proofs of the rate limiter and of lists from memory, tests with many rounds, and hostile requests, over and over with
-// other random numbers: `npm run prove -- --minutes 10`.
-// The last line says how many differences were found; the exit code is 0 if there were none.
+// Proofs: the rate limiter and lists from memory, tests with many rounds, and hostile requests, repeated with other random
+// numbers: `npm run prove -- --minutes 10`. The last line has the number of differences; the exit code is 0 if there are none.
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type postgres from 'postgres'
@@ -24,14 +23,14 @@ const UNLIMITED = '100000/1s'
 const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
-/** Rounds, and faults. */
+/** Rounds and faults of the proofs of lists. */
 const LISTS = { alone: 60, together: 8, faults: 12, states: 10, statesForMs: 5_000 }
 const SHORT = [
   { limit: 40, periodMs: 3 },
   { limit: 400, periodMs: 100 },
 ]
 
-/** Takes a seed, and returns what it found. @throws Differing, or an error where the proof itself failed */
+/** Runs a proof with a seed; returns its findings. @throws Differing, or an error if the proof itself failed */
 type Proof = (seed: number) => Promise<Record<string, unknown>>
 
 class Differing extends Error {
@@ -83,7 +82,7 @@ const limiter: Record<string, Proof> = {
   },
 }
 
-/** Lists that were judged beside writes. */
+/** Number of lists that were checked during writes. */
 let judged = 0
 const lists: Record<string, Proof> = {
   'lists from memory are what PostgreSQL says': async (seed) => {
@@ -93,7 +92,7 @@ const lists: Record<string, Proof> = {
   },
 }
 
-/** Test files that repeat what they do with random numbers, or try what depends on the moment. */
+/** Test files with random numbers, or with races. */
 const REPEATED = [
   'properties/lists',
   'properties/summaries',
@@ -103,7 +102,7 @@ const REPEATED = [
 ]
 const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'describe/conditions']
 
-/** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */
+/** Runs each of these files in its own process, with more rounds than in `npm test`, and other random numbers. */
 const tests: Record<string, Proof> = Object.fromEntries(
   TESTS.map((file) => [`test/${file}, many rounds`, (seed: number) => proveTests(file, seed)]),
 )
@@ -113,13 +112,13 @@ const ATTACKS = [
   { keys: 1, connections: 40, leaveMs: 200 },
   { keys: 8, connections: 400, leaveMs: null },
 ]
-/** Writes of the same eight rows by one key within its limits, and bodies that do not end by two. */
+/** Writes of one key, within its limits, to the same eight rows; and bodies that never end, by two keys. */
 const WRITE_ATTACKS = WRITES.map((writes) => {
   const clients = writes === 'slow bodies' ? { keys: 2, connections: 28 } : { keys: 1, connections: 24 }
   return { ...clients, leaveMs: null, memoryMb: null, writes }
 })
 
-/** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
+/** Costly lists of keys within their limits, over `connections` connections; some clients leave before the response. */
 const LIST_ATTACKS = [null, 0].flatMap((memoryMb) =>
   LISTS_ASKED.flatMap((lists) => ATTACKS.map((attack) => ({ ...attack, memoryMb, lists, writes: null }))),
 )
@@ -155,18 +154,18 @@ const hostile: Record<string, Proof> = {
     ),
 }
 
-/** A copy that is kept by the changes, while others write and things are killed. */
+/** A copy that is kept by the change feed, while others write and processes are killed. */
 const changes: Record<string, Proof> = {
   'a copy kept by the changes': async (seed) => same(await proveChanges({ seed, rounds: 6 })),
 }
 
-/** A file of rows, while workers and the import itself are killed. */
+/** An import of a file of rows, while workers and the import itself are killed. */
 const imports: Record<string, Proof> = {
   'a file imported once': (seed) =>
     withServer({ RATE_LIMITS: UNLIMITED }, async (server) => same(await proveImports({ seed, server, key: KEY, kills: 30 }))),
 }
 
-/** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
+/** A soak: the CRUD mix for some seconds, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({ soak: async (seed) => same(await proveSoak({ seed, seconds })) })
 
 const groups = { limiter, lists, tests, fairness, hostile, changes, imports }
@@ -191,7 +190,7 @@ const options = new Command('prove')
   }>()
 const { minutes, only } = options
 
-// The driver's own: a connection that PostgreSQL drops within a transaction of the proof itself. The query fails as well.
+// A fault of the driver: PostgreSQL drops a connection within a transaction of the proof itself. The query fails as well.
 process.on('uncaughtException', (error: Error) => {
   if (/evaluating 'socket\.write'/.test(error.message)) return
   console.error(error)
@@ -203,7 +202,7 @@ const asked =
 const proofs = Object.entries<Proof>(asked)
 const endMs = options.soak === undefined ? Date.now() + minutes * 60_000 : 0
 let [done, differences] = [0, 0]
-// Each of them once, however short the time is; then in turns.
+// Runs each proof once, however short the time is; then all in turns.
 while (done < proofs.length || Date.now() < endMs) {
   const [name, prove] = proofs[done++ % proofs.length] as [string, Proof]
   const seed = done <= proofs.length && options.seed !== undefined ? options.seed : randomSeed()
@@ -218,7 +217,7 @@ if (judged > 0) console.log(`${judged} lists were judged beside writes`)
 console.log(`${done} proofs, ${differences} differences`)
 process.exit(differences === 0 ? 0 : 1)
 
-/** Findings beside differences. @throws Differing where there are any */
+/** Returns the findings without differences. @throws Differing if there are any */
 function same<Found extends { differences: readonly string[] }>({ differences, ...found }: Found): Omit<Found, 'differences'> {
   if (differences.length === 0) return found
   throw new Differing([...differences.slice(0, 5), JSON.stringify(found)].join('\n      '), differences.length)
@@ -231,7 +230,7 @@ function judge(found: object, expected: Record<string, number>): Record<string, 
   return got
 }
 
-/** The whole server: limit + 500 requests over 32 connections give exactly the limit of 200 and 500 of 429. */
+/** Sends limit + 500 requests over 32 connections to a server; expects exactly `limit` answers of 200 and 500 of 429. */
 async function proveHttp(seed: number): Promise<Record<string, unknown>> {
   const limit = 1_000 + (seed % 5_000)
   return withServer({ RATE_LIMITS: `${limit}/1h` }, async ({ url }) => {
@@ -259,10 +258,10 @@ async function proveTests(file: string, seed: number): Promise<Record<string, un
 
 interface Served {
   readonly url: string
-  /** Of the supervisor. */
+  /** Process of the supervisor. */
   readonly pid: number
   readonly sql: postgres.Sql
-  /** What it has logged. */
+  /** Returns the log so far. */
   log(): string
 }
 
@@ -285,7 +284,7 @@ function randomSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] as number
 }
 
-/** In seconds. */
+/** Parses a duration; returns seconds. */
 function parseDuration(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? []
   const seconds = Number(number) * ({ s: 1, m: 60, h: 3_600 }[unit] ?? 0)

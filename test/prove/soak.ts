@@ -10,20 +10,20 @@ import { Watch } from './soak/watch.ts'
 interface Options {
   readonly seed: number
   readonly seconds: number
-  /** Between faults, in seconds. */
+  /** Seconds between faults. */
   readonly pauseSeconds?: number
-  /** Names; without it all, in turns. */
+  /** Names of the faults to cause; default: all, in turns. */
   readonly faults?: readonly string[]
 }
 
 interface Soaked {
-  /** What was wrong, each in a line. */
+  /** Differences, one per line. */
   readonly differences: readonly string[]
   readonly requests: number
-  /** Answers by method and status, 0 where the connection was lost; and what else was counted. */
+  /** Number of responses by method and status, 0 for a lost connection; and other counts. */
   readonly counts: Readonly<Record<string, number>>
   readonly faults: Readonly<Record<string, number>>
-  /** Rows that were looked at in the end, past the server. */
+  /** Rows that were checked in the end, past the server. */
   readonly rows: number
   readonly held: Record<string, unknown>
 }
@@ -33,10 +33,10 @@ const WORKERS = 3
 const PAUSE_SECONDS = 8
 const SAMPLE_MS = 500
 const STALLED_MS = 2_000
-/** The first sixth is without faults. */
+/** Part of the time without faults, at the beginning. */
 const CALM_PART = 1 / 6
 
-/** Writes and reads for so long, while things are killed, cut and frozen, and judges each answer by what was written. */
+/** Writes and reads while processes are killed, cut and frozen, and checks each response by earlier writes. */
 export async function proveSoak(options: Options): Promise<Soaked> {
   const cluster = await Cluster.open({ cached: { WORKERS: String(WORKERS) }, isAlone: true })
   try {
@@ -59,7 +59,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   })
   let lookedMs = performance.now()
   const timer = setInterval(() => {
-    // Where the machine stood still, or had better things to do, answers are late for no fault of the server's.
+    // If the machine stood still, or was busy, responses are late for other reasons than the server.
     if (performance.now() - lookedMs > STALLED_MS) tally.excuse('the machine stood still')
     lookedMs = performance.now()
     watch.look()
@@ -68,7 +68,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
     ...clients.map((client) => client.run(isOver)),
     ...[1, 2].map((number) => disturb(url, new Random(seed - number), isOver, (what) => tally.count(what))),
   ])
-  // What fails is thrown when the time is over, below.
+  // A failure is thrown when the time is over, below.
   work.catch(() => undefined)
   await Bun.sleep(seconds * 1_000 * CALM_PART)
   for (let turn = 0; performance.now() + 2_000 < endMs; turn++) {
@@ -90,7 +90,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   return { differences, requests, counts, faults: done, rows: rows.length, held: report }
 }
 
-/** What the table says of a row, past the server: none twice, and each in a state that it may have. */
+/** Checks a row in the table, past the server: it must exist at most once, in a possible state. */
 async function faultInTable({ sql }: Cluster, { collection, marker, states }: OwnRow): Promise<string | null> {
   const { table, columns } = shapes[collection]
   const found = await sql.unsafe(`select ${columns.version} as version from ${table} where ${columns.marker} = $1`, [marker])
@@ -99,7 +99,7 @@ async function faultInTable({ sql }: Cluster, { collection, marker, states }: Ow
   return states.includes(version) ? null : `${marker} is ${version} in the end, and may be ${states.join(' or ')}`
 }
 
-/** Rows that no client has written. */
+/** Returns rows that no client has written. */
 async function strangersIn({ sql }: Cluster, rows: readonly OwnRow[]): Promise<string | null> {
   const known = new Set(rows.map(({ marker }) => marker))
   for (const collection of KEPT) {

@@ -3,9 +3,9 @@ export interface FileRequest {
   readonly name: string
   readonly method: string
   readonly url: string
-  /** Each `Name: value`. */
+  /** Headers, each `Name: value`. */
   readonly headers: readonly string[]
-  /** '' where there is none. */
+  /** Body; '' if there is none. */
   readonly body: string
 }
 
@@ -15,9 +15,9 @@ const COMMENT = /^(#|\/\/)/
 const CONTINUED = /^\s+[?&]/
 
 /**
- * The requests of an .http file, in what VS Code's REST Client and JetBrains' HTTP Client both read: `###` and a name,
- * `@name = value` and `{{name}}`, a query string over several lines, headers, an empty line, a body.
- * `given` has values that take the place of the file's own. @throws Error for a name without a value, or a line that is none of these
+ * Parses an .http file, by the syntax that VS Code's REST Client and JetBrains' HTTP Client share: `###` and a name, `@name =
+ * value` and `{{name}}`, a query string over several lines, headers, an empty line, a body. `given`: values that replace those of
+ * the file. @throws Error for a name without a value, or a line with another syntax
  */
 export function readRequests(text: string, given: Readonly<Record<string, string>> = {}): FileRequest[] {
   const own = Object.fromEntries([...text.matchAll(VARIABLE)].map(([, name, value = '']) => [name, value.trim()]))
@@ -52,7 +52,7 @@ function readRequest(section: string): FileRequest {
   return { name: name.trim(), method, url, headers, body: body.trim() }
 }
 
-/** The command line that sends the same request. */
+/** Returns the curl command for the same request. */
 export function curlOf({ method, url, headers, body }: FileRequest): string {
   const how = method === 'HEAD' ? ['-I'] : ['-i', '-X', method]
   const words = ['curl', ...how, ...headers.flatMap((header) => ['-H', header])]

@@ -6,12 +6,12 @@ import { exchangesOf, readPage, SHOWN_URL } from '../support/documents.ts'
 import { leaveOut, run } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
-// That the recipe prints what the page shows is in test/house/docs.test.ts; here it meets groups that the sample has not.
+// test/house/docs.test.ts checks that the recipe prints what the page shows; these tests have groups that the sample lacks.
 
 const { bin, lack } = await pythonPrograms()
 const TIMEOUT_MS = 120_000
 const server = useServer()
-/** 17 days, of which 12 have no type, or one that pandas may take for none. */
+/** 17 days, of which 12 have no type, or one that pandas may read as missing. */
 beforeAll(async () => {
   for (const [type, month, days] of [
     ['Holiday', '01', 5],
@@ -24,7 +24,7 @@ beforeAll(async () => {
     await server.post('/Absences', { Type: type, Start: `2026-${month}-05T09:00:00Z`, Period: { Days: days } })
 })
 
-/** The programs of the page before and with pandas, and then `ending`. */
+/** Runs the programs of the page before and with pandas, and then `ending`; returns their output. */
 async function outputOf(ending: string, change = (program: string) => program): Promise<string> {
   const programs = exchangesOf(readPage('docs/recipes/python.md')).filter(({ program }) => program === 'python')
   const [first, recipe] = [programs[0], programs.find(({ command }) => command.includes('import pandas'))]
@@ -41,13 +41,13 @@ async function outputOf(ending: string, change = (program: string) => program): 
 }
 
 test(
-  'the pandas recipe has every group: those without a type, of the empty one, and of types called NA, null and None',
+  'the pandas recipe has every group: without a type, of the empty type, and of types called NA, null and None',
   async () => {
     if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
     const output = await outputOf(`table = days.groupby(['month', 'type'], dropna=False)['sum.period.days'].sum()
 print('TOTAL', days['sum.period.days'].sum(), len(days), sorted(str(label) for label in set(days['type'])))`)
     expect(output).toContain("TOTAL 17.0 6 ['', 'Holiday', 'NA', 'None', 'nan', 'null']")
-    // What it prints: the months, and a column for each of the types.
+    // The output has the months, and a column for each of the types.
     const rows = [...output.matchAll(/^2026-0\d +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
     expect(rows.map(({ length }) => length)).toEqual([6, 6, 6])
     expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(17)
@@ -56,7 +56,7 @@ print('TOTAL', days['sum.period.days'].sum(), len(days), sorted(str(label) for l
 )
 
 test(
-  'the pandas recipe has the groups without a start, if it filters none away',
+  'the pandas recipe has the groups without a start, unless a filter excludes them',
   async () => {
     if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
     await server.post('/Absences', { Type: 'Holiday', Period: { Days: 10 } })
@@ -70,7 +70,7 @@ test(
 )
 
 test(
-  'the page’s way to read CSV with pandas keeps types called NA and null, and sums of none',
+  'the page’s way to read CSV with pandas keeps types called NA and null, and missing sums',
   async () => {
     if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
     const [, options] = /`(keep_default_na=False, .*)`/.exec(readPage('docs/recipes/python.md')) ?? []

@@ -1,6 +1,6 @@
-// What blocks of Power Query's language ask for: reads them from stdin, sends the requests that their calls of Web.Contents
-// build, and prints each with its answer; the first argument separates blocks, and ends the output of each. The language
-// itself runs in Excel and Power BI alone.
+// Runs blocks of Power Query: reads them from stdin, sends the requests of their calls of Web.Contents, and prints each with its
+// response; the first argument separates blocks, and ends the output of each. The language itself only runs in Excel and Power
+// BI.
 import { DefaultSettings, TaskUtils } from '@microsoft/powerquery-parser'
 
 /** A request that Web.Contents builds. */
@@ -16,14 +16,14 @@ interface Node {
 }
 
 type Value = string | readonly Value[] | { readonly [name: string]: Value }
-/** What a name stands for; a name that is read is noted there by the caller's means. */
+/** Returns the value of a name; the caller may note which names are read. */
 type NameReader = (name: string) => string
 
-/** As .NET encodes: RFC 3986's unreserved characters stay, all others do not. */
+/** Encodes like .NET: only RFC 3986's unreserved characters stay. */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The syntax tree. @throws Error with the parser's complaint */
+/** Returns the syntax tree. @throws Error with the parser's complaint */
 async function parse(text: string): Promise<Node> {
   const task = await TaskUtils.tryLexParse(DefaultSettings, text)
   if (TaskUtils.isParseStageOk(task)) return task.ast as unknown as Node
@@ -38,7 +38,7 @@ function* nodesOf(value: unknown): Generator<Node> {
   }
 }
 
-/** The arguments, where the node is a call of this function; else null. */
+/** Returns the arguments if the node is a call of this function; else null. */
 function argumentsOf({ kind, head, recursiveExpressions }: Node, name: string): Node[] | null {
   if (kind !== 'RecursivePrimaryExpression' || head.identifier?.literal !== name) return null
   return itemsOf(recursiveExpressions.elements[0])
@@ -69,7 +69,10 @@ function evaluate(node: Node, read: NameReader): Value {
 
 const FIELDS = ['RelativePath', 'Query', 'Headers', 'ManualStatusHandling']
 
-/** The requests of a block's calls of Web.Contents. @throws Error for a block that is not Power Query, or builds them in another way */
+/**
+ * Returns the requests of a block's calls of Web.Contents. @throws Error for a block that is not Power Query, or builds them in
+ * another way
+ */
 export async function readWebRequests(block: string, read: NameReader): Promise<WebRequest[]> {
   const calls = [...nodesOf(await parse(block))].flatMap((node) => {
     const given = argumentsOf(node, 'Web.Contents')
@@ -80,7 +83,7 @@ export async function readWebRequests(block: string, read: NameReader): Promise<
     const strange = Object.keys(options).find((name) => !FIELDS.includes(name))
     if (strange) throw new Error(`Web.Contents has ${strange}, which this reader does not know`)
     const { RelativePath = '', Query = {}, Headers = {} } = options as Record<string, Value>
-    // A list gives its parameter several times.
+    // A list becomes several parameters of the same name.
     const parameters = Object.entries(Query as object).flatMap(([name, value]) =>
       [value].flat().map((text) => `${encode(name)}=${encode(text)}`),
     )
@@ -89,7 +92,7 @@ export async function readWebRequests(block: string, read: NameReader): Promise<
   })
 }
 
-/** Sends the request, prints it and its answer. @returns how many rows came */
+/** Sends a request; prints it and its response. @returns the number of rows */
 async function show({ url, headers }: WebRequest, port: string): Promise<number> {
   const answer = await fetch(url.replace('127.0.0.1:3000', `127.0.0.1:${port}`), { headers })
   // biome-ignore lint/suspicious/noExplicitAny: rows, or an error

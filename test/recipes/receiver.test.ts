@@ -9,14 +9,14 @@ import { endPrograms, freePort, leaveOut, run, until } from '../support/process.
 import { startServer } from '../support/server.ts'
 
 const FILE = 'docs/recipes/receiver.py'
-/** As many as a sender has in flight of one hook. */
+/** Deliveries of one hook that a sender has in flight. */
 const IN_FLIGHT = 4
 const ROUNDS = 50
 
 const hasPython = Bun.which('python3') !== null
 afterEach(endPrograms)
 
-test('the receiver in Python takes what is signed, once, and refuses what is not', async () => {
+test('the receiver in Python accepts signed deliveries once, and refuses others', async () => {
   if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const server = await startServer()
   const entities = await loadEntities()
@@ -39,7 +39,7 @@ test('the receiver in Python takes what is signed, once, and refuses what is not
   await server.stop()
 })
 
-test('what the receiver prints of deliveries that come at the same time stands in whole lines', async () => {
+test('the receiver in Python prints concurrent deliveries in whole lines', async () => {
   if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const secret = makeSecret()
   const { url, receiver } = startReceiver(secret)
@@ -65,7 +65,7 @@ function startReceiver(secret: string) {
   return { url: `http://127.0.0.1:${port}/`, receiver }
 }
 
-/** As the sender posts a new company. */
+/** Posts a new company like the sender. */
 async function post(url: string, secret: string, id: number): Promise<number> {
   const body = JSON.stringify({ data: { entity: 'Companies', id, action: 'create', changed: [] } })
   const [message, seconds] = [`msg_${id}`, Math.floor(Date.now() / 1_000)]

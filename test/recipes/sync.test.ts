@@ -21,7 +21,7 @@ let sql: ReturnType<typeof connect>
 beforeAll(async () => {
   const database = await createDatabase()
   sql = connect(database)
-  // Limits are those that keys have by default.
+  // The limits are the default ones of keys.
   const program = runMain({ DATA_DIR: folder.path, DATABASE_URL: database, BOOTSTRAP_API_KEY: key, WORKERS: '1' })
   url = (await program.waitFor(/listens on (http:\S+?),/))[1] as string
   await sql`insert into absence (reason, period_days) select 'row ' || n, n % 7 from generate_series(1, ${ROWS}::int) as n`
@@ -35,7 +35,7 @@ afterAll(async () => {
 const sync = (entity = 'Absences', address = url) =>
   run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), entity, file], { ROSTER_URL: address, ROSTER_KEY: key })
 
-/** Runs it, killed so often at some moment on the way, until it ends by itself. */
+/** Runs the program and kills it `kills` times at random moments; then lets it end. */
 async function syncWithKills(kills: number, random: Random): Promise<string> {
   for (let left = kills; left > 0; left--) {
     const program = sync()
@@ -55,18 +55,21 @@ async function expectEqual() {
   const copied = database.query('select json from row order by id').values()
   database.close()
   expect(copied.length).toBe(lines.length)
-  // As texts, in which decimals have all their digits.
+  // Compared as text, in which decimals have all their digits.
   expect(copied.filter(([json], index) => json !== lines[index])).toEqual([])
 }
 
-/** Decimals of more digits than a float keeps, in rows of the first copy and in changed ones; and texts of other alphabets. */
+/**
+ * Writes decimals with more digits than a float keeps, in rows of the first copy and in changed ones; and texts of other
+ * alphabets.
+ */
 async function writeOddValues(rest: number) {
   await sql`update absence set period_days = 1234567890.12345678 + id / 1e8, period_hours = 0.00000001,
     reason = ${'\u2028ö"\\\u0001🦊'} where id % 1000 = ${rest}::int`
 }
 
 test(
-  'the copy of sync.py equals the service, under the default limits, killed on the way, with an import in between',
+  'the copy of sync.py equals the service, under the default limits, with kills, and with an import in between',
   async () => {
     if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
     const random = new Random(7)
@@ -86,7 +89,7 @@ test(
     await untilSettled(sql)
     await syncWithKills(2, random)
     await expectEqual()
-    // A file of another collection, and an address that is none, are errors.
+    // A file of another collection, and an invalid address, are errors.
     const [other, wrong] = [sync('Companies'), sync('Absences', 'localhost')]
     expect([await other.ended, await wrong.ended]).toEqual([1, 1])
     expect(other.output()).toContain(`${file} is a copy of Absences: take another file`)

@@ -65,7 +65,7 @@ const seats = [badge, booking, room]
 
 const options = (rows: number, number = 1) => ({ rows, seed: number, onRows: () => undefined })
 
-/** A database with the tables of these entities, and Roster's own. */
+/** Creates a database with the tables of these entities, and Roster's own. */
 async function databaseOf(declared: Entity[]): Promise<postgres.Sql> {
   const sql = connect(await createDatabase())
   await sql.begin(async (transaction) => {
@@ -74,7 +74,7 @@ async function databaseOf(declared: Entity[]): Promise<postgres.Sql> {
   return sql
 }
 
-describe('of Roster’s own entities', () => {
+describe('generated rows of Roster’s entities', () => {
   const databases: postgres.Sql[] = []
   beforeAll(async () => {
     for (const number of [1, 1, 2]) {
@@ -87,14 +87,14 @@ describe('of Roster’s own entities', () => {
 
   const contents = (sql: postgres.Sql) => Promise.all(entities.map(({ table }) => sql`select * from ${sql(table)} order by id`))
 
-  test('the same seed makes the same rows, another one others', async () => {
+  test('the same seed generates the same rows, and another seed others', async () => {
     const [one, same, other] = await Promise.all(databases.map(contents))
     expect(same).toEqual(one as postgres.RowList<postgres.Row[]>[])
     expect(other).not.toEqual(one as postgres.RowList<postgres.Row[]>[])
     expect(one?.map(({ length }) => length)).toEqual([500, 20, 100])
   })
 
-  test('they name each other as far as they can: all but the first have a manager', async () => {
+  test('generated employees refer to each other: all but the first have a manager', async () => {
     const [sql] = databases as [postgres.Sql]
     const [found] = await sql`
       select count(*) filter (where manager_id is null)::int as without, max(manager_id)::int as last,
@@ -105,7 +105,7 @@ describe('of Roster’s own entities', () => {
     expect(found?.companies).toBeGreaterThan(15)
   })
 
-  test('and have rows with and without values, of several words each', async () => {
+  test('generated texts have several words, and some are missing', async () => {
     const [sql] = databases as [postgres.Sql]
     const [found] = await sql`
       select count(distinct status)::int as states, count(distinct type)::int as types, count(distinct start)::int as starts,
@@ -115,7 +115,7 @@ describe('of Roster’s own entities', () => {
     expect(found?.without).toBeGreaterThan(0)
   })
 
-  test('absences are of the present, and type, reason, days and hours fit together', async () => {
+  test('generated absences are of the present, and their type, reason, days and hours fit together', async () => {
     const [sql] = databases as [postgres.Sql]
     const [found] = await sql`
       select min(start) > now() - interval '3 years 2 days' and max(start) < now() + interval '184 days' as of_now,
@@ -127,7 +127,7 @@ describe('of Roster’s own entities', () => {
     expect(found).toEqual({ of_now: true, wide: true, hours: true, days: true, reasons: true })
   })
 
-  test('more rows come beside those that are there', async () => {
+  test('seed adds rows to those that exist', async () => {
     const [, sql] = databases as [postgres.Sql, postgres.Sql]
     expect(await withRows(sql, entities)).toEqual(entities.map(({ plural }) => plural))
     await seed(sql, entities, options(62))
@@ -136,17 +136,17 @@ describe('of Roster’s own entities', () => {
   })
 })
 
-describe('of entities of one’s own', () => {
+describe('generated rows of a project’s entities', () => {
   let sql: postgres.Sql
   let made: Record<string, number>
   beforeAll(async () => {
     sql = await databaseOf(seats)
-    // The constraints of the tables are the test: what breaks one is an error.
+    // The constraints of the tables are the test: a row that violates one is an error.
     const seeded = await seed(sql, seats, options(3_100))
     made = Object.fromEntries(seeded.map(({ entity, rows }) => [entity.name, rows]))
   })
 
-  test('each gets its rows, but not more than unique values allow', async () => {
+  test('each entity gets its rows, but not more than its unique values allow', async () => {
     expect(sharesOf(seats, 3_100).map(({ entity, rows }) => [entity.name, rows])).toEqual([
       ['Room', 100],
       ['Badge', 500],
@@ -156,7 +156,7 @@ describe('of entities of one’s own', () => {
     expect(made).toEqual({ Room: 99, Badge: 36, Booking: 2_500 })
   })
 
-  test('references name rows that are there, dates stand in their order, ranges are used', async () => {
+  test('generated references name existing rows, dates are in order, ranges are used', async () => {
     const [found] = await sql`
       select count(distinct room_id)::int as rooms, count(distinct badge_id)::int as badges, count(distinct state)::int as states,
         min(people)::int as least, max(people)::int as most, count(distinct day)::int as days,
@@ -167,7 +167,7 @@ describe('of entities of one’s own', () => {
     expect([found?.later > 2_000, found?.closing > 2_000]).toEqual([true, true])
   })
 
-  test('one that can have no first row is refused by its name', async () => {
+  test('an entity that cannot have a first row is refused by its name', async () => {
     const chain = defineEntity('Link', { id: identity(), beforeId: reference('Link', { required: true }) })
     const links = await databaseOf([chain])
     const refused = seed(links, [chain], options(5))

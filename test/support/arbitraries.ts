@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Collection, type Field, type Filter, type Operator, properties, type Sort, writable } from './model.ts'
 
-/** Letters on whose order all versions of ICU agree, and few of them, so that texts tie. */
+/** Letters whose order is the same in all versions of ICU; few, so that texts tie. */
 const collatedText = fc.oneof(
   { weight: 1, arbitrary: fc.constant('') },
   {
@@ -11,14 +11,14 @@ const collatedText = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: fc.constantFrom(..."aAáÁàâäbBcçeEéEèëñøßzZ09 -'"), maxLength: 5 }) },
 )
 
-/** Everything that JSON, UTF-8 and PostgreSQL can hold: all code points but NUL. D17 */
+/** All texts that JSON, UTF-8 and PostgreSQL can hold: all code points but NUL. D17 */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 100 }).map((text) => text.replaceAll('\0', '')),
   fc.string({ unit: 'grapheme', maxLength: 20 }),
   fc.constantFrom('', ' ', '\u{10ffff}', '\ufeff', '\u2028', '\\u0000', '%00', 'null', '"', '\r\n', 'e\u0301', '😀'.repeat(100)),
 )
 
-/** A decimal of 0 or more as a JSON number, and as it is printed. D13 */
+/** A decimal of 0 or more as a JSON number, and in its printed form. D13 */
 export interface DecimalSample {
   written: string
   printed: string
@@ -41,7 +41,7 @@ const decimal: fc.Arbitrary<DecimalSample> = fc
     return { written: `0.${value}E+${String(value).length - 8}`, printed }
   })
 
-/** A date-time in some offset, of which `utc` of the model is the value. D15 */
+/** A date-time with an offset; `utc` of the model returns its value. D15 */
 const instant = fc
   .tuple(
     fc.oneof(fc.constantFrom(0, 1_700_000_000, 951_782_400), fc.integer({ min: -62_000_000_000, max: 253_000_000_000 })),
@@ -62,7 +62,7 @@ function zone(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${two(distance / 60)}:${two(distance % 60)}`
 }
 
-/** What a body says of a property: undefined leaves it out; a reference is a place among the rows there are. */
+/** Value of a property in a body; undefined leaves it out; a reference is an index among the existing rows. */
 export type Sample = string | number | boolean | DecimalSample | null | undefined
 export type Draft = Record<string, Sample>
 
@@ -72,13 +72,13 @@ function sample(field: Field, text: fc.Arbitrary<string>): fc.Arbitrary<Sample> 
   return fc.oneof({ weight: 6, arbitrary: values }, { weight: 1, arbitrary: fc.constantFrom(null, undefined) })
 }
 
-/** A body whose texts can be sorted by the model too; `any`: with any text. */
+/** Draws a body whose texts the model can sort, too; `any`: with any text. */
 export function draft(collection: Collection, texts: 'collated' | 'any'): fc.Arbitrary<Draft> {
   const text = texts === 'any' ? anyText : collatedText
   return fc.record(Object.fromEntries(writable[collection].map((field) => [field.name, sample(field, text)])))
 }
 
-/** A filter, and the parameter's value as it is sent: the `=` of an equality may be left out. */
+/** Draws a filter, and the value of its parameter, in which the `=` of an equality may be left out. */
 export function filter(collection: Collection): fc.Arbitrary<Filter & { text: string }> {
   return fc.constantFrom(...properties[collection]).chain((field) => {
     const ordered: Operator[] = field.kind === 'boolean' ? ['=', '!='] : ['=', '!=', '<', '<=', '>', '>=']
@@ -115,7 +115,7 @@ export function sort(collection: Collection): fc.Arbitrary<Sort & { sign: string
     }))
 }
 
-/** The same name, in the case that a careless client would write. D1, D2 */
+/** Draws the name in another case, as a careless client may write it. D1, D2 */
 export function spelling(name: string): fc.Arbitrary<string> {
   return fc.constantFrom(name, name, name.toLowerCase(), name.toUpperCase(), name.charAt(0).toLowerCase() + name.slice(1))
 }

@@ -1,8 +1,8 @@
-/** Statements that make a table one that is read for longer than a statement may take. */
+/** Returns statements after which a read of the table takes longer than a statement may. */
 export const slowly = (table: string) =>
   `alter table ${table} rename to ${table}_quick;
    create view ${table} as select * from ${table}_quick where (select pg_sleep(10)) is not null`
-/** Statements that make a table one with more rows than a summary may have groups. `quickly` undoes them. */
+/** Returns statements after which a summary of the table has too many groups. `quickly` undoes them. */
 export const inGreatNumber = (table: string) =>
   `alter table ${table} rename to ${table}_quick;
    do $$ declare columns text; begin
@@ -10,14 +10,14 @@ export const inGreatNumber = (table: string) =>
        into columns from pg_attribute where attrelid = '${table}_quick'::regclass and attnum > 0 and not attisdropped;
      execute 'create view ${table} as select ' || columns || ' from generate_series(1, 250001) as n';
    end $$`
-/** Statements that undo those of `slowly`. */
+/** Returns statements that undo those of `slowly`. */
 export const quickly = (table: string) => `drop view ${table}; alter table ${table}_quick rename to ${table}`
 
-/** A statement that makes PostgreSQL end the connection of each write to the table, as an operator can. */
+/** Returns a statement after which PostgreSQL ends the connection of each write to the table, as an operator can. */
 export const endingWrites = (table: string) => `
   create or replace function end_connection() returns trigger language plpgsql as $$
     begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(10); return null; end $$;
   create trigger ended before insert or update or delete on ${table} execute function end_connection()`
 
-/** Writes are done again. */
+/** Returns a statement that undoes `endingWrites`. */
 export const endingNoWrites = (table: string) => `drop trigger ended on ${table}`

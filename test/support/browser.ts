@@ -2,31 +2,31 @@ import { describe, test } from 'bun:test'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { leaveOut } from './process.ts'
 
-/** A page that is open, and all that it has asked for and complained of since. */
+/** An open page, with its requests and complaints since it was opened. */
 export interface OpenPage {
   readonly page: Page
-  /** Every address that it asked for, in order, but for `data:` and `blob:`, which leave the machine to nothing. */
+  /** Requested addresses in order, except `data:` and `blob:`, which do not leave the machine. */
   readonly requests: string[]
-  /** What its console said at the levels of warnings and errors, breaches of the content security policy among them, and what it threw. */
+  /** Warnings and errors of its console, including violations of the content security policy, and its exceptions. */
   readonly complaints: string[]
 }
 
 export interface TestBrowser {
-  /** Opens `url` in a window of its own, without what others have kept, and waits until it has loaded. */
+  /** Opens `url` in a new window, without the storage of others, and waits until it has loaded. */
   open(url: string, options?: BrowserContextOptions): Promise<OpenPage>
   close(): Promise<void>
 }
 
-/** The one without windows costs a third of the other one's CPU time. */
+/** The Chromium without windows costs a third of the other one's CPU time. */
 const executablePath = Bun.which('chromium-headless-shell') ?? Bun.which('chromium')
 
-/** `describe`, where the machine has a Chromium; else one test that says so. */
+/** `describe` if the machine has a Chromium; else one test that says that it is missing. */
 export function describeInBrowser(name: string, tests: () => void): void {
   if (executablePath !== null) describe(name, tests)
   else test(name, () => leaveOut('CI_REQUIRES_BROWSER', 'there is no chromium: apt-get install chromium-headless-shell'))
 }
 
-/** Debian's Chromium without a window. It reaches this machine alone: other hosts have no address. */
+/** Starts Debian's Chromium without a window. It reaches only this machine: other hosts do not resolve. */
 export async function startBrowser(): Promise<TestBrowser> {
   if (executablePath === null) throw new Error('chromium is not installed')
   const browser = await chromium.launch({
@@ -37,7 +37,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   return {
     async open(url, options = {}) {
       const context = await browser.newContext(options)
-      // Playwright's 30 s are an absolute time that a busy machine does not keep; a test's own limit comes before this one.
+      // A busy machine can exceed Playwright's 30 s; a test's own limit is shorter than this one.
       context.setDefaultTimeout(300_000)
       const page = await context.newPage()
       const requests: string[] = []

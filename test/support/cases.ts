@@ -3,7 +3,7 @@ import { type Answer, errorOf, startServer, type TestServer } from './server.ts'
 
 type Options = NonNullable<Parameters<typeof startServer>[0]>
 
-/** A server for the tests of a file or of a `describe`; `options` may depend on what was started before. */
+/** Starts a server for the tests of a file or a `describe`; a function of options runs after earlier servers have started. */
 export function useServer(options: Options | (() => Options | Promise<Options>) = {}): TestServer {
   const server = {} as TestServer
   beforeAll(async () => {
@@ -13,18 +13,18 @@ export function useServer(options: Options | (() => Options | Promise<Options>) 
   return server
 }
 
-/** The status of an answer, and code and target of its error: `200`, `400 InvalidFilter Id`. */
+/** Returns the status of a response, with code and target of its error: `200`, `400 InvalidFilter Id`. */
 export function outcomeOf(answer: Answer): string {
   const { status, code, target } = errorOf(answer)
   return [status, code, target].filter((part) => part !== undefined).join(' ')
 }
 
-/** Code and target of each fault in the Details of an error: `InvalidValue Name`. */
+/** Returns code and target of each fault in the Details of an error: `InvalidValue Name`. */
 export function faultsOf({ body }: Answer): string[] {
   return body.Error.Details.map(({ Code, Target }: { Code: string; Target: string }) => `${Code} ${Target}`)
 }
 
-/** A request: `POST /Companies`, its body and headers beyond those of every request. */
+/** A request: `POST /Companies`, its body, and additional headers. */
 export type Request = readonly [line: string, body?: unknown, headers?: Record<string, string>]
 
 /** Sends a request of a table. */
@@ -33,7 +33,7 @@ export function ask(server: TestServer, [line, body, headers]: Request): Promise
   return server.send(line.slice(0, space), line.slice(space + 1), body, headers)
 }
 
-/** Sends one request after the other; each is to have this outcome. */
+/** Sends requests one after the other; expects this outcome of each. */
 export async function expectAll(server: TestServer, expected: string, requests: readonly Request[]): Promise<void> {
   for (const request of requests)
     expect([...request, outcomeOf(await ask(server, request))] as unknown[]).toEqual([...request, expected])

@@ -2,13 +2,13 @@ import { connect } from 'node:net'
 import { connect as connectSafely } from 'node:tls'
 
 export interface Load {
-  /** Answers of 200. */
+  /** Number of 200 responses. */
   good: number
-  /** Everything else, by what it was: a status, or how a connection ended. */
+  /** Number of all other outcomes, by status, or by how a connection ended. */
   failures: Record<string, number>
-  /** Answers that asked to close the connection. */
+  /** Number of responses that asked to close the connection. */
   leaves: number
-  /** Connections that were closed while nothing was asked over them: no request has failed. */
+  /** Number of connections that were closed while idle: no request has failed. */
   idleCuts: number
 }
 
@@ -16,13 +16,13 @@ interface Options {
   count: number
   path: string
   key: string
-  /** False: a connection for each request. */
+  /** False: a new connection for each request. */
   keepAlive?: boolean
 }
 
 /**
- * Many HTTP/1.1 clients that ask again and again, at once or after a moment, and do what answers say of their connection.
- * Without pauses they would take all of the machine, and no connection would ever be idle when its server leaves.
+ * Longest pause of many HTTP/1.1 clients that send requests again and again, and obey `Connection: close`. Without pauses they
+ * would take the whole machine, and no connection would be idle when its server closes it.
  */
 const PAUSE_MS_MAX = 120
 const pauseMs = () => (Math.random() < 0.25 ? 0 : Math.random() * PAUSE_MS_MAX)
@@ -87,7 +87,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       else setTimeout(ask, pauseMs())
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A server that has ended: what counts is that no request over a connection that was let in is cut off.
+      // A refused connection is fine: the server has ended. No request over an accepted connection may be cut off.
       if (!isDone) cut(isConnected ? `cut: ${error.code}` : `not connected: ${error.code}`)
       leave(20)
     })
@@ -99,7 +99,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
   for (let index = 0; index < count; index++) client()
   return {
     load,
-    /** Lets the clients finish what they are at, and resolves with what they have seen. */
+    /** Lets the clients finish their requests; resolves with the counts. */
     async stop(): Promise<Load> {
       isEnding = true
       for (const end of open) end()

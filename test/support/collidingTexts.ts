@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const START = 0x811c9dc5 | 0
 
-/** FNV-1a, a hash without a secret. */
+/** Computes FNV-1a, a hash without a secret. */
 function fnv(text: string, start: number): number {
   let hash = start
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
@@ -14,7 +14,7 @@ export function randomText(random: Random): string {
   return Array.from({ length: 8 }, () => LETTERS[random.below(26)]).join('')
 }
 
-/** Two texts that lead from a state of FNV-1a to the same one. */
+/** Finds two texts that lead from a state of FNV-1a to the same state. */
 function pairFrom(random: Random, start: number): [string, string] {
   const seen = new Map<number, string>()
   for (;;) {
@@ -25,7 +25,7 @@ function pairFrom(random: Random, start: number): [string, string] {
   }
 }
 
-/** 2,048 texts of 88 letters, made of pairs, that FNV-1a takes for one. */
+/** Makes 2,048 texts of 88 letters with the same FNV-1a hash. */
 export function textsOfOneFnv(random: Random): string[] {
   let texts = ['']
   for (let start = START; texts.length < 2_048; start = fnv(texts[0] as string, START)) {

@@ -4,15 +4,15 @@ import { describeApi, type OpenApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { loadEntities } from '../../src/registry.ts'
 
-// Whether what the server answers is what its OpenAPI document says. Every answer to a test client comes through here.
+// Conformance of responses to the OpenAPI document. Every response to a test client is checked here.
 
-/** A request as it was sent. */
+/** A request as sent. */
 export interface SentRequest {
   readonly method: string
   readonly target: string
 }
 
-/** An answer as it came; the names of headers are in lower case. */
+/** A response as received; names of headers are in lower case. */
 export interface ReceivedAnswer {
   readonly status: number
   readonly headers: Iterable<[string, string]>
@@ -22,22 +22,24 @@ export interface ReceivedAnswer {
 // biome-ignore lint/suspicious/noExplicitAny: a document as it is read
 type Json = any
 
-/** Headers of HTTP, of connections and for pages of other origins: no operation describes them. `RetryAfter` is in words. */
+/**
+ * Headers of HTTP, of connections and for other origins, which operations do not describe. `RetryAfter` is described in words.
+ */
 const UNDESCRIBED =
   /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow|retryafter)$/
-/** Codes of requests that do not come as far as an operation. */
+/** Error codes of requests that are refused before they reach an operation. */
 const BEFORE_OPERATIONS = [
   ...['NotFound', 'MethodNotAllowed', 'Unauthorized', 'RateLimitExceeded', 'ServiceUnavailable'],
   ...['InvalidHost', 'UriTooLong', 'InternalError'],
 ]
-/** For browsers alone: what pages load. */
+/** Files that pages load; only browsers need them. */
 const FILES = /^\/(?:favicon\.ico|robots\.txt|(?:docs|explore)\/[^/]+)\/?(?:[?]|$)/i
 
 const DRY_RUN = /[?&]dryRun=1/i
 const CHECKED = /^\{"rows":[1-9]\d*\}$/
 
 export class Conformance {
-  /** Every combination of operation, status and code that was met: `listCompanies 400 InvalidPage`. */
+  /** Every observed combination of operation, status and code: `listCompanies 400 InvalidPage`. */
   readonly met = new Set<string>()
   private readonly ajv = new Ajv({ strict: false, validateSchema: false, logger: false })
   private readonly validators = new Map<string, ValidateFunction>()
@@ -48,12 +50,12 @@ export class Conformance {
     this.ajv.addSchema(document, 'api')
     this.templates = Object.keys(document.paths).map((path) => ({
       path,
-      // Paths match in any case, and a slash at the end does not count.
+      // Paths match in any case, and with a slash at the end.
       pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}${path === '/' ? '' : '/?'}$`, 'i'),
     }))
   }
 
-  /** The path of the document that a target leads to; null: none. */
+  /** Returns the path in the document that a target matches; null if there is none. */
   templateOf(target: string): string | null {
     // Bun resolves `.` and `..` in a path as URLs do.
     const { pathname } = new URL(`http://a${target.startsWith('/') ? target : '/'}`)
@@ -61,17 +63,17 @@ export class Conformance {
     return this.templates.find(({ pattern }) => pattern.test(path))?.path ?? null
   }
 
-  /** What the document does not say of this answer; nothing: it conforms. */
+  /** Returns faults of a response by the document; none if it conforms. */
   faultsOf({ method, target }: SentRequest, answer: ReceivedAnswer): string[] {
     const path = this.templateOf(target)
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
     const item: Json = path === null ? undefined : this.document.paths[path]
     const operation = item?.[verb]
     if (method === 'OPTIONS' && answer.status === 204) return []
-    // Browsers get the error of a GET as a page: test/pages/faultPages.test.ts.
+    // For browsers the error of a GET is a page: test/pages/faultPages.test.ts.
     if (answer.status >= 400 && new Map(answer.headers).get('content-type')?.startsWith('text/html')) return []
     if (!operation || verb === 'parameters') return this.faultsOutside(target, method, answer)
-    // What generated clients could not read is said in words alone. D59
+    // A dry run is only described in words, because generated clients could not read another body. D59
     if (verb === 'post' && answer.status === 200 && DRY_RUN.test(target))
       return CHECKED.test(answer.text) ? [] : [`${operation.operationId} answers a dry run with ${answer.text}`]
     const response = operation.responses[answer.status]
@@ -88,7 +90,7 @@ export class Conformance {
     ]
   }
 
-  /** A list that was answered was asked for with parameters that the document has, and one with these was answered. */
+  /** Checks parameters both ways: a successful list had parameters by the document, and a list with such parameters succeeds. */
   private parameterFaults({ operationId, parameters = [] }: Json, target: string, answer: ReceivedAnswer): string[] {
     const described: Json[] = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one))
     const pieces = described.some(({ name }) => name === 'sort') ? piecesOf(target) : null
@@ -96,7 +98,7 @@ export class Conformance {
     const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value))
     if (answer.status < 400) return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
     const isCertain = wrong.length === 0 && pieces.length <= 32 && !pieces.some((_, at) => isUncertain(at, pieces))
-    // Headers may be at fault, which an answer to HEAD cannot say; so may keys and sorts of a summary, each beside the others.
+    // The fault may be in a header, which an answer to HEAD cannot say; or in the combination of keys and sorts of a summary.
     const isElsewhere =
       /"Invalid(?:Host|Header)"/.test(answer.text) || (operationId.startsWith('summarize') && OF_KEYS.test(answer.text))
     return answer.status === 400 && isCertain && answer.text !== '' && !isElsewhere
@@ -104,7 +106,7 @@ export class Conformance {
       : []
   }
 
-  /** Where it is not asked for some of its properties, a row has them all. D56 */
+  /** Checks that a row has all properties, unless the request selects some. D56 */
   private choiceFaults(content: Json, method: string, target: string, answer: ReceivedAnswer): string[] {
     const schema = content?.['application/json']?.schema
     const { $ref } = schema?.items ?? schema ?? {}
@@ -131,7 +133,7 @@ export class Conformance {
     return $ref ? this.validatorAt(pointerOf($ref))(value) : true
   }
 
-  /** Names match in any case. */
+  /** True if a name matches, in any case. */
   private isNamed({ schema }: Json, name: string): boolean {
     return this.at(pointerOf(schema.items.$ref)).enum.some((value: string) => value.toLowerCase() === name.toLowerCase())
   }
@@ -140,7 +142,7 @@ export class Conformance {
     return /^-?\d+$/.test(value) && Number(value) >= minimum
   }
 
-  /** Every combination of operation, status and code of the document, as `met` has them. */
+  /** Returns every combination of operation, status and code in the document, in the form of `met`. */
   get described(): string[] {
     return Object.values(this.document.paths).flatMap((item: Json) =>
       Object.values(item).flatMap(({ operationId, responses }: Json) =>
@@ -157,7 +159,7 @@ export class Conformance {
     return schema.properties.Error.properties.Code.enum.map((code: string) => ` ${code}`)
   }
 
-  /** Of a path or a method that the document does not have. */
+  /** Returns faults of a response to a path or method that the document does not have. */
   private faultsOutside(target: string, method: string, answer: ReceivedAnswer): string[] {
     if (FILES.test(target) || this.isRefusedBefore(answer) || (method === 'HEAD' && answer.status >= 400)) return []
     return [`the document has no ${method} ${target}, which is answered ${answer.status}`]
@@ -183,7 +185,7 @@ export class Conformance {
     return faults
   }
 
-  /** Of a text that stands for an integer where the schema has one. */
+  /** Returns faults of a text, read as an integer if the schema has one. */
   private valueFaults(pointer: readonly string[], text: string, what: string): string[] {
     const value = this.at(pointer).type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
     return this.schemaFaults(pointer, value, what)
@@ -197,7 +199,7 @@ export class Conformance {
     if (media !== 'application/json') return []
     const value = JSON.parse(text)
     const schema = [...pointer, 'content', media, 'schema']
-    // Rows that were sent as an array are answered as one.
+    // The answer to an array of rows is an array.
     const rows = Array.isArray(value) && this.at(schema).$ref?.endsWith('Written') ? value : [value]
     return rows.flatMap((row) => this.schemaFaults(schema, row, 'the body'))
   }
@@ -223,13 +225,13 @@ export class Conformance {
   }
 }
 
-/** Lines are said in words: where they are a media type, some generated clients read no page. */
+/** True if NDJSON is only described in words: as a media type, some generated clients could not read pages. */
 function isInWords({ description }: Json, { status, headers }: ReceivedAnswer): boolean {
   const [media = ''] = (new Map(headers).get('content-type') ?? '').split(';')
   return status < 300 && media === 'application/x-ndjson' && description.includes(media)
 }
 
-/** Properties of the schema that the object lacks, and its objects. */
+/** Returns properties of the schema that the object lacks, also in its objects. */
 function missing({ properties }: Json, object: Json, what: string): string[] {
   return Object.entries<Json>(properties).flatMap(([name, schema]) => {
     if (!(name in object)) return [`${what} has no ${name}`]
@@ -237,12 +239,12 @@ function missing({ properties }: Json, object: Json, what: string): string[] {
   })
 }
 
-/** `#/components/headers/ETag` */
+/** Returns the JSON pointer of a reference such as `#/components/headers/ETag`. */
 function pointerOf($ref: string): string[] {
   return $ref.slice(2).split('/')
 }
 
-/** The parameters of a target, decoded; null where they cannot be. */
+/** Returns the parameters of a target, decoded; null if they cannot be decoded. */
 function piecesOf(target: string): [string, string][] | null {
   const query = target.includes('?') ? target.slice(target.indexOf('?') + 1) : ''
   try {
@@ -258,18 +260,23 @@ function piecesOf(target: string): [string, string][] | null {
   }
 }
 
-/** Numbers of more than 50 digits, and exponents of three, may be taken and are not described. */
+/**
+ * Codes of faults in keys of a summary. Numbers of more than 50 digits, and exponents of three, may be accepted and are not
+ * described.
+ */
 const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidAggregate|TooManyGroups)"|A stream has every row/
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 
 const ONCE = new Set(['page', 'pagesize', 'bom', 'excel', 'locale'])
 
-/** What no schema can say: whether a cursor is one, a long number, and that some parameters are given once. */
+/**
+ * True for rules that a schema cannot express: whether a cursor is valid, a long number, and parameters that must be given once.
+ */
 function isUncertain(at: number, pieces: readonly [string, string][]): boolean {
   const [name = '', value = ''] = pieces[at] ?? []
   const lower = name.toLowerCase()
   const isAgain = pieces.findIndex(([other]) => other.toLowerCase() === lower) < at
-  // What says how a CSV is written belongs to a header.
+  // The parameters of a CSV's form belong to a header.
   const isOfCsv = ((lower === 'bom' || lower === 'excel') && value === '1') || lower === 'locale'
   return lower === 'cursor' || isOfCsv || LONG_NUMBER.test(value) || (isAgain && ONCE.has(lower))
 }
@@ -278,7 +285,7 @@ function codeOf(text: string): string {
   return text === '' ? '' : (JSON.parse(text)?.Error?.Code ?? '')
 }
 
-/** One byte of ASCII; others lead to no path of ours. */
+/** Decodes one byte of ASCII; others match no path of the server. */
 function decodeEscape(code: string): string {
   const character = String.fromCharCode(Number.parseInt(code.slice(1), 16))
   return /[\w.-]/.test(character) ? character : code
@@ -286,7 +293,7 @@ function decodeEscape(code: string): string {
 
 let own: Conformance | undefined
 
-/** That of the project's own entities, made once in a process. */
+/** Returns the conformance check for the project's own entities, made once in a process. */
 export async function conformance(): Promise<Conformance> {
   const limits = parseRules('750/1m')
   own ??= new Conformance(

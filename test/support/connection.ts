@@ -3,16 +3,16 @@ import { gunzipSync } from 'node:zlib'
 
 export interface RawResponse {
   status: number
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   headers: Map<string, string>
   body: string
-  /** Of all that stands before the body. */
+  /** Bytes of the whole head. */
   headBytes: number
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** The first answer of what has been received, and how many bytes it has; null: there is more to come. */
+/** Parses the first response in the bytes, and returns its length; null if it is incomplete. */
 export function readResponse(bytes: Buffer, bodiless: boolean): { response: RawResponse; length: number } | null {
   const end = bytes.indexOf(HEAD_END)
   if (end === -1) return null
@@ -25,7 +25,7 @@ export function readResponse(bytes: Buffer, bodiless: boolean): { response: RawR
   )
   const status = Number(first.split(' ')[1])
   const headBytes = end + HEAD_END.length
-  // `100 Continue` is no answer: one follows.
+  // `100 Continue` is not the response: one follows.
   if (status < 200) {
     const next = readResponse(bytes.subarray(headBytes), bodiless)
     return next && { response: next.response, length: headBytes + next.length }
@@ -38,7 +38,7 @@ export function readResponse(bytes: Buffer, bodiless: boolean): { response: RawR
   return { response: { status, headers, body, headBytes }, length: headBytes + length }
 }
 
-/** One HTTP/1.1 connection that is kept alive and sends bytes as they stand, one request after the other. */
+/** A kept-alive HTTP/1.1 connection that sends raw bytes, one request after the other. */
 export class Connection {
   private socket: Socket | null = null
   private received: Buffer = Buffer.alloc(0)
@@ -47,7 +47,7 @@ export class Connection {
 
   constructor(private readonly url: string) {}
 
-  /** `bodiless`: the answer has no body whatever its headers say, as to HEAD. */
+  /** Sends a request. `bodiless`: the response has no body whatever its headers say, as for HEAD. */
   async send(request: Uint8Array, bodiless: boolean): Promise<RawResponse> {
     const [response] = await this.sendAll([request], [bodiless])
     if (!response) throw this.closed ?? new Error('closed')
@@ -55,7 +55,7 @@ export class Connection {
   }
 
   /**
-   * Sends the pieces in turn, for as many requests as `bodiless` has entries. Resolves with an answer to each, fewer where
+   * Sends pieces in turn, which contain as many requests as `bodiless` has entries. Resolves with a response to each; fewer if
    * the server closes the connection.
    */
   async sendAll(pieces: readonly Uint8Array[], bodiless: readonly boolean[]): Promise<RawResponse[]> {

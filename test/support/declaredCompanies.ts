@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from './process.ts'
 
-/** A folder of entities: of companies alone, whose names are unique. */
+/** Makes a folder of entities with only companies, whose names are unique. */
 export function declaredCompanies() {
   const folder = temporaryFolder()
   const model = join(import.meta.dir, '../../src/model/entity.ts')

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** A command that a page shows, and the answer that it prints below. */
+/** A command in a page, and the answer printed after it. */
 export interface Exchange {
-  /** Where the command begins in the page. */
+  /** Line of the page at which the command begins. */
   readonly line: number
-  /** What the command is written for. */
+  /** Program that the command is for. */
   readonly program: Program
   readonly command: string
-  /** `http`: with its head; `json`: the body alone; `text`: what a program prints. */
+  /** `http`: with the head; `json`: only the body; `text`: output of a program. */
   readonly language: string
   readonly answer: string
 }
@@ -27,15 +27,15 @@ interface Block {
   readonly index: number
 }
 
-/** What `npm start` listens on, so commands and answers name it. */
+/** Address of `npm start`, which commands and answers contain. */
 export const SHOWN_URL = 'http://127.0.0.1:3000'
 
 const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm
 const ANSWERS = ['http', 'json', 'text']
-/** What is run of a shell's: requests, the command line, and the variables that both need. */
+/** Commands of a shell to run: requests, the command line, and the variables that both need. */
 const SHELL_COMMAND = /\bcurl |(?:^|\()http |\broster -- |\bdevelopment\.key\b/m
 type Program = keyof typeof programs
-/** Which blocks of a language are run. */
+/** Pattern of the blocks to run, by language. */
 const programs = {
   sh: (text: string) => SHELL_COMMAND.test(text),
   python: () => true,
@@ -56,13 +56,13 @@ function blocksOf(page: string): Block[] {
   }))
 }
 
-/** What the block is a command for; null: it is none. */
+/** Returns the program that a block is a command for; null if it is none. */
 function programOf({ language, text }: Block): Program | null {
   const isRun = programs[language as Program]
   return isRun?.(text) ? (language as Program) : null
 }
 
-/** The commands of a page in order, each with its answer: the next block, or '' where that is another command. */
+/** Returns the commands of a page in order, each with its answer: the next block, or '' if that is another command. */
 export function exchangesOf(page: string): Exchange[] {
   const blocks = blocksOf(page)
   return blocks.flatMap((block, at) => {
@@ -83,16 +83,16 @@ export function shownFilesOf(page: string): ShownFile[] {
   })
 }
 
-/** The files that a page adds to the project, for a server that has them. */
+/** Returns the files that a page adds to the project. */
 export function newFilesOf(page: string): ShownFile[] {
   return shownFilesOf(page).filter(({ path }) => !existsSync(join(ROOT, path)))
 }
 
-/** Headers of every answer, tags, and the second copy of links: a page may leave them out. */
+/** Headers that a page may leave out: those of every answer, tags, and the second copy of links. */
 const REPEATED =
   /^(Date|Content-Length|ETag|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|RateLimit|RateLimit-Policy|Link): |^Content-Type: application\/json; charset=utf-8$|^X-Content-Type-Options: nosniff$|^Cache-Control: no-store$/
 
-/** An answer as it is compared: without what differs by nature, and without repeated headers that `shown` leaves out. */
+/** Returns an answer for a comparison: without parts that always differ, and without repeated headers that `shown` leaves out. */
 export function canonical({ language, answer: shown }: Exchange, answer: string): string {
   if (language === 'text') return maskText(answer.trim())
   if (language === 'json') return maskHttp(withoutBreaks(answer))
@@ -114,7 +114,7 @@ function responsesOf(text: string): { head: string[]; body: string }[] {
   })
 }
 
-/** Pages break long lines; bodies have no line breaks of their own. */
+/** Removes line breaks, which pages add to long lines; bodies have none. */
 function withoutBreaks(body: string): string {
   return body.trim().replace(/\n\s*/g, '')
 }
@@ -137,15 +137,15 @@ function maskText(text: string): string {
       .replace(/roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/g, 'key')
       .replace(/(?<=\(|, |"id":"| {2}|key is )[0-9A-Za-z]{10}(?=\)|,|;|"| {2})/g, 'id')
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'time')
-      // When a key was last used is noted every ten seconds, and the column is as wide as its widest cell.
+      // Uses of keys are stored every ten seconds, and the column is as wide as its widest cell.
       .replace(/(?:time|never) +(?=active|revoked)/g, 'used ')
       .replace(/LAST USED +/g, 'LAST USED ')
-      // Migrations of the project are more with every version.
+      // The number of migrations grows with every version.
       .replace(/\b\d{4}_(?=\w+\.sql)/g, 'number_')
   )
 }
 
-/** The page with new answers where they differ from what it prints. */
+/** Returns the page with new answers in place of those that differ. */
 export function withAnswers(page: string, outputs: readonly string[]): string {
   const exchanges = exchangesOf(page)
   let at = 0
@@ -176,7 +176,7 @@ function printed({ language, answer: shown }: Exchange, output: string): string 
 
 const WIDTH = 110
 
-/** JSON with a line for each row of a list, and long lines broken behind commas; what has lines of its own keeps them. */
+/** Breaks JSON: a line for each row of a list, and long lines after commas; JSON with line breaks stays. */
 function broken(json: string): string {
   if (!/^[[{]/.test(json) || json.includes('\n')) return json
   const lines: string[] = []

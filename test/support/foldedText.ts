@@ -1,6 +1,6 @@
-// D72 in TypeScript, character by character: the oracle of what texts [begins] and [contains] compare.
+// D72 in TypeScript, character by character: the oracle of texts as [begins] and [contains] compare them.
 
-/** How letters without a decomposition are typed. */
+/** Letters without a decomposition, and how they are typed. */
 const TYPED: Readonly<Record<string, string>> = {
   ...{
     ß: 'ss',
@@ -42,7 +42,7 @@ function isAccent(character: string): boolean {
   return code >= 0x300 && code <= 0x36f
 }
 
-/** The text as `[begins]` and `[contains]` compare it. */
+/** Returns a text as `[begins]` and `[contains]` compare it. */
 export function foldedText(text: string): string {
   let folded = ''
   for (const character of text.normalize('NFD')) {

@@ -1,4 +1,4 @@
-/** What an attacker, or an unlucky name, puts where a value is expected. */
+/** Texts that an attacker may send as values, or that are unlucky names. */
 export const hostileTexts = [
   "'",
   "O'Brien'; drop table company; --",
@@ -54,6 +54,6 @@ export const hostileTexts = [
   "'".repeat(500),
 ]
 
-/** What only the inside says; none of it is in a hostile text, so an echo is not mistaken for it. */
+/** Internal texts that no response may contain; no hostile text contains one, so an echo does not match. */
 export const LEAK =
   /PostgresError|SQLSTATE|syntax error|unterminated|invalid input|invalid byte|relation "|column "|violates|constraint|operator does not exist|order by|where id|returning|SyntaxError|TypeError|RangeError|node_modules|\.ts:\d|\bat \w+ \(/

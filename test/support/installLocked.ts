@@ -7,15 +7,15 @@ import { readOrEmpty } from './process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** Whether the packages of the folder's lockfile are there, all of them. */
+/** True if all packages of the folder's lockfile are installed. */
 export function isInstalled(folder: string): boolean {
   return readOrEmpty(markerOf(folder)) === checksumOf(folder)
 }
 
-/** Installs the packages of the folder's lockfile there, unless they are. @throws Error when npm fails */
+/** Installs the packages of the folder's lockfile, unless they are installed. @throws Error if npm fails */
 export function installLocked(folder: string): void {
   if (isInstalled(folder)) return
-  // Files of tests run at the same time: one installs, the others wait for it.
+  // Test files run at the same time: one installs, the others wait for it.
   const lock = openSync(join(folder, '.installing'), 'a')
   try {
     exclusively(lock, () => isInstalled(folder) || install(folder))
@@ -33,7 +33,7 @@ function install(folder: string): void {
   writeFileSync(markerOf(folder), checksumOf(folder))
 }
 
-/** Written last: the checksum of the lockfile whose packages are there. */
+/** Returns the file that is written last: the checksum of the lockfile whose packages are installed. */
 function markerOf(folder: string): string {
   return join(folder, 'node_modules/.installed')
 }

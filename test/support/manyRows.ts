@@ -34,7 +34,7 @@ const LOADS = {
 
 export type Table = keyof typeof LOADS
 
-/** Fills the tables, with ties and rows without values in them; the indexes wait until the rows are there. */
+/** Fills the tables, with ties and rows without values; the indexes are created afterwards. */
 export async function loadMany(sql: postgres.Sql, counts: Record<Table, number>): Promise<void> {
   await sql.begin(async (transaction) => {
     await transaction.unsafe("set local session_replication_role = replica; set local maintenance_work_mem = '256MB'")

@@ -1,26 +1,26 @@
-/** The lists of the API as the specification and the decisions describe them: plain, slow, and nothing of the server. */
+/** The lists of the API by the specification and the decisions: simple, slow, and without code of the server. */
 
 type Kind = 'integer' | 'text' | 'boolean' | 'decimal' | 'instant'
 
-/** Decimals are texts with 8 decimals, date-times texts in UTC. */
+/** A value; decimals are texts with 8 decimals, date-times texts in UTC. */
 export type Value = string | number | boolean | null
 
 export interface Field {
-  /** As parameters write it: `Period.Days`. */
+  /** Name in parameters, such as `Period.Days`. */
   name: string
   kind: Kind
-  /** The collection that the property refers to. */
+  /** Collection that the property refers to. */
   refersTo?: Collection
 }
 
 export type Collection = 'Companies' | 'Employees' | 'Absences'
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>='
-/** One record: values by property name. */
+/** A record: values by property name. */
 export type Row = Record<string, Value>
 
 const fieldsOf = (kind: Kind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }))
 
-/** What a client can write: D10, D11, D12. */
+/** Properties that clients can write: D10, D11, D12. */
 export const writable: Record<Collection, Field[]> = {
   Companies: [...fieldsOf('text', 'Name'), ...fieldsOf('boolean', 'Enabled')],
   Employees: [
@@ -39,7 +39,7 @@ export const writable: Record<Collection, Field[]> = {
   ],
 }
 
-/** What a client can filter and sort by: all of it. D21, D27 */
+/** Properties that clients can filter and sort by: all of them. D21, D27 */
 export const properties: Record<Collection, Field[]> = {
   Companies: [...fieldsOf('integer', 'Id'), ...writable.Companies],
   Employees: [...fieldsOf('integer', 'Id'), ...writable.Employees, ...fieldsOf('text', 'DisplayName', 'Company', 'Manager')],
@@ -48,7 +48,7 @@ export const properties: Record<Collection, Field[]> = {
 
 export const collections = Object.keys(properties) as Collection[]
 
-/** D11: known as or first name, then last name. */
+/** Returns the display name: known as or first name, then last name. D11 */
 export function displayName(row: Row): string | null {
   return [row.KnownAs || row.FirstName, row.LastName].filter(Boolean).join(' ') || null
 }
@@ -56,7 +56,7 @@ export function displayName(row: Row): string | null {
 export interface Filter {
   field: Field
   operator: Operator
-  /** Decoded, without the operator. */
+  /** Decoded operand, without the operator. */
   operand: string
 }
 
@@ -82,7 +82,7 @@ function compareExactly(kind: Kind, one: Value, other: Value): boolean {
   return kind === 'text' ? one === other : compareValues(kind, one, other) === 0
 }
 
-/** The rows in the order of the sorts; the id breaks ties, in the direction of the last one that counts. D26, D27 */
+/** Returns the rows in the order of the sorts; the id breaks ties, in the direction of the last sort that counts. D26, D27 */
 export function inOrder(rows: Row[], sorts: Sort[]): Row[] {
   const last = sorts.findLast((sort, index) => sorts.findIndex(({ field }) => field === sort.field) === index)
   const idSign = last?.descending ? -1 : 1
@@ -97,7 +97,7 @@ export function inOrder(rows: Row[], sorts: Sort[]): Row[] {
 
 const collator = new Intl.Collator('und')
 
-/** No value comes last. */
+/** Compares two values; no value comes last. */
 function compareValues(kind: Kind, one: Value, other: Value): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null)
   if (kind === 'text') return collator.compare(String(one), String(other)) || compareCodePoints(String(one), String(other))
@@ -120,14 +120,14 @@ function parseOperand(kind: Kind, text: string): Value {
   return kind === 'instant' ? utc(text) : text
 }
 
-/** Units of 10^-20, so that an operand may have more decimals than a stored value. */
+/** Returns units of 10^-20, so that an operand may have more decimals than a stored value. */
 function scaled(text: string): bigint {
   const [whole = '', fraction = ''] = text.replace('-', '').split('.')
   const magnitude = BigInt(whole + fraction.padEnd(20, '0'))
   return text.startsWith('-') ? -magnitude : magnitude
 }
 
-/** A date-time with any offset in UTC; a fraction of a second is dropped. D15 */
+/** Returns a date-time in UTC, without a fraction of a second. D15 */
 export function utc(text: string): string {
   return new Date(text.toUpperCase().replace(/\.\d+/, '')).toISOString().replace('.000Z', 'Z')
 }

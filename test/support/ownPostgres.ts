@@ -5,9 +5,9 @@ import { postmasterOf, temporaryFolder } from './process.ts'
 
 const TIMEOUT_MS = 60_000
 
-/** A PostgreSQL that goes away and comes back under its address. */
+/** A PostgreSQL that can stop, and start again at the same address. */
 export interface OwnPostgres {
-  /** Where its cluster lies, in `postgres`. */
+  /** Folder with its cluster, in `postgres`. */
   readonly folder: string
   readonly url: string
   goAway(): Promise<void>

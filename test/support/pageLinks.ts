@@ -5,7 +5,7 @@ export interface PageLink {
   url: URL
 }
 
-/** The links of a header, in order; throws unless the header is a list of `<absolute URL>; rel="..."` to the letter. */
+/** Returns the links of a header, in order. @throws Error unless it is exactly a list of `<absolute URL>; rel="..."` */
 export function pageLinksOf({ headers }: Answer, header: 'location' | 'link' = 'location'): PageLink[] {
   const text = headers.get(header)
   if (text === null) return []
@@ -15,7 +15,7 @@ export function pageLinksOf({ headers }: Answer, header: 'location' | 'link' = '
   return links.map(([, address, relation]) => ({ relation: relation as string, url: new URL(address as string) }))
 }
 
-/** `{first: '1', next: '3'}`: the page that each link names. */
+/** Returns the page that each link names: `{first: '1', next: '3'}`. */
 export function pagesOf(answer: Answer): Record<string, string | null> {
   return Object.fromEntries(pageLinksOf(answer).map(({ relation, url }) => [relation, url.searchParams.get('page')]))
 }

@@ -9,27 +9,27 @@ const SEPARATE = `echo; echo '${SEPARATOR}'`
 const END = 'END OF THE BLOCK'
 const END_LINE = 'set -- $?; echo; return $1'
 
-/** Where a page's commands are run. */
+/** Surroundings of a page's commands. */
 export interface Surroundings {
-  /** Of the server that stands for the one on port 3000. */
+  /** Port of the server that replaces the one on port 3000. */
   readonly port: string
-  /** The server's data folder, with the key for development. */
+  /** Data folder of the server, with the development key. */
   readonly dataDir: string
-  /** The folder of the Python programs; null: the page needs none. */
+  /** Folder of the Python programs; null if the page needs none. */
   readonly pythonBin: string | null
 }
 
-/** A shell's script that runs the commands one after the other, against the server on `port`. */
+/** Returns a shell script that runs the commands one after the other, against the server on `port`. */
 export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, pythonBin }: Surroundings): string {
   const bun = `'${process.execPath}' --no-env-file`
   const prelude = [
     'exec 2>&1 3>&1',
     `export CONNECT_PORT=${port}`,
-    // Without its progress; `-s` by itself leaves out complaints as well, as the page's reader sees.
+    // Without its progress; `-s` alone would also hide complaints, which a reader of the page sees.
     `curl() { case " $* " in *' -s '*) ;; *) set -- -sS "$@" ;; esac; command curl --connect-to 127.0.0.1:3000:127.0.0.1:${port} "$@"; ${END_LINE}; }`,
-    // A busy machine does not keep the second within which a key is revoked.
+    // On a busy machine it can take longer than a second until a key is revoked.
     'sleep() { command sleep $(($1 + 1)); }',
-    // Past npm and the launcher, which other tests run.
+    // Runs the command line without npm and the launcher, which other tests run.
     `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; case $1 in import | export) set -- "$@" --url http://127.0.0.1:${port} ;; esac; ${bun} src/main.ts "$@"; }`,
     ...(pythonBin === null ? [] : [`export PATH='${pythonBin}':"$PATH" PYTHONPATH='${join(ROOT, 'test/python/connect')}'`]),
   ]
@@ -53,7 +53,9 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
   return [...prelude, ...commands.map((command) => command.replaceAll('.data/', `${dataDir}/`))].join('\n')
 }
 
-/** Consecutive commands of one program. A language's names last from block to block, as the page's reader has them in one file. */
+/**
+ * Groups consecutive commands of one program. Names of a language last from block to block, as if a reader had them in one file.
+ */
 function runsOf(exchanges: readonly Exchange[]): { program: Exchange['program']; commands: string[] }[] {
   const runs: { program: Exchange['program']; commands: string[] }[] = []
   for (const { program, command } of exchanges) {
@@ -64,7 +66,7 @@ function runsOf(exchanges: readonly Exchange[]): { program: Exchange['program'];
   return runs
 }
 
-/** What each of the commands has printed. */
+/** Returns the output of each command. */
 export function outputsOf(output: string, { dataDir }: Pick<Surroundings, 'dataDir'>): string[] {
   const pieces = output.replaceAll('\r', '').replaceAll(`${dataDir}/`, '.data/').split(SEPARATOR)
   return pieces.slice(0, -1).map((piece) => piece.trim())

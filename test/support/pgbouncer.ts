@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { freePort, untilListening } from './process.ts'
 
 export interface RunningPgBouncer {
-  /** The same database as the address that it was started with. */
+  /** Address of the same database through PgBouncer. */
   readonly url: string
   stop(): Promise<void>
 }
 
-/** Debian's package puts it beside the path of ordinary users. */
+/** Debian's package installs it outside of the path of ordinary users. */
 const PROGRAM = Bun.which('pgbouncer') ?? Bun.which('pgbouncer', { PATH: '/usr/sbin' })
 
-/** Whether the machine has a `pgbouncer`. */
+/** True if the machine has a `pgbouncer`. */
 export const hasPgBouncer = PROGRAM !== null
 
-/** A PgBouncer of one's own in transaction mode before the database at `databaseUrl`, with so many connections to it. */
+/** Starts a PgBouncer in transaction mode for the database at `databaseUrl`, with at most `poolSize` connections to it. */
 export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<RunningPgBouncer> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl)
-  // It gives up root for another user, who must be able to read this.
+  // It changes from root to another user, who must be able to read this folder.
   const folder = mkdtempSync(join(tmpdir(), 'roster-pgbouncer-'))
   chmodSync(folder, 0o755)
   const file = join(folder, 'pgbouncer.ini')

@@ -9,18 +9,18 @@ export const LISTENS = /listens on (https?:\S+?),/
 export const PATH = '/Companies?PageSize=5'
 export const headers = { authorization: `ApiKey ${KEY}` }
 
-/** What each test of a whole server has to itself. */
+/** Resources of each test of a whole server. */
 export interface Place {
   folder: string
   port: number
   DATABASE_URL: string
-  /** The same as `start`, not waited for. */
+  /** Same as `start`, without waiting for it. */
   launch(environment?: Record<string, string>): ReturnType<typeof runMain>
-  /** A server with two workers over a database of the tests, so that nothing but it is started. */
+  /** Starts a server with two workers on a database of the tests, so that PostgreSQL is not started. */
   start(environment?: Record<string, string>): Promise<{ server: ReturnType<typeof runMain>; url: string }>
 }
 
-/** For the top of a test file: a folder, a port and a database for each test, and no server left behind it. */
+/** For the top of a test file: gives each test a folder, a port and a database, and ends its servers. */
 export function usePlace(): Place {
   const place = { launch, start } as Place
   let folder: ReturnType<typeof temporaryFolder>
@@ -51,7 +51,7 @@ export function usePlace(): Place {
   return place
 }
 
-/** Waits until there are so many workers, none of which is among `old`. */
+/** Waits until there are `count` workers, none of which is among `old`. */
 export async function renewed(pid: number, count: number, old: readonly number[]): Promise<number[]> {
   let now: number[] = []
   await until(() => {
@@ -61,7 +61,7 @@ export async function renewed(pid: number, count: number, old: readonly number[]
   return now
 }
 
-/** A connection that was kept to a worker that has died is found out by its first use. */
+/** Repeats a request once: a kept connection to a worker that has died fails at its first use. */
 export async function retried<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -5,28 +5,30 @@ import { isReady } from '../../src/postgres/postmaster.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions } from '../../src/postgres/runner.ts'
 import { freePort, temporaryFolder, until } from './process.ts'
 
-/** A PostgreSQL as an operator's would be: every setting that could matter to us is PostgreSQL's own default. */
+/** A PostgreSQL like an operator's: all settings that matter have PostgreSQL's defaults. */
 export interface PlainPostgres {
-  /** Of a database without tables, as its superuser. */
+  /** Address of a database without tables, for its superuser. */
   readonly url: string
-  /** Where its files lie. */
+  /** Folder of its files. */
   readonly cluster: string
-  /** What it has written to its log. */
+  /** Returns its log. */
   log(): string
   stop(): Promise<void>
 }
 
 interface Options extends RunnerOptions {
-  /** Where its cluster is to be, and to stay: for the embedded one, so of the packaged version. Default: a folder that goes with it. */
+  /**
+   * Folder of its cluster, which is kept; for the embedded PostgreSQL, so of the packaged version. Default: a temporary folder.
+   */
   dataDir?: string
   superuser?: string
-  /** As for `postgres -c`: `wal_level=logical`. */
+  /** Settings as for `postgres -c`: `wal_level=logical`. */
   settings?: readonly string[]
-  /** Connections that are not encrypted are refused. */
+  /** Refuses connections that are not encrypted. */
   tls?: { readonly certificate: string; readonly key: string }
 }
 
-/** Makes and starts one, with a cluster of its own; the superuser's password is `plain`. */
+/** Creates a cluster and starts it; the superuser's password is `plain`. */
 export async function startPlainPostgres({
   dataDir,
   superuser = 'operator',
@@ -53,7 +55,7 @@ export async function startPlainPostgres({
   return launch(runner, superuser, folder.path, remove, [...settings, ...(tls ? encrypting(runner, tls) : [])])
 }
 
-/** Makes a hot standby of one that runs: a copy of its files, which follows it, and can be read meanwhile. */
+/** Makes a hot standby of a running PostgreSQL: a copy of its files, which follows it, and can be read. */
 export async function startStandby(primary: PlainPostgres): Promise<PlainPostgres> {
   const folder = temporaryFolder()
   const native = process.env.TEST_POSTGRES

@@ -11,11 +11,11 @@ const TIMEOUT_MS = 60_000
 export interface PlanSite {
   sql: postgres.Sql
   database: Database
-  /** What each index holds, by its name: `(property, id)`. */
+  /** Key of each index, by its name: `(property, id)`. */
   indexKeys: Map<string, string>
 }
 
-/** For the top of a test file. */
+/** For the top of a test file: makes a database with many rows. */
 export function usePlanSite(counts: Parameters<typeof loadMany>[1]): PlanSite {
   const site = {} as PlanSite
   beforeAll(async () => {
@@ -32,14 +32,14 @@ export function usePlanSite(counts: Parameters<typeof loadMany>[1]): PlanSite {
   return site
 }
 
-/** `(status DESC, id)` by index name. */
+/** Returns keys such as `(status DESC, id)` by index name. */
 async function readIndexKeys(sql: postgres.Sql): Promise<Map<string, string>> {
   const indexes = await sql`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
   return new Map(indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]))
 }
 
-/** One step of a plan, as PostgreSQL prints it. */
+/** A step of a plan, as PostgreSQL prints it. */
 export interface PlanNode {
   'Node Type': string
   'Parent Relationship'?: string
@@ -53,7 +53,7 @@ export interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** The plan of exactly this statement; `analyze` runs it, `generic_plan` is the one for values not known. */
+/** Returns the plan of exactly this statement; `analyze` runs it, `generic_plan` is the plan for unknown values. */
 export async function explain(database: Database, { text, values }: Statement, option?: 'analyze' | 'generic_plan') {
   const command = `explain (${option ? `${option}, ` : ''}format json) ${text}`
   const rows = (await database.read({ text: command, values })) as unknown[][]

@@ -8,19 +8,19 @@ import { copyCluster } from './cluster.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 
-// A crash of the machine may cost a test run; a flush to disk would cost each of them time.
+// No flushes to disk, which take time in each test; only a crash of the machine would need them.
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_wal_size: '1GB',
   log_min_messages: 'fatal',
-  // Hundreds of small databases would keep it busy; tests that need statistics gather them.
+  // It would be busy with hundreds of small databases; tests that need statistics gather them.
   autovacuum: 'off',
   max_prepared_transactions: '2',
 }
 
-// Another version than the packaged one: the folder of its `bin`, `lib` and `share`.
+// Folder with `bin`, `lib` and `share` of another version than the packaged one.
 const native = process.env.TEST_POSTGRES
 const options = native ? { settings, native } : { settings }
 
@@ -35,7 +35,7 @@ let strategy: Promise<string> | undefined
 let made = 0
 let ahead: Promise<string> | undefined
 
-/** A PostgreSQL on a port of its own, with the template of databases; what a killed run left behind is stopped first. */
+/** Starts a PostgreSQL with the template of databases; first stops one that a killed run has left. */
 export async function startPostgres(place = 0, disk = tmpdir()): Promise<TestPostgres> {
   let dataDir = join(disk, `roster-test-${Bun.hash(import.meta.dir).toString(36)}-${place}`)
   const server = await start(dataDir).catch(() => {
@@ -62,41 +62,44 @@ async function start(dataDir: string): Promise<EmbeddedPostgres> {
   return startEmbedded({ dataDir, ...options, access: 'everything' })
 }
 
-/** From now on databases are made there. */
+/** Sets the PostgreSQL in which databases are created from now on. */
 export function joinPostgres(url: string): void {
   serverUrl = url
   admin = connect(url)
 }
 
-/** Copying files costs less than half of copying by the log, which would keep the database after a crash of PostgreSQL. */
+/**
+ * Returns the cheapest strategy to copy a database. Copying files costs less than half of copying by the WAL, which would keep
+ * the database after a crash of PostgreSQL.
+ */
 async function cheapestCopy(sql: postgres.Sql): Promise<string> {
   const [row] = await sql`select current_setting('server_version_num')::int >= 150000 as "hasStrategies"`
   return row?.hasStrategies ? 'strategy file_copy' : ''
 }
 
-/** Ends all connections of `connect` that are open still. */
+/** Closes all open connections of `connect`. */
 export async function leavePostgres(): Promise<void> {
   await ahead
   await Promise.all(connections.map((sql) => sql.end({ timeout: 0 })))
 }
 
-/** A database of one's own, with all migrations and no rows; `empty` without migrations. Returns its address. */
+/** Creates a database with all migrations and no rows; `empty`: without migrations. Returns its address. */
 export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<string> {
   if (kind === 'empty') return copy('template0')
   const database = ahead ?? copy('roster_template')
-  // Most files need one. In the others it is copied while the tests before it run, so that hardly any waits for one.
+  // Most files need one. In others the next one is copied while earlier tests run, so that few tests wait for it.
   if (made > 1) ahead = copy('roster_template')
   return database
 }
 
-/** A database of one's own with the sample of a first start. Returns its address. */
+/** Creates a database with the sample of a first start. Returns its address. */
 export async function createSampleDatabase(): Promise<string> {
   const url = await createDatabase()
   await loadSample(url, true)
   return url
 }
 
-/** The same database as a role that may use what is there and add to it, and nothing else. Returns its address. */
+/** Returns the address of the same database for a role that may only use what exists and add to it. */
 export async function asPlainRole(url: string): Promise<string> {
   const own = new URL(url)
   const role = `${own.pathname.slice(1)}_role`
@@ -117,7 +120,7 @@ async function copy(template: 'roster_template' | 'template0'): Promise<string> 
 
 const connections: postgres.Sql[] = []
 
-/** Connections that end with the test file. */
+/** Opens connections that are closed at the end of the test file. */
 export function connect(url: string): postgres.Sql {
   const sql = postgres(url, { max: 2, onnotice: () => undefined })
   connections.push(sql)

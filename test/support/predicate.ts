@@ -1,5 +1,5 @@
-// What PostgreSQL makes of filters and of order, in TypeScript: the oracle of tests of columns, which test/columns/textsInOrder.test.ts
-// holds against PostgreSQL itself.
+// PostgreSQL's filters and order in TypeScript: the oracle of tests of columns, which test/columns/textsInOrder.test.ts compares
+// with PostgreSQL itself.
 import { compareDecimals } from '../../src/model/decimal.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Kind, KindName } from '../../src/model/kinds.ts'
@@ -8,12 +8,12 @@ import type { Filter } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { foldedText } from './foldedText.ts'
 
-/** The order of two values as PostgreSQL prints them: below 0, 0, above 0. */
+/** Compares two values as PostgreSQL prints them: below 0, 0, above 0. */
 export type Compare = (one: string, other: string) => number
 
 type ValueTest = (value: string | null) => boolean
 
-/** By code units: the order of values of one length, and of texts in no collation. */
+/** Compares by code units, for values of one length, and texts without a collation. */
 export function compareCodes(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
@@ -23,7 +23,7 @@ function compareIntegers(one: string, other: string): number {
   return first < second ? -1 : Number(first > second)
 }
 
-/** Dates and timestamps; also what only SQL can write: years before 1 and after 9999, infinities. */
+/** Compares dates and timestamps, also those that only SQL can write: years before 1 and after 9999, infinities. */
 function compareDays(one: string, other: string): number {
   return yearOf(one) === yearOf(other) ? compareCodes(one, other) : yearOf(one) - yearOf(other)
 }
@@ -44,14 +44,14 @@ const compares: Readonly<Record<KindName, Compare | null>> = {
   decimal: compareDecimals,
 }
 
-/** The order of a kind's values; null: only PostgreSQL's collation has it. */
+/** Returns the order of a kind's values; null if it depends on PostgreSQL's collation. */
 export function compareOf({ name }: Kind): Compare | null {
   return compares[name]
 }
 
 /**
- * Compiles filters to a test of a row of the entity's properties, in their order: true exactly if their SQL is. Null: only
- * PostgreSQL can decide, as with the order of texts.
+ * Compiles filters to a test of a row, an array of the entity's properties in order; true exactly if the filters' SQL is. Null if
+ * only PostgreSQL can decide, as for the order of texts.
  */
 export function compilePredicate(entity: Entity, filters: readonly Filter[]): ((row: Row) => boolean) | null {
   const tests = filters.map((filter) => ({ place: entity.properties.indexOf(filter.property), test: testOf(filter) }))

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, setDefaultTimeout } from 'bun:test'
 import { joinPostgres, leavePostgres, startPostgres, type TestPostgres } from './postgres.ts'
 import { interruptPrograms, removeFolders, removeMemories } from './process.ts'
 
-// What test/run.ts has started for one file after the other; `bun test` by itself starts its own.
+// test/run.ts starts the PostgreSQL for all files; `bun test` alone starts another one here.
 const given = process.env.TEST_POSTGRES_URL
 let own: TestPostgres | undefined
 
-// As test/run.ts gives it to all files; here it holds for the first one.
+// test/run.ts sets the same limit for all files; here it holds for the first one.
 setDefaultTimeout(120_000)
 
 beforeAll(async () => {

@@ -9,34 +9,34 @@ const ROOT = join(import.meta.dir, '../..')
 export interface RunningProgram {
   pid: number
   output(): string
-  /** Resolves with the first match in the output; rejects when the program ends without one. */
+  /** Resolves with the first match in the output; rejects if the program ends without one. */
   waitFor(pattern: RegExp): Promise<RegExpMatchArray>
-  /** Exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or the signal that ended it. */
   ended: Promise<number | string | null>
   kill(signal: NodeJS.Signals): void
-  /** As an operator does, by SIGTERM; resolves with how it ended. */
+  /** Sends SIGTERM, as an operator does; resolves with how the program ended. */
   stop(): Promise<number | string | null>
-  /** As when the reader of the output goes away. */
+  /** Closes the output, as if its reader ended. */
   closeOutput(): void
-  /** As a terminal's Ctrl-C: to every process of the group. */
+  /** Sends a signal to every process of the group, as Ctrl-C in a terminal does. */
   killGroup(signal: NodeJS.Signals): void
 }
 
 const running = new Set<ChildProcess>()
 
-/** For `afterEach`: a test that failed half-way must not leave its servers behind. */
+/** For `afterEach`: ends all programs, also after a test that has failed half-way. */
 export async function endPrograms(): Promise<void> {
   const ended = [...running].map((child) => new Promise((done) => child.once('close', done)))
   for (const child of running) child.kill('SIGTERM')
   await Promise.all(ended)
 }
 
-/** For the end of a test file that was interrupted: its programs lead groups of their own, and would go on. */
+/** For an interrupted test file: ends its programs, which lead their own groups and would go on. */
 export function interruptPrograms(): void {
   for (const child of running) child.kill('SIGTERM')
 }
 
-/** Runs a program of the project's as a user would: from its folder, with only these settings in the environment. */
+/** Runs a program of the project as a user would: from its folder, with only these settings in the environment. */
 export function run(command: string[], environment: Record<string, string> = {}): RunningProgram {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
@@ -85,14 +85,14 @@ export function run(command: string[], environment: Record<string, string> = {})
   }
 }
 
-/** The server as `bun src/main.ts`, without npm and launcher in front. */
+/** Runs the server as `bun src/main.ts`, without npm and launcher. */
 export function runMain(environment: Record<string, string>): RunningProgram {
   return run([process.execPath, '--no-env-file', 'src/main.ts'], { PORT: '0', LOG_FORMAT: 'pretty', ...environment })
 }
 
 /**
- * Says that tests are left out, and why. `variable` is set where the tests of a release run, so that these cannot go missing there
- * unnoticed. @throws Error where it is
+ * Prints that tests are left out, and why. @throws Error if `variable` is set, as for the tests of a release, which must not
+ * leave any out
  */
 export function leaveOut(variable: `CI_REQUIRES_${string}`, lack: string | null): void {
   if (process.env[variable]) throw new Error(`${variable}: ${lack}`)
@@ -101,7 +101,7 @@ export function leaveOut(variable: `CI_REQUIRES_${string}`, lack: string | null)
 
 const folders: string[] = []
 
-/** A folder of one's own, which is removed at the end of the test file, or before. */
+/** Makes a folder, which is removed at the end of the test file, or before. */
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'roster-main-'))
   folders.push(path)
@@ -112,13 +112,13 @@ export function removeFolders(): void {
   for (const path of folders) rmSync(path, { recursive: true, force: true })
 }
 
-/** The process of the PostgreSQL that a server has started in `dataDir`; null when there is none. */
+/** Returns the process of the PostgreSQL that a server has started in `dataDir`; null if there is none. */
 export function postmasterOf(dataDir: string): number | null {
   const file = join(dataDir, 'postgres/postmaster.pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : null
 }
 
-/** False also for a process that has ended and whose parent has not asked how. */
+/** True if a process runs; false also for a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -128,18 +128,18 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits until `condition` holds; the test's own time limit ends a wait for what never comes. */
+/** Waits until `condition` holds; only the test's own time limit ends the wait. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (;;) {
     const { user, system } = process.cpuUsage()
     if (await condition()) return
     const spent = process.cpuUsage({ user, system })
-    // A look through all processes takes milliseconds: what is waited for needs the time more.
+    // A condition may scan all processes for ms, which the programs under test need more, so the pause depends on its CPU time.
     await Bun.sleep(Math.max(20, (spent.user + spent.system) / 100))
   }
 }
 
-/** The processes that this one has started and that have not ended. Linux. */
+/** Returns the child processes that have not ended. Linux. */
 function childrenOf(pid: number): number[] {
   return threadsOf(pid).flatMap((thread) => {
     const children = readOrEmpty(`/proc/${pid}/task/${thread}/children`)
@@ -147,7 +147,7 @@ function childrenOf(pid: number): number[] {
   })
 }
 
-/** None of a process that has ended. */
+/** Returns the threads of a process; none if it has ended. */
 function threadsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
@@ -156,13 +156,13 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-/** The worker processes of a server, by its own process. */
+/** Returns the worker processes of a server, given its own process. */
 export function workersOf(pid: number): number[] {
-  // One that has ended, and whose parent has not asked how, has no command any more.
+  // A zombie has no command line.
   return childrenOf(pid).filter((child) => readOrEmpty(`/proc/${child}/cmdline`).includes('workerMain'))
 }
 
-/** '' of a file that is not there, such as that of a process or thread that has just ended. */
+/** Returns the text of a file; '' if it does not exist, such as that of a process that has just ended. */
 export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -171,14 +171,14 @@ export function readOrEmpty(path: string): string {
   }
 }
 
-/** A port that was free a moment ago, for programs that must have the same one again. */
+/** Returns a port that was free a moment ago, for programs that must reuse a port. */
 export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   listener.stop(true)
   return listener.port
 }
 
-/** Waits until something listens there. @throws Error where the program ends before */
+/** Waits until a program listens on the port. @throws Error if it ends before */
 export async function untilListening(port: number, program: Bun.Subprocess): Promise<void> {
   const look = () =>
     new Promise<boolean>((done) => {
@@ -193,14 +193,14 @@ export async function untilListening(port: number, program: Bun.Subprocess): Pro
 
 const memories = new Set<string>()
 
-/** A folder for shared memory; it goes with the run at the latest. */
+/** Makes a folder in shared memory; it is removed at the end of the run at the latest. */
 export function temporaryMemory(): string {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-test-'))
   memories.add(folder)
   return folder
 }
 
-/** For the end of the run, which Bun's tests do not tell by an `exit` of the process. */
+/** Removes the folders at the end of the run; Bun's tests emit no `exit` of the process. */
 export function removeMemories(): void {
   for (const folder of memories) rmSync(folder, { recursive: true, force: true })
 }

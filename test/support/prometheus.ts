@@ -1,7 +1,7 @@
-/** Whether the machine has a `prometheus` and its `promtool`. */
+/** True if the machine has `prometheus` and its `promtool`. */
 export const hasPrometheus = Bun.which('prometheus') !== null && Bun.which('promtool') !== null
 
-/** What `promtool` says of a text, given as its input or in a file; '' where it finds no fault. */
+/** Returns promtool's complaints about a text, given as input or in a file; '' if there are none. */
 export function promtool(words: readonly string[], input = ''): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', ...words], { stdin: Buffer.from(input) })
   return exitCode === 0 && stderr.length === 0 ? '' : `${stdout}${stderr}` || `exit code ${exitCode}`

@@ -1,8 +1,8 @@
-/** The same numbers for the same seed (mulberry32): a run that failed can be run again. */
+/** Random numbers that are the same for the same seed (mulberry32), so that a failed run can be repeated. */
 export class Random {
   constructor(private state: number) {}
 
-  /** 0 up to, not including, `end`. */
+  /** Returns an integer from 0 up to, not including, `end`. */
   below(end: number): number {
     this.state = (this.state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state)
@@ -22,7 +22,7 @@ export class Random {
     return Array.from({ length: this.below(countMax + 1) }, make)
   }
 
-  /** A text with bytes of `text` lost, doubled or replaced. */
+  /** Returns `text` with some bytes lost, doubled or replaced. */
   mangle(text: string): string {
     let mangled = text
     for (let edits = 1 + this.below(3); edits > 0; edits--) {

@@ -2,7 +2,7 @@ import { hostileTexts } from './hostile.ts'
 import type { Random } from './random.ts'
 import type { AimedCollection, AimedField } from './surface.ts'
 
-/** A body for any write: of this collection, near one, or of none. */
+/** Draws a body for any write: of this collection, nearly of it, or of none. */
 export function randomBody(random: Random, collection: AimedCollection): Buffer {
   const kind = random.below(100)
   if (kind < 70) return Buffer.from(randomObject(random, collection))
@@ -13,7 +13,7 @@ export function randomBody(random: Random, collection: AimedCollection): Buffer 
   return Buffer.from(random.pick(oddBodies)(random, one))
 }
 
-/** Several rows, or what is nearly that. D59 */
+/** Draws a body of several rows, or nearly one. D59 */
 function randomRows(random: Random, collection: AimedCollection): string {
   const rows = [randomObject(random, collection), ...random.times(4, () => randomObject(random, collection))]
   const all = random.chance(4) ? Array(random.pick([101, 1_000, 1_001])).fill('{}') : rows
@@ -26,7 +26,7 @@ const NO_OBJECTS = [
   ...['{"a":1,}', '{,}', '{"a"}', '{"a":}', '[{}]', '{"a":1}\0', '\0', '// {}\n{}', '{"\\u0000":1}', '-', '1e400', '"'],
 ]
 
-/** Bodies of a kind of their own; `name` is a property of the entity. */
+/** Bodies of special kinds; `name` is a property of the entity. */
 const oddBodies: readonly ((random: Random, name: string) => string | Buffer)[] = [
   (random) => Buffer.from([0x7b, 0x22, ...random.times(40, () => random.below(256)), 0x22, 0x7d]),
   (random, name) => `{"${name}":${random.pick(['[', '{"a":'])}`.repeat(1 + random.below(3_000)),
@@ -50,7 +50,7 @@ const oddBodies: readonly ((random: Random, name: string) => string | Buffer)[] 
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__', 'then']
 
 function nested(name: string, depth: number): string {
-  // Over 16 KiB, where the server looks at depth and counts first.
+  // Over 16 KiB, beyond which the server first checks depth and counts.
   const padding = ' '.repeat(17_000)
   return `{"${name}":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}${depth % 2 ? '' : padding}}`
 }
@@ -106,7 +106,7 @@ const MISFITS = [
   ...['{"source":"1; drop table company"}', '{"then":1}', '[["a"]]', '1e400', '"\\u2028"'],
 ]
 
-/** A value as it stands in a filter. */
+/** Draws a value for a filter. */
 export function randomText(random: Random, kind: AimedField['kind']): string {
   if (kind === 'text') return random.pick(['a', 'A', 'Zoë', 'Approved', 'é', '10', ' ', '😀', 'x'.repeat(random.below(110))])
   if (kind === 'boolean') return random.pick(['true', 'false', 'TRUE', 'yes', '1'])

@@ -6,7 +6,7 @@ import { foldedText } from './foldedText.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
-/** A filter with operands near values of rows, or with none, of any operator that serves the property. */
+/** Draws a filter by any operator of the property, with an operand near values of rows, or with none. */
 export function randomFilter(entity: Entity, property: Property, random: Random, near: () => string | null): Filter {
   const { kind, name } = property
   const { sign, isAny, folded, compileEmpty } = random.pick(operators.filter(({ serves }) => serves(kind)))
@@ -19,7 +19,7 @@ export function randomFilter(entity: Entity, property: Property, random: Random,
   return filters[0] as Filter
 }
 
-/** Some of the characters of a text, in another case or form, one that counts at least. */
+/** Draws a part of a text, in another case or form, with at least one character that counts. */
 function partOf(text: string, random: Random): string {
   const characters = Array.from(text)
   const from = random.chance(50) ? 0 : random.below(characters.length + 1)

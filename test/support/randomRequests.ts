@@ -11,15 +11,15 @@ export interface RandomRequest {
   body: Buffer | null
 }
 
-/** More than 16 KiB of head is refused before it is a request. */
+/** Longest target to draw; Bun refuses a head of over 16 KiB before it is a request. */
 const TARGET_LENGTH_MAX = 12_000
-/** Some more often than others. */
+/** Methods; some are drawn more often than others. */
 const METHODS = [
   ...['GET', 'GET', 'GET', 'GET', 'GET', 'POST', 'POST', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
 ] as const
 const ODD_METHODS = ['TRACE', 'PURGE', 'MKCOL', 'PROPFIND', 'QUERY', 'REPORT']
 
-/** Any request at all, as long as it is HTTP: valid, nearly valid, or nonsense. */
+/** Draws any request that is HTTP: valid, nearly valid, or nonsense. */
 export function randomRequest(random: Random, surface: Surface): RandomRequest {
   const collection = random.pick(surface.collections)
   const method = random.chance(4) ? random.pick(ODD_METHODS) : random.pick(METHODS)
@@ -60,7 +60,7 @@ const ODD_IDS = [
 ]
 
 function randomId(random: Random, method: string): string {
-  // Few deletes hit, so that the other methods have something left.
+  // Few deletes hit a row, so that rows are left for the other methods.
   if (random.chance(80)) return String(1 + random.below(method === 'DELETE' ? 1_500 : 120))
   return random.chance(95) ? random.pick(ODD_IDS) : encodeURIComponent(random.pick(hostileTexts))
 }
@@ -72,7 +72,7 @@ function randomQuery(random: Random, collection: AimedCollection): string {
   return parameters.join(random.chance(3) ? random.pick(['&&', ';', '?', '&=&']) : '&')
 }
 
-/** As it looks; it is none. */
+/** Looks like a cursor, but is not valid. */
 const CURSOR = '7qvIoxlUaIXzj6m3yS-QkTE8WyIyMDI2LTA0LTA1IDA5OjAwOjAwKzAwIiwiMTEiXQ'
 const OPERATORS = ['', '', '', '=', '==', '!=', '<', '<=', '>', '>=', '<>', '!', '%3C', '%3E%3D']
 
@@ -152,7 +152,7 @@ const ODD_HEADERS: readonly [string, string][] = [
   ['X-Long', 'x'.repeat(9_000)],
   ['Upgrade', 'websocket'],
 ]
-/** For any header that the document names: what some take, and what none does. */
+/** Values for any header in the document: some headers accept some of them, and none accepts the others. */
 const HEADER_VALUES = [
   ...['*', '"1"', 'W/"1"', '"a", "b"', '""', '"', 'W/', '', ' ', ',', '*, *', '1', 'abc-1', 'x'.repeat(128), 'x'.repeat(129)],
   ...['x'.repeat(255), 'x'.repeat(256), '"'.repeat(255), 'a b', '<x>', '\xe9', "';--", 'null', '0', '"\xff"', '"a\tb"'],
@@ -171,7 +171,7 @@ function randomHeaders(random: Random, surface: Surface, hasBody: boolean): [str
   return headers
 }
 
-/** The request as it goes out, its body in chunks now and then. */
+/** Returns the bytes of a request, sometimes with its body in chunks. */
 export function bytesOf({ method, target, headers, body }: RandomRequest, host: string, random: Random): Buffer {
   const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`]
   for (const [name, value] of headers) lines.push(`${name}: ${value}`)

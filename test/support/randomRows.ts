@@ -4,14 +4,14 @@ import type { Collection } from './model.ts'
 import type { Random } from './random.ts'
 
 const TEXTS = ['', 'a', 'A', 'á', 'ä', 'b', 'B', 'e f', 'e-f', 'ef', 'é', 'e\u0301', 'ß', 'ss', 'ı', 'Zoë', 'zoe', '9', '10']
-/** What a text column takes. */
+/** Hostile texts that fit into a text column. */
 const HOSTILE = hostileTexts.filter((text) => !text.includes('\0') && text.length <= 100)
 const DECIMALS = ['0', '0.00000001', '1', '1.5', '1.50000001', '7', '9999999999.99999999']
 const INSTANTS = ['0001-01-01', '1969-12-31', '1970-01-01', '2024-01-31', '2024-02-29', '9999-12-31'].flatMap((day) =>
   ['00:00:00', '23:59:59'].map((time) => `${day}T${time}Z`),
 )
 
-/** Columns of a table that any client can write, each with a way to draw a value: few, so that many tie. */
+/** Columns of a table that any client can write, with a generator of few values, so that many tie. */
 type Columns = Record<string, (random: Random) => string | boolean | null>
 
 const text = (random: Random) => random.pick(random.chance(15) ? HOSTILE : TEXTS)
@@ -35,7 +35,7 @@ const columns: Record<Collection, Columns> = {
 
 export const tables: Record<Collection, string> = { Companies: 'company', Employees: 'employee', Absences: 'absence' }
 
-/** What a row of another table brings along. */
+/** Values that a row copies from a row of another table. */
 const copies: Partial<Record<Collection, { id: string; key: string; source: string; sourceKey: string }>> = {
   Employees: { id: 'company_id', key: 'company_key', source: 'company', sourceKey: 'name_key' },
   Absences: { id: 'employee_id', key: 'employee_key', source: 'employee', sourceKey: 'display_name_key' },
@@ -43,12 +43,12 @@ const copies: Partial<Record<Collection, { id: string; key: string; source: stri
 
 type Values = Record<string, string | boolean | null>
 
-/** Random values for every column that the collection's rows do not copy from other rows. */
+/** Draws values for every column that the collection's rows do not copy from other rows. */
 export function randomValues(random: Random, collection: Collection): Values {
   return Object.fromEntries(Object.entries(columns[collection]).map(([name, draw]) => [name, draw(random)]))
 }
 
-/** Adds rows of random values, most of which refer to a row if there is one; returns their ids. */
+/** Inserts rows with random values, most of which refer to a row if there is one; returns their ids. */
 export async function insertRows(sql: postgres.Sql, random: Random, collection: Collection, count: number) {
   const table = tables[collection]
   const copy = copies[collection]

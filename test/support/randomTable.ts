@@ -9,7 +9,7 @@ import { compareCodes, compareOf, compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
 import { randomFilter } from './randomFilter.ts'
 
-/** As PostgreSQL prints what a column of the kind can hold, and no client would write often. */
+/** Values that a column can hold but clients rarely write, as PostgreSQL prints them. */
 const extremes: Record<string, readonly string[]> = {
   text: ['', ' ', 'a', 'A', 'á', '\ufeffa', 'a\\b', '\\N', '😀', '\u{10ffff}', '\t', '\n\r', "a'b", '<b>', 'x'.repeat(400)],
   boolean: ['f', 't'],
@@ -27,7 +27,7 @@ const extremes: Record<string, readonly string[]> = {
 
 const pair = (number: number) => String(number).padStart(2, '0')
 
-/** What clients do write, as PostgreSQL prints it: many rows tie. */
+/** Values that clients write, as PostgreSQL prints them; many rows tie. */
 const usual: Record<string, (random: Random) => string> = {
   text: (random) => `text ${random.below(40)}`,
   boolean: (random) => random.pick(['f', 't']),
@@ -39,30 +39,30 @@ const usual: Record<string, (random: Random) => string> = {
 
 type Matches = (row: Row) => boolean
 
-/** A row as it was and is; null where there was or is none. */
+/** A row before and after; null if it did not exist. */
 export interface Change {
   readonly before: Row | null
   readonly after: Row | null
 }
 
-/** The total of a list in the columns; null: codes cannot tell. */
+/** Returns the total of a list by the columns; null if codes cannot decide. */
 export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds?: TextBounds): number | null {
   return columns.page(filters, [], 0, 0, bounds)?.total ?? null
 }
 
-/** Ids of the rows of a page. */
+/** Returns the ids of a page. */
 export function idsOf(page: FoundPage | null): number[] {
   return Array.from({ length: page?.rows.length ?? 0 }, (_, index) => Number(page?.rows.print(index, 0)))
 }
 
-/** Puts changes into the columns, in their order. */
+/** Applies changes to the columns, in order. */
 export function take(columns: ColumnTable, changes: readonly Change[]): void {
   for (const { before, after } of changes)
     if (after !== null) columns.put(after)
     else columns.remove(before?.[0] as string)
 }
 
-/** Rows of an entity, all random, and what the project's own predicates and order say of them. Texts are in no collation. */
+/** Random rows of an entity, with lists of them by an independent filter and order. Texts have no collation. */
 export class RandomTable {
   private readonly byId = new Map<number, Row>()
   private readonly hasExtremes: readonly boolean[]
@@ -73,7 +73,7 @@ export class RandomTable {
     readonly entity: Entity,
     readonly random: Random,
     count: number,
-    /** Of the properties of which some values are odd. With none each page comes from codes. */
+    /** Percentage of properties with odd values. With 0, codes answer every page. */
     extremesPercent = 50,
   ) {
     this.hasExtremes = entity.properties.map(() => random.chance(extremesPercent))
@@ -89,7 +89,7 @@ export class RandomTable {
   }
 
   private insert(): Row {
-    // With gaps, and not always behind all others.
+    // Ids have gaps, and not every new one is the greatest.
     const id = this.random.chance(10)
       ? (this.firstId -= 1 + this.random.below(200))
       : (this.lastId += this.random.pick([1, 1, 2, 3, 100]))
@@ -110,7 +110,7 @@ export class RandomTable {
     return this.random.pick(extremes[kind.name] as readonly string[])
   }
 
-  /** Changes some rows, a few of them again and again; gives the changes in their order. */
+  /** Changes some rows, a few of them repeatedly; returns the changes in order. */
   change(count: number): Change[] {
     return Array.from({ length: count }, () => this.changeOne())
   }
@@ -131,7 +131,7 @@ export class RandomTable {
     return { before, after }
   }
 
-  /** Some filters, with operands near the values of rows. */
+  /** Draws filters whose operands are near values of rows. */
   filters(): Filter[] {
     return this.random.times(3, () => {
       const place = this.random.below(this.entity.properties.length)
@@ -140,14 +140,14 @@ export class RandomTable {
     })
   }
 
-  /** Some sorts. */
+  /** Draws sorts. */
   sorts(): Sort[] {
     const { random } = this
     const sorts = new Map(random.times(3, () => [random.pick(this.entity.properties), random.pick([false, true])]))
     return [...sorts].map(([property, descending]) => ({ property, descending }))
   }
 
-  /** Lets the columns know the order of their texts. */
+  /** Tells the columns the order of their texts. */
   rank(columns: ColumnTable): void {
     for (const property of this.entity.properties)
       if (property.kind.name === 'text') {
@@ -160,8 +160,8 @@ export class RandomTable {
   }
 
   /**
-   * What columns are told of texts: by the order of texts, the rank below which they are less than a filter's operand; and the codes
-   * of those that contain it. Undefined, as of a copy of a table, where no filter asks for that.
+   * Returns bounds of texts for the columns: by the order of texts, the rank below which texts are less than a filter's operand;
+   * and the codes of texts that contain it. Undefined if no filter needs them, as in a copy of a table.
    */
   boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number | number[]> | undefined {
     const isAsked = (filter: Filter) => filter.operator.folded !== null || compilePredicate(this.entity, [filter]) === null
@@ -202,7 +202,7 @@ export class RandomTable {
     return this.rows.filter(this.matching(filters)).length
   }
 
-  /** Whether a row has a value without a code in a property that the list compares or sorts by. */
+  /** True if a row has a value without a code in a property that the list compares or sorts by. */
   hasUncoded(filters: readonly Filter[], sorts: readonly Sort[]): boolean {
     const uncoded = ['9007199254740993', '9223372036854775807', '9999999999.99999998', '9999999999.99999999']
     const asked = [...filters, ...sorts].map(({ property }) => this.entity.properties.indexOf(property))
@@ -210,7 +210,7 @@ export class RandomTable {
     return this.rows.some((row) => numbers.some((place) => uncoded.includes(row[place] as string)))
   }
 
-  /** Of the rows that match, in order. */
+  /** Returns the ids of the matching rows, in order. */
   ids(filters: readonly Filter[], sorts: readonly Sort[]): number[] {
     const keys = order(this.entity, sorts).map(({ property, descending }) => ({
       place: this.entity.properties.indexOf(property),
@@ -233,7 +233,7 @@ export class RandomTable {
   }
 }
 
-/** The codes and texts of a property, by the texts' code units. */
+/** Returns the codes and texts of a property, ordered by code units. */
 function sortedTexts(columns: ColumnTable, property: Property): [code: number, text: string][] {
   const texts = columns.textsOf(property)
   return Array.from({ length: texts.size - 1 }, (_, index): [number, string] => [

@@ -3,12 +3,12 @@ import { exchange } from './socket.ts'
 
 export interface RawAnswer {
   status: number
-  /** Status line and headers as they came. */
+  /** Status line and headers as received. */
   head: string
   body: string
 }
 
-/** A request written by hand, with the key, for what fetch would not send: `line` is `GET /Companies`. */
+/** Sends a handwritten request with the key, which fetch would not send: `line` is `GET /Companies`. */
 export async function sendRaw(
   server: TestServer,
   line: string,

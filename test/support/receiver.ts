@@ -3,7 +3,7 @@ import type { Json } from './server.ts'
 interface Delivery {
   readonly headers: Headers
   readonly text: string
-  /** The body, read. */
+  /** The parsed body. */
   readonly body: Json
   readonly path: string
 }
@@ -11,14 +11,14 @@ interface Delivery {
 export interface Receiver {
   readonly url: string
   readonly port: number
-  /** All that came, in its order, whatever was answered. */
+  /** All deliveries in order, whatever the response was. */
   readonly deliveries: Delivery[]
-  /** What is answered from now on. */
+  /** Makes the response to a delivery; tests replace it. */
   answer: (delivery: Delivery) => Response | Promise<Response>
   stop(): Promise<void>
 }
 
-/** A receiver of webhooks on this machine. */
+/** Starts a receiver of webhooks on this machine. */
 export function startReceiver(tls?: { key: string; cert: string }): Receiver {
   const deliveries: Delivery[] = []
   const server = Bun.serve({

@@ -2,10 +2,10 @@ import type { DecimalSample, Draft, Sample } from './arbitraries.ts'
 import { type Collection, displayName, type Field, type Row, utc, type Value, writable } from './model.ts'
 import type { TestServer } from './server.ts'
 
-/** What rows of a collection can refer to, and the text that they copy from there. */
+/** Rows that others can refer to, with the text that they copy. */
 export type Known = Record<'Companies' | 'Employees', Row[]>
 
-/** An empty database but for some companies and employees to refer to; ids begin at 1 again. */
+/** Empties the database, and adds companies and employees to refer to; ids begin at 1 again. */
 export async function reset(server: TestServer): Promise<Known> {
   await server.sql`truncate company, employee, absence restart identity cascade`
   const known: Known = { Companies: [], Employees: [] }
@@ -15,7 +15,7 @@ export async function reset(server: TestServer): Promise<Known> {
   return known
 }
 
-/** Creates a record over HTTP and returns what the API should say of it from now on. */
+/** Creates a record over HTTP; returns how the API must show it from now on. */
 export async function create(server: TestServer, collection: Collection, draft: Draft, known: Known): Promise<Row> {
   const written = resolved(collection, draft, known)
   const { status, body, text } = await server.post(`/${collection}`, bodyOf(written))
@@ -23,7 +23,7 @@ export async function create(server: TestServer, collection: Collection, draft: 
   return { Id: body.id, ...rowOf(collection, written, known) }
 }
 
-/** The draft with ids for references, and no absence that ends before it starts. */
+/** Returns the draft with ids for references, and with no absence that ends before it starts. */
 export function resolved(collection: Collection, draft: Draft, known: Known): Draft {
   const written = { ...draft }
   for (const { name, refersTo } of writable[collection]) {
@@ -41,7 +41,7 @@ function pick(known: Known, collection: Collection, place: number): number | nul
   return rows.length === 0 ? null : Number(rows[place % rows.length]?.Id)
 }
 
-/** The JSON text of a body; `spell` may write names in another case. */
+/** Returns the JSON of a body; `spell` may write names in another case. */
 export function bodyOf(draft: Draft, spell: (name: string) => string = (name) => name): string {
   const parts: string[] = []
   const period: string[] = []
@@ -64,7 +64,7 @@ function isDecimal(value: Sample): value is DecimalSample {
   return typeof value === 'object' && value !== null
 }
 
-/** The values that a record has after a create or a complete update. Spec 4.1, D7 */
+/** Returns the values of a record after a create or a complete update. Spec 4.1, D7 */
 export function rowOf(collection: Collection, draft: Draft, known: Known): Row {
   const row: Row = {}
   for (const field of writable[collection]) row[field.name] = storedValue(field, draft[field.name])
@@ -91,7 +91,7 @@ function find(rows: Row[], id: Value | undefined): Row | undefined {
 
 const DECIMALS = ['days', 'hours']
 
-/** The record that a JSON text holds, decimals as they are written there. */
+/** Returns the record of a JSON text, with decimals as they are written there. */
 export function recordOf(text: string): Row {
   // biome-ignore lint/suspicious/noExplicitAny: any JSON
   const asWritten = (key: string, value: any, context?: { source: string }) =>
@@ -99,7 +99,7 @@ export function recordOf(text: string): Row {
   return flat(JSON.parse(text, asWritten as (key: string, value: unknown) => unknown))
 }
 
-/** `{period: {days: 1}}` as `{'Period.Days': 1}`; a period of null as nulls. D14 */
+/** Flattens `{period: {days: 1}}` to `{'Period.Days': 1}`, and a null period to nulls. D14 */
 function flat(record: Record<string, Value | Row>): Row {
   const row: Row = {}
   const pascal = (key: string) => key.charAt(0).toUpperCase() + key.slice(1)

@@ -5,22 +5,22 @@ import { freePort, untilListening } from './process.ts'
 
 export interface RunningRedis {
   url: string
-  /** The process, also of a server that was started again. */
+  /** Process of the server, also after a restart. */
   readonly pid: number
-  /** As a machine that hangs: connections stay open, nothing answers. */
+  /** Stops the process, like a machine that hangs: connections stay open, and nothing answers. */
   freeze(): void
   thaw(): void
   kill(): Promise<void>
-  /** Again on the same port, with nothing of what it knew. */
+  /** Restarts it empty on the same port. */
   restart(): Promise<void>
-  /** Also removes its folder. */
+  /** Ends it, and removes its folder. */
   stop(): Promise<void>
 }
 
-/** Whether the machine has a `redis-server` in its path. */
+/** True if the machine has a `redis-server` in its path. */
 export const hasRedis = Bun.which('redis-server') !== null
 
-/** A Redis of one's own that keeps nothing on the disk; `options` as its command line takes them. */
+/** Starts a Redis that stores nothing on disk; `options` are those of its command line. */
 export async function startRedis(...options: string[]): Promise<RunningRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-redis-'))
   const port = freePort()

@@ -1,6 +1,6 @@
 import { SEED_WORD } from '../../src/os/region.ts'
 
-/** A region that one process has to itself. */
+/** Makes a region of memory for one process. */
 export function privateRegion(words: number, seed = 1) {
   const region = {
     words: new Int32Array(new SharedArrayBuffer(words * 4)),

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs'
 import { rssMb } from '../../bench/cpu.ts'
 import { workersOf } from './process.ts'
 
-/** What the processes of a server hold. Linux. */
+/** Resources of the processes of a server. Linux. */
 export interface Resources {
-  /** Of each process, the supervisor's first. */
+  /** Resident memory of each process, the supervisor's first. */
   readonly rssMb: readonly number[]
   readonly descriptors: readonly number[]
 }
@@ -13,12 +13,12 @@ export function resourcesOf(pids: readonly number[]): Resources {
   return { rssMb: pids.map((pid) => rssMb(pid) ?? 0), descriptors: pids.map(descriptorsOf) }
 }
 
-/** A server's supervisor and its workers. */
+/** Returns the processes of a server: its supervisor and its workers. */
 export function processesOf(pid: number): number[] {
   return [pid, ...workersOf(pid)]
 }
 
-/** 0 of a process that has ended. */
+/** Returns the number of open descriptors; 0 if the process has ended. */
 function descriptorsOf(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/fd`).length

@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import type { Json, TestServer } from './server.ts'
 
-/** Creates one row after the other, so that ids ascend in the order given; returns what the server answered. */
+/** Creates rows one after the other, so that ids ascend in this order; returns the server's answers. */
 export async function createRows(server: TestServer, path: string, bodies: readonly object[]): Promise<Json[]> {
   const rows: Json[] = []
   for (const body of bodies) {
@@ -12,19 +12,19 @@ export async function createRows(server: TestServer, path: string, bodies: reado
   return rows
 }
 
-/** Creates one row; returns what the server answered. */
+/** Creates one row; returns the server's answer. */
 export async function createRow(server: TestServer, path: string, body: object): Promise<Json> {
   return (await createRows(server, path, [body]))[0]
 }
 
-/** One property of every row that a list answers, in its order. */
+/** Returns one property of every row of a list, in order. */
 export async function listed(server: TestServer, path: string, key = 'name'): Promise<Json[]> {
   const { status, text, body } = await server.get(path)
   if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text}`)
   return body.map((row: Json) => row[key])
 }
 
-/** Renames a company of 1,001 employees, which is a long write; they are locked until `meanwhile` has ended. */
+/** Renames a company of 1,001 employees, which is a long write; holds its locks until `meanwhile` has ended. */
 export async function heldRename<Renamed>(
   sql: postgres.Sql,
   rename: (id: string) => Promise<Renamed>,
@@ -36,7 +36,7 @@ export async function heldRename<Renamed>(
     await transaction`select from employee where company_id = ${id} for update`
     const renamed = rename(id)
     await meanwhile()
-    // In an object, since the transaction has to end first.
+    // In an object, because a promise would be awaited before the transaction ends.
     return { renamed }
   })
   return renamed

@@ -3,14 +3,14 @@ import type { RunningProgram } from './process.ts'
 
 const METRICS = /Metrics: (http:\S+)\/metrics/
 
-/** A server with two workers, its address, and that of its metrics. */
+/** Starts a server with two workers; returns its address, and that of its metrics. */
 export async function startScraped(place: Place): Promise<{ server: RunningProgram; url: string; admin: string }> {
   const { server, url } = await place.start({ ADMIN_PORT: '0' })
   const [, admin = ''] = await server.waitFor(METRICS)
   return { server, url, admin }
 }
 
-/** The status of a request over a connection of its own, which no process that has ended was the other end of. */
+/** Returns the status of a request over a new connection, whose other end no ended process was. */
 export async function ask(url: string, path: string, method = 'GET', body?: string): Promise<number> {
   const own = { ...headers, connection: 'close', ...(body && { 'content-type': 'application/json' }) }
   const answer = await retried(() => fetch(url + path, { method, headers: own, ...(body ? { body } : {}) }))
@@ -22,7 +22,7 @@ export async function scrape(admin: string): Promise<string> {
   return (await fetch(`${admin}/metrics`)).text()
 }
 
-/** The value of a series, as a scrape has it; 0 where it is not there. */
+/** Returns the value of a series in a scrape; 0 if it is missing. */
 export function valueIn(text: string, series: string): number {
   const line = text.split('\n').find((own) => own.startsWith(`${series} `))
   return line === undefined ? 0 : Number(line.slice(series.length + 1))

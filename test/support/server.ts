@@ -21,25 +21,25 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  /** The body as JSON; undefined where there is none or another type. */
+  /** The body as JSON; undefined if there is none, or if it has another type. */
   body: Json
 }
 
 export interface TestServer {
   url: string
   databaseUrl: string
-  /** The server's database, for arranging rows and looking behind the API. */
+  /** Connection to the server's database, to insert rows and to read past the API. */
   sql: postgres.Sql
-  /** With the key, unless `headers` has an authorization of its own. */
+  /** Sends a request with the key, unless `headers` has another authorization. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   post(path: string, body: unknown): Promise<Answer>
   put(path: string, body: unknown): Promise<Answer>
   patch(path: string, body: unknown): Promise<Answer>
   remove(path: string): Promise<Answer>
-  /** Makes these the keys of the database, and waits until the server has them. */
+  /** Replaces the keys in the database, and waits until the server has read them. */
   replaceKeys(keys: readonly KeyRecord[]): Promise<void>
-  /** `leaveMs`: how long clients are asked to leave before the end. */
+  /** Stops the server. `leaveMs`: time for clients to leave. */
   stop(leaveMs?: number): Promise<void>
 }
 
@@ -48,13 +48,13 @@ interface Options {
   databaseUrl?: string
   log?: Log
   keys?: readonly KeyRecord[]
-  /** Where the entities are declared; default: the project's own. */
+  /** Folder of the entities; default: the project's own. */
   entitiesDir?: string
-  /** Rows are arranged that no client could have written: answers are not held against the OpenAPI document. */
+  /** True if rows are inserted that no client could write: then answers are not checked by the OpenAPI document. */
   hasForeignRows?: boolean
 }
 
-/** Tests ask more often than any client may; those of the limits set their own. */
+/** Settings with limits that tests do not reach; tests of limits set their own. */
 const DEFAULTS = {
   PORT: '0',
   LOG_LEVEL: 'error',
@@ -63,14 +63,14 @@ const DEFAULTS = {
   RATE_LIMIT_CLIENTS: '1',
 }
 
-/** A key as the database has it, and the header with which a client sends it. */
+/** A key as stored, and the header that a client sends. */
 export interface TestKey {
   readonly text: string
   readonly record: KeyRecord
   readonly headers: { readonly authorization: string }
 }
 
-/** A new key with all rights and a name of its own, unless `record` says otherwise. */
+/** Makes a key with all rights and a unique name, unless `record` says otherwise. */
 export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
   const text = generateKey()
   const id = idOf(text)
@@ -78,7 +78,7 @@ export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
   return { text, record: whole, headers: { authorization: `ApiKey ${text}` } }
 }
 
-/** The limiter's tables, in a folder that goes with the process. */
+/** Makes the limiter's tables, in a folder that is removed with the process. */
 export function tablesFor(config: Config, keys: readonly KeyRecord[]): LimiterTables {
   return filesFor(config, temporaryMemory()).ensure(ownLimitsOf(keys), (error) => {
     throw error
@@ -89,7 +89,7 @@ function filesFor(config: Config, folder: string): LimiterFiles {
   return new LimiterFiles(folder, config)
 }
 
-/** Makes these the keys of the database. They expire, so that several may have one name. */
+/** Replaces the keys in the database. They expire, so that several may have one name. */
 async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise<void> {
   await sql.begin(async (transaction) => {
     await transaction`update api_key_version set version = version + 1`
@@ -100,7 +100,7 @@ async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise
   })
 }
 
-/** A real server on a free port, over a database of its own. Answers that its OpenAPI document does not have fail. */
+/** Starts a real server on a free port, with a new database. A response that does not conform to its OpenAPI document fails. */
 export async function startServer(options: Options = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
   const config = readConfig({ ...DEFAULTS, ...options.environment })
@@ -111,7 +111,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const tablesOf = (limits: OwnLimits | null) =>
     files.ensure(limits, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
   const tables = tablesOf(null)
-  // A database that is away has no rows to lead to either.
+  // Without its database, a server has no rows that cursors could lead to.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
   await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }, []).catch(() => undefined)
   const sql = connect(databaseUrl)
@@ -161,7 +161,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   }
 }
 
-/** The parts of an error that tests assert. */
+/** Returns the parts of an error that tests check. */
 export function errorOf({ status, body }: Answer) {
   return { status, code: body?.Error?.Code, target: body?.Error?.Target }
 }

@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import { until } from './process.ts'
 
-/** Every line of what has changed until now can be read: none of the transactions of now runs any more, of whichever database. */
+/** Waits until all changes so far can be read: until every transaction that runs now has ended, in any database. */
 export async function untilSettled(sql: postgres.Sql): Promise<void> {
   const [now] = await sql`select pg_current_xact_id()::text as xid`
   await until(async () => {

@@ -1,4 +1,4 @@
-/** How this machine lets a process have a mount of its own; null: in no way. */
+/** Way to give a process its own mount on this machine; undefined if there is none. */
 const method = [
   ['unshare', '-m'],
   ['unshare', '-Urm'],
@@ -7,10 +7,13 @@ const method = [
   return Bun.which(program) && Bun.spawnSync([program, ...options, ...mounting('/dev/shm', 1), 'true']).success
 })
 
-/** Whether `withDisk` works here. Docker does not allow it without `--cap-add SYS_ADMIN`. */
+/** True if `withDisk` works here. Docker does not allow it without `--cap-add SYS_ADMIN`. */
 export const canHaveSmallDisk = method !== undefined
 
-/** The command line of a program that finds at `folder` an empty disk of so many MiB, in memory, which no other program sees. */
+/**
+ * Returns the command line of a program that sees at `folder` an empty disk of `mebibytes`, in memory, which no other program
+ * sees.
+ */
 export function withDisk(folder: string, mebibytes: number, command: readonly string[]): string[] {
   return [...(method ?? []), ...mounting(folder, mebibytes), ...command]
 }

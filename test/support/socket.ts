@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Sends bytes as they stand and returns all that comes back until the server closes, or for `waitMs`. */
+/** Sends raw bytes; returns everything received until the server closes, or for `waitMs`. */
 export function exchange(url: string, bytes: string | Uint8Array<ArrayBuffer>, waitMs = 2_000): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((done, fail) => {

@@ -2,20 +2,23 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
+/**
+ * Returns the import filter that LibreOffice proposes for a file with a byte order mark: UTF-8, texts in quotes, dates
+ * recognized.
+ */
 const importBy = (separator: string, language: number) => `CSV:${separator.charCodeAt(0)},34,76,1,,${language},false,true`
-/** Languages by the numbers that its filter takes. */
+/** Numbers of languages in LibreOffice's filter. */
 export const [ENGLISH, GERMAN] = [1033, 1031]
 
-/** How LibreOffice has taken a cell. */
+/** A cell as LibreOffice reads it. */
 interface Cell {
   readonly type: string
-  /** Of a date. */
+  /** Value of a date. */
   readonly date: string | null
   readonly text: string
 }
 
-/** The rows, as markup, of what LibreOffice makes of these CSVs of one folder, where it takes this separator and language. */
+/** Opens CSVs of one folder in LibreOffice with this separator and language; returns their rows as markup. */
 export async function openByLibreOffice(files: readonly string[], separator: string, language: number): Promise<string[][]> {
   const folder = dirname(files[0] as string)
   const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`

@@ -2,25 +2,25 @@ import type { OpenApi } from '../../src/describe/openApi.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { KindName } from '../../src/model/kinds.ts'
 
-// What a client can aim at: what entities and the OpenAPI document say that there is. What is added is attacked too.
+// Targets of requests: the parts that entities and the OpenAPI document describe. New ones are attacked, too.
 
 export interface AimedField {
-  /** As parameters write it: `Period.Days`. */
+  /** Name in parameters, such as `Period.Days`. */
   readonly name: string
   readonly kind: KindName
 }
 
 export interface AimedCollection {
   readonly plural: string
-  /** What filters and sorts take. */
+  /** Properties that filters and sorts accept. */
   readonly properties: readonly AimedField[]
-  /** What bodies take. */
+  /** Properties that bodies accept. */
   readonly writable: readonly AimedField[]
 }
 
 export interface Surface {
   readonly collections: readonly AimedCollection[]
-  /** Paths of the document that belong to no entity; parameters stand in braces. */
+  /** Paths in the document that belong to no entity; parameters are in braces. */
   readonly pages: readonly string[]
   /** Headers that any operation reads. */
   readonly headers: readonly string[]

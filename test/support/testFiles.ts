@@ -1,52 +1,52 @@
 import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** For a file that hangs in a way that no test's own limit ends. */
+/** Time limit of a file that hangs outside of a test. */
 const FILE_MS_MAX = 600_000
-// Bun's 5 s are an absolute time that a busy machine does not keep.
+// A busy machine can exceed Bun's 5 s.
 const TEST_MS_MAX = 120_000
-/** Of a change that breaks a hundred files each would say the same once more. */
+/** Maximum files to repeat: if a change breaks a hundred, a repetition says nothing new. */
 const AGAIN_MAX = 20
-/** Processes that the end of a run names. */
+/** Number of slowest processes in the report of a run. */
 const SLOWEST = 10
 
-/** One process, and the files that it has run. */
+/** A process, and the files that it has run. */
 interface TestProcess {
   readonly files: readonly string[]
   readonly tookMs: number
-  /** Of the process and of what it has started, but not of the PostgreSQL beside it. */
+  /** CPU time of the process and its children, without the PostgreSQL of the tests. */
   readonly cpuMs: number
 }
 
-/** What a run of one file has found. */
+/** Result of a run of one file. */
 export interface Result {
   readonly file: string
   readonly process: TestProcess
   readonly passes: number
   readonly failures: number
-  /** The lines of failed tests, or what else went wrong. */
+  /** Lines of failed tests, or other faults. */
   readonly faults: readonly string[]
-  /** The lines that failed beside other files, where this is the run alone after that. */
+  /** Lines that failed in the first run, beside other files, if this is the second one. */
   readonly before?: readonly string[]
 }
 
 interface Run {
   readonly root: string
-  /** A folder for what the files print. */
+  /** Folder for the output of the files. */
   readonly outputs: string
-  /** Of `bun test`. */
+  /** Options of `bun test`. */
   readonly options: readonly string[]
   readonly env: Record<string, string | undefined>
-  /** The processes that run, so that an interrupted run can end them. */
+  /** Running processes, so that an interrupted run can end them. */
   readonly running: Set<Bun.Subprocess>
   readonly print: (text: string) => void
 }
 
-/** Runs files as one process, prints what it has printed, and tells what each file has found. */
+/** Runs files in one process, and prints its output; returns the result of each file. */
 export async function runTestFiles(files: readonly string[], run: Run): Promise<Result[]> {
   const beganMs = performance.now()
   const { root, outputs, options, env, running } = run
-  // A file, not a pipe, which a process that a test has left behind would keep open.
+  // Output goes to a file: a process that a test has left would keep a pipe open.
   const outputFile = join(mkdtempSync(join(outputs, 'output-')), 'output')
   const output = openSync(outputFile, 'a')
   const paths = files.map((path) => `./${path}`)
@@ -54,8 +54,8 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
     cwd: root,
     env,
     stdio: ['ignore', output, output],
-    // A session of its own: Linux shares processors out by session, and the servers of tests have theirs as well. In one for
-    // all, a busy machine leaves the tests less than what they test.
+    // Runs in a new session, because Linux divides processors among sessions, and the servers of tests have their own. In one
+    // session, a busy machine would leave the tests less than the servers they test.
     detached: true,
     timeout: FILE_MS_MAX,
     killSignal: 'SIGKILL',
@@ -65,7 +65,7 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
   running.delete(child)
   closeSync(output)
   const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
-  // One file's sums say nothing beside those of all.
+  // The sums of one file are replaced by those of all files.
   run.print(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
   const own = { files, tookMs: performance.now() - beganMs, cpuMs }
@@ -82,13 +82,13 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
   return results.map((result) => (result.failures > 0 ? result : { ...result, failures: 1, faults }))
 }
 
-/** Splits the output of Bun into that of each file, which follows a line with the file's name. */
+/** Splits Bun's output by file; each part follows a line with the file's name. */
 function textsOf(text: string): Map<string, string> {
   const parts = text.split(/^(test\/\S+\.test\.ts):$/m)
   return new Map(parts.flatMap((part, index) => (index % 2 ? [[part, parts[index + 1] ?? '']] : [])))
 }
 
-/** There must be a test in each file. */
+/** Reads the result of a file, in which there must be a test. */
 function judge(text: string, isPart: boolean): Pick<Result, 'passes' | 'failures' | 'faults'> {
   const passes = text.match(/^\(pass\) /gm)?.length ?? 0
   const faults =
@@ -98,8 +98,8 @@ function judge(text: string, isPart: boolean): Pick<Result, 'passes' | 'failures
 }
 
 /**
- * The results, with those of the second run for files that failed beside others. Not again: a file that hung, one that was the
- * only one, and any where more than 20 have failed.
+ * Runs failed files again, alone; returns all results. Not repeated: a file that hung, one that was the only one, and any if more
+ * than `AGAIN_MAX` have failed.
  */
 export async function againAlone(
   results: readonly Result[],
@@ -114,7 +114,7 @@ export async function againAlone(
   })
 }
 
-/** What the end of a run says: the slowest processes, the failed files, those that passed only alone, and the sums. */
+/** Returns the end of a run's output: the slowest processes, failed files, files that passed only alone, and sums. */
 export function reportOf(results: readonly Result[], tookMs: number): string {
   const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
   const seconds = (ms: number) => (ms / 1_000).toFixed(1)

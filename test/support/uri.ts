@@ -1,6 +1,6 @@
 /**
- * How many characters a request target has as a URI: what none has counts as the escapes that stand for it. RFC 3986, 2. An
- * apostrophe in a query string is one of them: URLs escape it there, and so does the server below ours.
+ * Returns the length of a request target as a URI, in which characters that are not allowed count as their escapes. RFC 3986, 2.
+ * That includes an apostrophe in a query string, which URLs and Bun escape.
  */
 export function uriLength(target: string): number {
   let length = 0

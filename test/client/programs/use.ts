@@ -1,4 +1,5 @@
-// Never run: what compiles, and what must not, with the generated client in ./roster.ts. test/client/clientFile.test.ts compiles it.
+// A program that is compiled with the generated client in ./roster.ts, and never run: it has what must compile, and what must
+// not. test/client/clientFile.test.ts compiles it.
 import {
   type Absence,
   type AbsenceField,
@@ -38,7 +39,7 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const enabled: boolean = made.enabled
   const [moon] = await roster.companies.createMany([{ name: 'Half Moon' }, made], { dryRun: false, signal })
   const moonId: number | undefined = moon?.id
-  // What was read can be written back whole.
+  // A row as it was read can be written back.
   await roster.companies.replace(made.id, made)
   if (first) await roster.absences.replace(first.id, { ...first, status: 'Declined', period: { days: 2.5 } })
   await roster.absences.update(1, { period: null })

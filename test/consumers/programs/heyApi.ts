@@ -1,10 +1,10 @@
-// With the client that @hey-api/openapi-ts makes. See ../openApi.test.ts.
+// Uses the client that @hey-api/openapi-ts makes. See ../openApi.test.ts.
 import { client } from './hey-api/client.gen.ts'
 import { createAbsence, createCompany, deleteAbsence, deleteCompany, listAbsences, listChanges } from './hey-api/index.ts'
 import { FEBRUARY, say, sayChanges, server } from './said.ts'
 
 client.setConfig({ baseUrl: server.url, auth: server.authorization, throwOnError: true })
-/** What has changed behind a token, up to a change of an absence, for which it waits. */
+/** Reads changes after a token, up to a change of an absence, for which it waits. */
 async function changesAfter(after: string) {
   await listChanges({ query: { after, entity: ['Absences'], wait: 30 }, throwOnError: true })
   return (await listChanges({ query: { after, rows: 'current' }, throwOnError: true })).data

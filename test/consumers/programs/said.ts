@@ -1,11 +1,11 @@
 declare const process: { env: Record<string, string> }
 
-/** Where the server is, and the header that each generated client is given. */
+/** Address of the server, and the header for each generated client. */
 export const server = { url: process.env.ROSTER_URL as string, authorization: `ApiKey ${process.env.ROSTER_KEY}` }
 /** Two filters on one property. */
 export const FEBRUARY = ['>=2026-02-01T00:00:00Z', '<2026-03-01T00:00:00Z']
 
-/** Prints what a client has read, so that all of them print the same. `some`: of a row, two properties. */
+/** Prints rows, in the same form for all clients. `some`: a row with two of its properties. */
 export function say(found: readonly unknown[], some: unknown, { id, name }: { id: number; name?: string | null }): void {
   const ids = found.map((row) => (row as { id?: number }).id)
   const { id: someId, status } = some as { id: number; status: string }
@@ -17,7 +17,7 @@ type Change =
   | { readonly entity: 'Companies'; readonly row?: { readonly name?: string | null } | null }
   | { readonly entity: 'Employees'; readonly row?: { readonly lastName?: string | null } | null }
 
-/** Prints changes with what their rows have. */
+/** Prints changes with the current rows. */
 export function sayChanges(changes: readonly Change[]): void {
   console.log(changes.map((change) => `${change.entity} ${rowText(change)}`).join(', '))
 }

@@ -1,4 +1,4 @@
-// With the client that openapi-generator makes for `fetch`. See ../openApi.test.ts.
+// Uses the client that openapi-generator makes for `fetch`. See ../openApi.test.ts.
 
 import { FEBRUARY, say, sayChanges, server } from './said.ts'
 import {
@@ -15,7 +15,7 @@ const configuration = new Configuration({ basePath: server.url, apiKey: server.a
 const absences = new AbsencesApi(configuration)
 const companies = new CompaniesApi(configuration)
 const feed = new ChangesApi(configuration)
-/** What has changed behind a token, up to a change of an absence, for which it waits. */
+/** Reads changes after a token, up to a change of an absence, for which it waits. */
 async function changesAfter(after: string) {
   await feed.listChanges({ after, entity: [ListChangesEntityEnum.Absences], wait: 30 })
   return feed.listChanges({ after, rows: ListChangesRowsEnum.Current })

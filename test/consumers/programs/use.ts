@@ -1,11 +1,11 @@
-// What a program in TypeScript writes with the types that openapi-typescript makes of the OpenAPI document: compiled with
-// `./api.ts`, then run against a server that has the sample. See ../openApi.test.ts.
+// Uses the types that openapi-typescript makes of the OpenAPI document: compiled with `./api.ts`, then run against a server that
+// has the sample. See ../openApi.test.ts.
 import createClient from 'openapi-fetch'
 import type { components, paths } from './api.ts'
 
 declare const process: { env: Record<string, string> }
 
-// Lists are answered as CSV and NDJSON too, where a program asks for them.
+// Lists can also be CSV and NDJSON, so the media type of JSON is given.
 const client = createClient<paths, 'application/json'>({
   baseUrl: process.env.ROSTER_URL as string,
   headers: { Authorization: `ApiKey ${process.env.ROSTER_KEY}` },
@@ -22,7 +22,7 @@ const page = await client.GET('/Absences', {
     },
   },
 })
-// Whole rows, since no `fields` were asked for; with some, each property may be missing.
+// Whole rows, because the request has no `fields`; with some, each property may be missing.
 const rows = (page.data ?? []) as components['schemas']['Absence'][]
 console.log(rows.map(({ id, start, period }) => `${id} ${start} ${period?.days}`).join('\n'))
 console.log(page.response.headers.get('X-Total-Count'))
@@ -38,7 +38,7 @@ console.log((await client.DELETE('/Companies/{id}', { params: { path: { id } } }
 const gone = await client.GET('/Companies/{id}', { params: { path: { id } } })
 if (gone.error?.Error.Code === 'NotFound') console.log(gone.error.Error.Message)
 
-// What must not compile, and is never run.
+// Code that must not compile; it never runs.
 export const wrong = [
   // @ts-expect-error a misspelt filter
   () => client.GET('/Absences', { params: { query: { Statsu: 'Approved' } } }),

@@ -10,7 +10,7 @@ const SANE_ID = /^[\w.:/+=~-]{1,128}$/
 const ERROR_KEYS = 'Code,Reference,Target,Message,Details'
 const FAULT_KEYS = 'Code,Target,Message'
 
-/** What is wrong with an answer to a request that is HTTP: with its shape, and by the OpenAPI document. Spec 7, D31, D40 */
+/** Returns faults of a response to a valid HTTP request: of its shape, and by the OpenAPI document. Spec 7, D31, D40 */
 export function faultsOfAnswer(
   { method, target, headers: sent }: RandomRequest,
   response: RawResponse,
@@ -18,7 +18,7 @@ export function faultsOfAnswer(
   described: Conformance,
 ): string[] {
   const { status, headers, body, headBytes } = response
-  // The server below ours refuses a head of over 16 KiB, and what is no HTTP: without a body, and without our headers.
+  // Bun refuses a head of over 16 KiB, and bytes that are not HTTP, itself: without a body, and without Roster's headers.
   if (isBareRefusal(response)) return hasOddBytes({ target, headers: sent }) ? [] : [`${status} is no answer of ours`]
   const faults = described.faultsOf({ method, target }, { status, headers, text: body })
   if (headBytes > (uriLength(target) <= 700 ? 4_096 : 16_384)) faults.push(`the head has ${headBytes} bytes`)
@@ -34,7 +34,7 @@ export function faultsOfAnswer(
   return faults
 }
 
-/** What is wrong with any answer of ours, whatever was asked. `url`: of the server. */
+/** Returns faults that no response may have, whatever the request was. `url`: address of the server. */
 export function faultsOfShape({ status, headers, body }: RawResponse, url: string): string[] {
   const faults: string[] = []
   if (!(status >= 200 && status < 500)) faults.push(`the status is ${status}: ${body.slice(0, 200)}`)
@@ -46,21 +46,21 @@ export function faultsOfShape({ status, headers, body }: RawResponse, url: strin
   return faults
 }
 
-/** Whether it comes from the server below ours: it knows neither our headers nor a body. */
+/** True if the response is from Bun itself: it has neither Roster's headers nor a body. */
 export function isBareRefusal({ status, headers, body }: RawResponse): boolean {
   return BARE.includes(status) && body === '' && !headers.has('x-request-id')
 }
 
 const BARE = [400, 413, 414, 417, 431, 505]
 
-/** What no HTTP client sends, so that the server below ours may refuse it. */
+/** True if the request has bytes that no HTTP client sends, so that Bun may refuse it. */
 export function hasOddBytes({ target, headers }: Pick<RandomRequest, 'target' | 'headers'>): boolean {
   const bytes = target.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
   const isOdd = ([, value]: [string, string]) => /[^\x20-\x7e\t\x80-\xff]/.test(value)
   return bytes > 15_000 || /[^\x21-\x7e]/.test(target) || headers.some(isOdd)
 }
 
-/** A browser gets an error as a page: of its status and code, with a policy, and without anything that it would run. */
+/** Returns faults of an error page for browsers: it must have the status, the code and a policy, and nothing that runs. */
 function faultsOfPage(status: number, headers: RawResponse['headers'], body: string): string[] {
   const code = /href="[./]*errors\/(\w+)">\1</.exec(body)?.[1] as ErrorCode
   const isOwn = errorTable[code]?.status === status && /default-src 'none'/.test(headers.get('content-security-policy') ?? '')

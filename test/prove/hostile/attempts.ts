@@ -5,29 +5,29 @@ import type { Surface } from '../../support/surface.ts'
 import { brokenHead } from './brokenHeads.ts'
 import { followable, followOf } from './follow.ts'
 
-/** What a hostile client does once. */
+/** One action of a hostile client. */
 export interface Attempt {
   readonly kind: Kind
-  /** What it sends, with a turn of the event loop between. */
+  /** Pieces to send, with a turn of the event loop between. */
   readonly pieces: readonly Buffer[]
-  /** The requests that it sends whole, in this order; none: what it sends may be no HTTP. */
+  /** Complete requests among the bytes, in order; none if the bytes may not be HTTP. */
   readonly requests: readonly RandomRequest[]
-  /** The request that its first answer leads to; null: none. */
+  /** Returns the request that the first response leads to; null for none. */
   follow?(response: RawResponse): { request: RandomRequest; bytes: Buffer } | null
-  /** After its last byte it goes away. */
+  /** True if the client leaves after its last byte. */
   readonly leaves: boolean
 }
 
 type Kind = keyof typeof makers
 
-/** The same for the same random numbers, over every connection and at any time. */
+/** Draws an attempt; the same random numbers give the same attempt, over every connection and at any time. */
 export function attemptOf(random: Random, surface: Surface, host: string): Attempt {
   const place = random.below(100)
   const kind = (Object.keys(makers) as Kind[]).find((name) => place < shares[name]) as Kind
   return { kind, requests: [], leaves: false, ...makers[kind](random, surface, host) }
 }
 
-/** Up to which of a hundred each kind has its share. */
+/** Shares of the kinds, cumulated to a hundred. */
 const shares = { whole: 66, followed: 72, trickled: 78, pipelined: 84, cut: 89, broken: 94, garbled: 98, garbage: 100 }
 
 type Made = Pick<Attempt, 'pieces'> & Partial<Attempt>
@@ -75,13 +75,13 @@ const makers = {
   },
 } as const
 
-/** What may become anything; an answer to HEAD could not be distinguished from one that is cut short. */
+/** Mutates a request; not one of HEAD, whose response could not be distinguished from one that is cut short. */
 function wildRequest(random: Random, surface: Surface, host: string): Buffer {
   const request = randomRequest(random, surface)
   return bytesOf({ ...request, method: request.method === 'HEAD' ? 'GET' : request.method }, host, random)
 }
 
-/** In two to seven pieces, cut anywhere. */
+/** Cuts bytes into two to seven pieces. */
 function divided(bytes: Buffer, random: Random): Buffer[] {
   const places = Array.from({ length: 1 + random.below(6) }, () => random.below(bytes.length)).sort((a, b) => a - b)
   return [0, ...places].map((start, index) => bytes.subarray(start, places[index] ?? bytes.length))

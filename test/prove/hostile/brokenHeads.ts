@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.ts'
 
-/** A request whose framing or head is not what HTTP says, made of one that was right. RFC 9112 */
+/** Makes a request with a broken framing or head of a valid one. RFC 9112 */
 export function brokenHead(random: Random, request: Buffer): Buffer {
   const text = request.toString('latin1')
   const end = text.indexOf('\r\n\r\n')
@@ -23,7 +23,7 @@ function withHeaders(parts: Parts, ...more: string[]): string {
   return joined({ ...parts, headers: [...parts.headers, ...more] })
 }
 
-/** Without what says where the body ends. */
+/** Removes the headers that say where the body ends. */
 function unframed(parts: Parts): Parts {
   return { ...parts, headers: parts.headers.filter((header) => !/^(content-length|transfer-encoding):/i.test(header)) }
 }

@@ -3,12 +3,12 @@ import { type RawResponse, readResponse } from '../../support/connection.ts'
 import type { Attempt } from './attempts.ts'
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
-/** A server that waits for more is left. */
+/** Silence after which a server counts as waiting for more bytes, and the client leaves. */
 const SILENT_MS = 25
-/** Not in the middle of an answer, whose pieces come late from a busy machine, unless it stands still for as long. */
+/** Longer silence within a response, whose pieces come late from a busy machine. */
 const WITHIN_ANSWER_MS = 5_000
 
-/** Sends bytes over a connection of their own, and returns the answers that came back, and what is none. */
+/** Sends bytes over a new connection; returns the responses, and bytes that are not a response. */
 export function sendWild(url: string, { pieces, leaves }: Attempt): Promise<{ answers: RawResponse[]; rest: string }> {
   const { hostname, port } = new URL(url)
   return new Promise((done, fail) => {
@@ -28,7 +28,7 @@ export function sendWild(url: string, { pieces, leaves }: Attempt): Promise<{ an
       chunks.push(Buffer.from(chunk))
       wait()
     })
-    // What is sent to a connection that the server has closed is answered by a reset.
+    // Bytes to a connection that the server has closed are answered by a reset.
     socket.on('error', () => undefined)
     socket.on('close', () => {
       clearTimeout(timer)

@@ -2,10 +2,10 @@ import { type Collection, inOrder, matches, type Filter as PlainFilter, properti
 import type { Answer, Cluster, Name } from './cluster.ts'
 import { type List, truthOf } from './randomList.ts'
 
-/** What was found, and how much was looked at. */
+/** Differences, and how much was checked. */
 export class Findings {
   readonly counts: Record<string, number> = {}
-  /** Each in a line; none is what has to be. */
+  /** Differences, one per line; there must be none. */
   readonly differences: string[] = []
   private readonly startedMs = performance.now()
 
@@ -19,10 +19,13 @@ export class Findings {
   }
 }
 
-/** So often each list is asked for, so that hardly ever a worker is left out. */
+/** Requests for each list, so that rarely a worker is left out. */
 const ASKED = 5
 
-/** While no client writes: every answer is to be PostgreSQL’s, and byte for byte that of the server without memory. */
+/**
+ * Checks lists while no client writes: every answer must be PostgreSQL’s, and equal to that of the server without memory byte for
+ * byte.
+ */
 export async function checkExactly(
   cluster: Cluster,
   servers: readonly Name[],
@@ -64,7 +67,7 @@ export async function checkCursors(cluster: Cluster, list: List, findings: Findi
   }
 }
 
-/** Whatever happens meanwhile: sorted, without a row twice, every row within the filters, and a total that can be. */
+/** Checks what holds during writes, too: sorted, no row twice, every row within the filters, and a possible total. */
 export function checkSanity({ collection, filters, sorts, path }: List, answer: Answer, findings: Findings): void {
   findings.count('sane')
   const rows = rowsOf(collection, answer)
@@ -108,7 +111,7 @@ function partOf(row: Record<string, unknown>, name: string): Row[string] {
   return value as Row[string]
 }
 
-/** At most so many at once. */
+/** Runs `work` for all items, at most `atOnce` at a time. */
 export async function inParallel<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
   const rest = [...items]
   const next = async () => {

@@ -10,22 +10,22 @@ import { dataFolder, endServers, type Served, serve } from '../../support/serve.
 import { KEY } from '../../support/server.ts'
 
 export interface Answer {
-  /** 0: there was none, as from a worker that has died. */
+  /** 0 without a response, such as from a worker that has died. */
   readonly status: number
-  /** Of a list, else NaN. */
+  /** Total of a list, else NaN. */
   readonly total: number
   readonly link: string
   readonly text: string
 }
 
-/** What links begin with, on both servers. */
+/** Base address in links, for both servers. */
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
 const ANSWERS_MS_MAX = 20_000
-// What a process has written survives the end of PostgreSQL's processes, though not of the machine.
+// Without flushes, writes survive the end of PostgreSQL's processes, but not of the machine.
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_prepared_transactions: '5' }
 
-/** The servers: the one that is judged, one that keeps nothing in memory, and one as on another machine. */
+/** The servers: the one under test, one without memory, and one as on another machine. */
 export type Name = 'cached' | 'plain' | 'elsewhere'
 const SERVERS: Record<Name, Record<string, string>> = {
   cached: { WORKERS: '2' },
@@ -34,17 +34,17 @@ const SERVERS: Record<Name, Record<string, string>> = {
 }
 
 interface Options {
-  /** Of the judged server, beside what is needed. */
+  /** Settings of the server under test, in addition to the necessary ones. */
   readonly cached?: Record<string, string>
-  /** The others are not needed. */
+  /** True if only the server under test is needed. */
   readonly isAlone?: boolean
 }
 
-/** A server of two workers, two others on the same database, and plain connections. */
+/** A server of two workers, two others on the same database, and direct connections. */
 export class Cluster {
-  /** No server knows of this connection: what it writes comes from elsewhere. */
+  /** Connection past all servers: its writes are those of other programs. */
   readonly sql: postgres.Sql
-  /** Once it was started again. */
+  /** Process of PostgreSQL, once it was restarted. */
   private postmaster: ChildProcess | null = null
   private readonly servers = new Map<Name, Served>()
 
@@ -53,7 +53,7 @@ export class Cluster {
     private readonly embedded: EmbeddedPostgres,
     private readonly options: Options,
   ) {
-    // PostgreSQL is stopped, killed and frozen meanwhile, on a machine that may be busy with other things too.
+    // PostgreSQL is stopped, killed and frozen, on a machine that may be busy otherwise.
     const patient = { connect_timeout: 300, backoff: () => 0.05 }
     this.sql = postgres(embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
   }
@@ -63,7 +63,7 @@ export class Cluster {
     copyCluster(folder)
     const embedded = await startEmbedded({ dataDir: folder, settings: SETTINGS, access: 'everything' })
     const cluster = new Cluster(folder, embedded, options)
-    // The first one migrates.
+    // The first server migrates.
     await cluster.start('cached')
     if (!options.isAlone) await Promise.all([cluster.start('plain'), cluster.start('elsewhere')])
     return cluster
@@ -75,7 +75,7 @@ export class Cluster {
     this.servers.set(name, await serve({ ...common, RATE_LIMIT_CLIENTS: '4', ...SERVERS[name], ...own }))
   }
 
-  /** Kills a server with all its processes, and starts it again over what it has left. */
+  /** Kills all processes of a server, and starts it again on its data. */
   async restart(name: Name): Promise<void> {
     const { server, dataDir } = this.of(name)
     server.killGroup('SIGKILL')
@@ -99,23 +99,23 @@ export class Cluster {
     return this.of(name).url
   }
 
-  /** The supervisor's process. */
+  /** Process of the supervisor. */
   get pid(): number {
     return this.of('cached').server.pid
   }
 
-  /** The process of PostgreSQL that starts all others. */
+  /** Process of PostgreSQL that starts all others. */
   get postmasterPid(): number {
     const { cluster } = prepareRunner(this.folder, {})
     return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
   }
 
-  /** Over a connection of its own, so that any worker may get it. */
+  /** Sends a request over a new connection, so that any worker may get it. */
   ask(path: string, method = 'GET', body?: unknown, server: Name = 'cached'): Promise<Answer> {
     return ask(this.urlOf(server) + path, method, body)
   }
 
-  /** All workers are there, and so is the database, for all servers. */
+  /** Waits until all workers of all servers answer, and so does the database. */
   async untilAnswered(): Promise<void> {
     const untilMs = performance.now() + ANSWERS_MS_MAX
     for (let answered = 0; answered < 12; ) {
@@ -128,7 +128,7 @@ export class Cluster {
     }
   }
 
-  /** What was sent and not answered may still be done until then. */
+  /** Waits until requests that were not answered are done, too. */
   async untilQuiet(): Promise<void> {
     for (let quiet = 0; quiet < 3; await Bun.sleep(20)) {
       const [row] = await this.sql`
@@ -138,7 +138,7 @@ export class Cluster {
     }
   }
 
-  /** As by pg_ctl: SIGINT fast, SIGQUIT immediate. Resolves when it answers again. */
+  /** Restarts PostgreSQL like pg_ctl: SIGINT fast, SIGQUIT immediate. Resolves when it answers again. */
   async restartPostgres(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const runner = prepareRunner(this.folder, {})
     const pid = this.postmasterPid

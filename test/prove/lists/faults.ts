@@ -3,16 +3,16 @@ import type { Random } from '../../support/random.ts'
 import { inParallel } from './check.ts'
 import type { Cluster } from './cluster.ts'
 
-/** Done while clients write and list. */
+/** A fault while clients write and list. */
 export type Fault = (cluster: Cluster, random: Random) => Promise<unknown>
 
-/** @throws RangeError for 0, which is the group of this process */
+/** Sends a signal. @throws RangeError for 0, which is the group of this process */
 export const signal = (pid: number, name: NodeJS.Signals) => {
   if (!(pid > 0)) throw new RangeError(`${pid} is no process`)
   try {
     process.kill(pid, name)
   } catch {
-    // it has ended by itself
+    // the process has ended already
   }
 }
 
@@ -21,7 +21,7 @@ export async function backends({ sql }: Cluster, names: string): Promise<number[
   return rows.map(({ pid }) => pid)
 }
 
-/** Backends of the server whose last statement was a write. */
+/** Returns backends of the server whose last statement was a write. */
 async function writingBackends({ sql }: Cluster): Promise<number[]> {
   const rows = await sql`
     select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete|with "(W|First|Tried)")'
@@ -29,7 +29,7 @@ async function writingBackends({ sql }: Cluster): Promise<number[]> {
   return rows.map(({ pid }) => pid)
 }
 
-/** Kills a backend whose last statement was a write, once there is one: all others end too, and PostgreSQL recovers. */
+/** Kills a backend whose last statement was a write, once there is one: all others end, too, and PostgreSQL recovers. */
 export async function crashPostgres(cluster: Cluster) {
   const found: number[] = []
   await until(async () => found.push(...(await writingBackends(cluster))) > 0)
@@ -46,7 +46,7 @@ export async function frozen(pids: readonly number[], ms: number) {
   for (const pid of pids) signal(pid, 'SIGCONT')
 }
 
-/** What it has sent comes to something, and it does not live to tell of it. */
+/** Kills a worker whose statements are in flight: they are done, but not answered. */
 async function kill(cluster: Cluster, worker: number) {
   const sent = Array.from({ length: 30 }, () => cluster.ask('/Absences', 'POST', { Type: 'a', Status: 'b' }))
   await Bun.sleep(5)
@@ -76,7 +76,7 @@ async function exchange({ pid }: Cluster) {
   })
 }
 
-/** What defines tables anew, or makes snapshots blind for a while, and puts it right again. */
+/** Statements that redefine tables, or make snapshots blind for a while, and undo that. */
 const definitions: readonly ((sql: Cluster['sql']) => Promise<unknown>)[] = [
   (sql) => sql`truncate absence`,
   (sql) => sql`vacuum full absence`,
@@ -135,7 +135,7 @@ export const faults = {
       await Bun.sleep(600)
       await transaction`delete from absence where type = 'many'`
     }),
-  /** Commits are in the log, and nothing sees them until the standby is no more waited for. */
+  /** Commits are in the WAL, but no one sees them until they no longer wait for the standby. */
   async 'commits wait for a standby that is not there'({ sql }) {
     for (const value of ['unreachable', '']) {
       await sql.unsafe(`alter system set synchronous_standby_names = '${value}'`)

@@ -2,12 +2,12 @@ import { type Collection, type Filter as PlainFilter, properties, type Sort } fr
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
 
-/** With the operators in brackets; the values of `[]` have a line break between. */
+/** Operator in brackets; values of `[]` are separated by line breaks. */
 interface Filter extends Pick<PlainFilter, 'field' | 'operand'> {
   readonly operator: string
 }
 
-/** A list, as a request asks for it. */
+/** A list as a request. */
 export interface List {
   readonly collection: Collection
   readonly filters: readonly Filter[]
@@ -17,7 +17,7 @@ export interface List {
   readonly path: string
 }
 
-/** Few, so that filters match some rows and not others, and writes change sides. */
+/** Few texts, so that filters match some rows, and writes move rows in and out. */
 export const TEXTS = ['', 'a', 'b', 'B', 'c', 'd e', 'é', 'ß'] as const
 export const DECIMALS = ['0', '0.5', '1', '1.5', '7'] as const
 export const INSTANTS = ['2024-01-31T09:00:00Z', '2024-06-01T00:00:00Z', '2025-01-01T12:30:00Z'] as const
@@ -32,7 +32,7 @@ const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
 const PARTS = ['a', 'E', 'É', 'S', 'ß', ' ', 'd', 'zz'] as const
 const EQUALITIES = ['=', '!=']
 const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
-/** Those that the random writes set. */
+/** Properties that random writes set. */
 const WRITTEN: Record<Collection, RegExp> = {
   Companies: /./,
   Employees: /^(Id|KnownAs|FirstName|LastName|DisplayName|Department|Status|Started|CompanyId|Company|Manager(Id)?)$/,
@@ -68,7 +68,7 @@ export function randomList(random: Random): List {
   }
 }
 
-/** All `[]` of one property are one filter. */
+/** Merges all `[]` of one property to one filter. */
 function withOneAny(filters: readonly Filter[]): Filter[] {
   const isAny = ({ operator }: Filter) => operator === '[]'
   const byField = Map.groupBy(filters.filter(isAny), ({ field }) => field)
@@ -104,7 +104,7 @@ const CASTS: Record<Filter['field']['kind'], string> = {
   boolean: '::text::boolean',
 }
 
-/** The total of a list, and the ids of its page, in SQL that owes nothing to the server's. */
+/** Reads the total of a list, and the ids of its page, by SQL that shares no code with the server. */
 export function truthOf({ collection, filters, sorts, page, pageSize }: List): { text: string; values: string[] } {
   const values: string[] = []
   const conditions = filters.map((filter) => conditionOf(filter, values))
@@ -137,7 +137,7 @@ function conditionOf({ field, operator, operand }: Filter, values: string[]): st
   return operator === '!=' ? `(${column} = ${cast}) is not true` : `${column} ${operator} ${cast}`
 }
 
-/** Of the property's column, quoted for SQL. */
+/** Column of a property, quoted for SQL. */
 function columnOf(name: string): string {
   const words = name.replace('.', '').replace(/(?<!^)([A-Z])/g, '_$1')
   return `"${words.toLowerCase()}"`

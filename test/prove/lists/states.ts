@@ -4,17 +4,17 @@ import type { Answer, Cluster } from './cluster.ts'
 import { type List, randomList, truthOf } from './randomList.ts'
 import { type Ids, readIds, writeOnce, writeOutside } from './writes.ts'
 
-/** Lists that are asked for in a time. Each state is read for all of them, so they are few. */
+/** Lists of one period. Each state is read for all of them, so they are few. */
 const LISTS = 8
 const READERS = 6
 
-/** What every list is in one state of the tables. */
+/** The answer of every list in one state of the tables. */
 type State = ReadonlyMap<string, string>
 
 /**
- * One party after another writes: clients of either server, psql, cascades. Between two writes it is known what each list has to be.
- * Many read meanwhile: each answer must be that of a state between the last one that was there when the list was asked for, and
- * the first that began after its answer.
+ * One party after another writes: clients of either server, psql, cascades. Between two writes the answer of each list is known.
+ * Many clients read: each answer must be of a state between the last one when the list was requested, and the first that began
+ * after its response.
  */
 export async function proveStates(
   cluster: Cluster,
@@ -24,7 +24,7 @@ export async function proveStates(
 ): Promise<void> {
   const lists = Array.from({ length: LISTS }, () => randomList(random))
   const states: State[] = [await readState(cluster, lists, findings)]
-  /** Writes that have begun. */
+  /** Number of writes that have begun. */
   let begun = 0
   let isOver = false
   const read = async () => {
@@ -38,7 +38,7 @@ export async function proveStates(
       findings.count('states')
       if (last > first) findings.count('states, beside a write')
       const shown = shownBy(answer)
-      // The state behind a write that has begun is read once it has ended.
+      // The state after a write is read once the write has ended.
       while (states.length <= last && !isOver) await Bun.sleep(1)
       const possible = states.slice(first, last + 1).map((state) => state.get(list.path))
       if (!possible.includes(shown) && states.length > last)
@@ -59,7 +59,7 @@ export async function proveStates(
     begun++
     await write(cluster, random, ids, findings)
     states.push(await readState(cluster, lists, findings))
-    // Right behind a write most readers ask for what it has changed.
+    // Right after a write, most readers request a list that it has changed.
     const fresh = random.pick(lists)
     const answer = await cluster.ask(fresh.path, 'GET', undefined, random.chance(50) ? 'cached' : 'elsewhere')
     findings.count('fresh')
@@ -77,7 +77,7 @@ async function write(cluster: Cluster, random: Random, ids: Ids, findings: Findi
   else await writeOnce(cluster, random, ids, findings, true, random.chance(30) ? 'elsewhere' : 'cached')
 }
 
-/** As the server without memory has them, which is held against PostgreSQL itself. */
+/** Reads a state from the server without memory, which is compared with PostgreSQL itself. */
 async function readState(cluster: Cluster, lists: readonly List[], findings: Findings): Promise<State> {
   const answers = await Promise.all(
     lists.map(async (list): Promise<[string, string]> => {

@@ -5,12 +5,12 @@ import type { Findings } from './check.ts'
 import type { Cluster, Name } from './cluster.ts'
 import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
 
-/** The ids there are, as far as is known. */
+/** Ids of existing rows, as far as known. */
 export type Ids = Record<Collection, number[]>
 
-/** So few rows are written again and again, by every client. */
+/** Rows that all clients write again and again. */
 const HOT = 6
-/** Of what the names are made that rows of other tables have too. */
+/** Properties that form names, which rows of other tables copy. */
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
 const ROWS_MAX: Record<Collection, number> = { Companies: 25, Employees: 60, Absences: 160 }
 
@@ -21,7 +21,7 @@ export async function readIds({ sql }: Cluster): Promise<Ids> {
   return ids
 }
 
-/** One write by a client of the server, and its status: a new row, a change of one, with or without the names that others copy, a removal. */
+/** Sends one write of a client, and returns its status: a new row, a change, with or without copied names, or a deletion. */
 export async function writeOnce(
   cluster: Cluster,
   random: Random,
@@ -82,7 +82,7 @@ function randomBody(
 
 type Outside = (sql: Cluster['sql'], random: Random) => Promise<unknown>
 
-/** What others do to the tables behind the server's back. */
+/** Writes to the tables past the server. */
 const outside: Outside[] = [
   (sql, random) => sql`
     insert into absence (type, status, period_days)
@@ -103,7 +103,7 @@ const outside: Outside[] = [
     where id = (select id from company order by id offset ${random.below(HOT)} limit 1)`,
   (sql, random) => sql`insert into company (name) values (${random.pick(TEXTS)})`,
   (sql, random) => sql`update absence set reason = repeat('r', 9000) where id % 40 = ${random.below(40)}`,
-  // As psql sends it, in a session whose settings are not the servers'.
+  // Sent like psql, in a session with other settings than the servers'.
   (sql, random) =>
     sql
       .unsafe(
@@ -112,7 +112,7 @@ const outside: Outside[] = [
         insert into absence (type, start) values ('psql', '3.12.2024 10:00'); commit`,
       )
       .simple(),
-  // One simple query: the driver throws where a connection ends within its own transactions.
+  // One simple query, because the driver throws if a connection ends within its own transactions.
   (sql, random) =>
     sql
       .unsafe(
@@ -123,7 +123,7 @@ const outside: Outside[] = [
       .simple(),
 ]
 
-/** Fails without a word: its locks may not be had, its rows be referred to, the database be away. */
+/** Writes past the server. Failures are ignored: locks may be taken, rows referred to, the database unreachable. */
 export async function writeOutside({ sql }: Cluster, random: Random, findings: Findings): Promise<void> {
   await random
     .pick(outside)(sql, random)
@@ -133,7 +133,7 @@ export async function writeOutside({ sql }: Cluster, random: Random, findings: F
     )
 }
 
-/** Rows to begin with. */
+/** Inserts the initial rows. */
 export async function fill({ sql }: Cluster): Promise<void> {
   await sql`insert into company (name, enabled) select chr(97 + n % 4), n % 2 = 0 from generate_series(1, 12) as n`
   await sql`

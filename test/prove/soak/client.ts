@@ -6,22 +6,22 @@ import type { Tally } from './tally.ts'
 
 const ANSWER_MS_MAX = 20_000
 const ROWS_MAX = 6
-/** So that a soak is long, not fast. */
+/** Longest pause between requests, so that a soak is long, not fast. */
 const PAUSE_MS_MAX = 120
 const RETRIES_MAX = 60
 const RETRY_MS = 250
 
 interface Place {
   readonly url: string
-  /** This client sends an Idempotency-Key, and repeats a write whose outcome is unknown. */
+  /** True if the client sends an Idempotency-Key, and repeats a write whose outcome is unknown. */
   readonly repeats: boolean
 }
 
-/** One client that writes rows of its own, and reads them by id and as a list: it knows what each may be. */
+/** A client that writes its own rows, and reads them by id and in lists, and knows the possible states of each. */
 export class SoakClient {
-  /** Rows that are known, and written again. */
+  /** Rows with a known state, which are written again. */
   readonly rows: OwnRow[] = []
-  /** Rows whose last write has an unknown outcome, or that are deleted: only read, and looked at in the end. */
+  /** Rows whose last write has an unknown outcome, or that are deleted; they are only read, and checked in the end. */
   readonly retired: OwnRow[] = []
   private readonly connection: Connection
   private made = 0
@@ -86,7 +86,7 @@ export class SoakClient {
     row.states = [...row.states, next]
     this.rows.splice(this.rows.indexOf(row), 1)
     this.retired.push(row)
-    // Most are looked at in the end alone.
+    // Older ones are only checked in the end.
     if (this.retired.length > 40 && this.retired[0]?.states.length === 1) this.tally.settled.push(this.retired.shift() as OwnRow)
   }
 
@@ -98,7 +98,7 @@ export class SoakClient {
     this.tally.judge(see(row, seen))
   }
 
-  /** Exactly this row, with what was written last: a list from memory too. */
+  /** Lists exactly this row by its last values; the answer may come from memory. */
   private async list(row: OwnRow): Promise<void> {
     const { collection, marker } = row
     const [version] = row.states as [number]
@@ -111,7 +111,7 @@ export class SoakClient {
     if (isExact) this.tally.judge(see(row, shapes[collection].versionOf(found[0])))
   }
 
-  /** The answer of a write that was done; or that nothing was done, or that it is not known. */
+  /** Sends a write, repeatedly if this client repeats. Returns the response; `nothing` if nothing was done, `unknown` if that is not known. */
   private async write(method: string, path: string, body?: object): Promise<RawResponse | 'nothing' | 'unknown'> {
     const { repeats } = this.place
     const own = repeats ? [`Idempotency-Key: ${this.uuid()}`] : []
@@ -128,10 +128,10 @@ export class SoakClient {
     }
   }
 
-  /** Whether the last answer said that nothing was done. */
+  /** True if the last response said that nothing was done. */
   private isUndone = false
 
-  /** Null: there was no such answer, for a reason that the tally finds or not. */
+  /** Sends a request; returns null if the response is not as expected, for which the tally needs an explanation. */
   private async ask(
     method: string,
     path: string,
@@ -151,7 +151,7 @@ export class SoakClient {
     this.tally.answered({
       kind: `${method} ${status}${status === 503 ? ` ${code}` : ''}`,
       sentMs,
-      // The first of two requests with one Idempotency-Key is still at work.
+      // The first of two requests with one Idempotency-Key is still in progress.
       isExpected: isExpected || (more.length > 0 && code === 'InProgress'),
       what: `${method} ${path}`,
     })

@@ -8,11 +8,11 @@ import { backends, crashPostgres, frozen, signal, terminate } from '../lists/fau
 interface Soaked {
   readonly cluster: Cluster
   readonly random: Random
-  /** No fault ends it, so that what it holds can be compared over the whole run. */
+  /** Process that no fault ends, so that its memory can be compared over the whole run. */
   readonly veteran: number
 }
 
-/** What is done to the server while clients write and read; resolves when it is over. */
+/** Faults of the server while clients write and read; each resolves when it is over. */
 export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unknown>>> = {
   'a worker is killed': async ({ cluster, random, veteran }) =>
     signal(random.pick(workersOf(cluster.pid).filter((pid) => pid !== veteran)), 'SIGKILL'),
@@ -26,7 +26,7 @@ export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unk
     frozen([...(await backends(cluster, 'roster%')), cluster.postmasterPid], 1_000 + random.below(3_000)),
 }
 
-/** Clients that leave before they are answered, and clients that send and read slowly. They write nothing. */
+/** Runs clients that leave before their response, and clients that send and read slowly. They write nothing. */
 export async function disturb(url: string, random: Random, isOver: () => boolean, count: (what: string) => void) {
   const { hostname, port } = new URL(url)
   while (!isOver()) {

@@ -1,13 +1,13 @@
 import type { Random } from '../../support/random.ts'
 
-/** A row that one client alone writes. All that it holds follows from its version, so half a write would show. */
+/** A row that only one client writes. All its values follow from its version, so half a write would show. */
 export interface OwnRow {
   readonly collection: Kept
-  /** No other row is called so. */
+  /** Unique name of the row. */
   readonly marker: string
-  /** Null: its creation was not answered. */
+  /** Null if its creation was not answered. */
   id: number | null
-  /** What the row may be: a version, or null for no row. One alone: it is known. */
+  /** Possible states of the row: versions, or null for no row. One state: it is known. */
   states: (number | null)[]
 }
 
@@ -16,14 +16,14 @@ export const KEPT: readonly Kept[] = ['Companies', 'Employees', 'Absences']
 
 interface Shape {
   readonly table: string
-  /** The columns of marker and version, for a look past the server. */
+  /** Columns of marker and version, to read them past the server. */
   readonly columns: { readonly marker: string; readonly version: string }
   body(marker: string, version: number): Record<string, unknown>
-  /** The version of a row that the server has answered; null: it holds what no version does. */
+  /** Returns the version of a row in a response; null if its values are of no version. */
   versionOf(row: Record<string, unknown>): number | null
 }
 
-/** Of a text such as `c3-17 v5`. */
+/** Version in a text such as `c3-17 v5`. */
 const VERSION = / v(\d+)$/
 
 function shape(table: string, marker: string, [first, second]: readonly [string, string]): Shape {
@@ -41,7 +41,7 @@ function shape(table: string, marker: string, [first, second]: readonly [string,
 
 const snake = (name: string) => name.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase()
 
-/** A company has one text and a boolean alone: its marker and its version share the text. */
+/** A company has only one text and a boolean, so its marker and version share the text. */
 const company: Shape = {
   table: 'company',
   columns: { marker: "split_part(name, ' ', 1)", version: 'name' },
@@ -62,11 +62,11 @@ export function versionIn(text: string): number {
   return Number(VERSION.exec(text)?.[1])
 }
 
-/** Changes what a client knows of a row, once it has seen it. Returns what is wrong; null: nothing. */
+/** Updates the possible states of a row, given the version that was read. Returns a fault; null if there is none. */
 export function see(row: OwnRow, seen: number | null): string | null {
   const at = row.states.indexOf(seen)
   if (at === -1) return `${row.marker} is ${seen}, and may be ${row.states.join(' or ')}`
-  // States stand in the order in which they come about: reads do not go back.
+  // States are in the order of the writes, and reads never go back.
   row.states = row.states.slice(at)
   return null
 }

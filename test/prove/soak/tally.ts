@@ -1,24 +1,24 @@
 import type { OwnRow } from './rows.ts'
 
-/** What the server may still be occupied with when a fault is over: statements have 5 s, and PostgreSQL recovers. */
+/** Time after a fault for which the server may still be affected: statements have 5 s, and PostgreSQL recovers. */
 const GRACE_MS = 10_000
 const DIFFERENCES_MAX = 20
 
 interface Answered {
-  /** `GET 200`; status 0: the connection was lost. */
+  /** Method and status, such as `GET 200`; status 0: the connection was lost. */
   readonly kind: string
   readonly sentMs: number
   readonly isExpected: boolean
   readonly what: string
 }
 
-/** Counts what happens, and finds what nothing explains. Times are those of `performance.now()`. */
+/** Counts responses, and collects those that no fault explains. Times are those of `performance.now()`. */
 export class Tally {
   readonly counts: Record<string, number> = {}
   readonly faults: Record<string, number> = {}
-  /** Each in a line. */
+  /** Differences, one per line. */
   readonly differences: string[] = []
-  /** Rows that no client looks at any more. */
+  /** Rows that no client reads any more. */
   readonly settled: OwnRow[] = []
   private readonly windows: { endMs: number }[] = []
   requests = 0
@@ -31,7 +31,7 @@ export class Tally {
     if (difference !== null && this.differences.length < DIFFERENCES_MAX) this.differences.push(difference)
   }
 
-  /** An answer that is not what was asked for, or none, needs a fault meanwhile or a moment before. */
+  /** Counts a response. An unexpected one, or none, must have a fault at that time, or shortly before, that explains it. */
   answered({ kind, sentMs, isExpected, what }: Answered) {
     this.requests++
     this.count(kind)
@@ -52,7 +52,7 @@ export class Tally {
     }
   }
 
-  /** Something that is over has held up requests, and may still. */
+  /** Notes the end of a fault that has delayed requests, and still may. */
   excuse(name: string) {
     this.faults[name] = (this.faults[name] ?? 0) + 1
     this.windows.push({ endMs: performance.now() + GRACE_MS })

@@ -8,26 +8,26 @@ interface Held {
   readonly descriptors: number
 }
 
-/** What the server held at a moment. */
+/** Resources of the server at a moment. */
 interface Sample {
   readonly ms: number
   readonly workersRssMb: readonly number[]
   readonly supervisor: Held
   readonly veteran: Held
-  /** Null: PostgreSQL could not be asked. */
+  /** Null if PostgreSQL could not be asked. */
   readonly backends: number | null
 }
 
-/** Between when and when, of the whole run, is compared with the last part of it. */
+/** Parts of the run whose samples are compared: from `WARM_PART` to `WARM_END_PART`, with all after `LAST_PART`. */
 const [WARM_PART, WARM_END_PART, LAST_PART] = [0.25, 0.5, 0.8]
-/** A heap that has grown is given back late; descriptors and backends are those of pools that open at need. */
+/** Tolerances: a heap gives memory back late, and pools open descriptors and backends at need. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 48
 const DESCRIPTORS_MORE_MAX = 12
 const BACKENDS_MORE_MAX = 6
 const ASK_MS_MAX = 500
 
-/** Looks at the processes of a server now and then, and compares the end with what was there when it was warm. */
+/** Samples the processes of a server, and compares the end of a run with the time when it was warm. */
 export class Watch {
   private readonly samples: Sample[] = []
   private readonly startMs = performance.now()
@@ -58,7 +58,7 @@ export class Watch {
     )
   }
 
-  /** What is reported, and what has grown. */
+  /** Returns the report, and resources that have grown. */
   judge(): { report: Record<string, unknown>; grown: string[] } {
     const endMs = this.samples.at(-1)?.ms ?? 0
     const part = (from: number, to: number) => this.samples.filter(({ ms }) => ms >= from * endMs && ms <= to * endMs)
@@ -89,7 +89,7 @@ export class Watch {
           'the connections to PostgreSQL',
           ({ backends }) => backends,
           (warmCount) => warmCount + BACKENDS_MORE_MAX,
-          // A fault that cuts connections while it is warm leaves few for a moment.
+          // The greatest count, because a fault that cuts connections leaves few for a moment.
           (counts) => Math.max(...counts),
         ),
         max: Math.max(...this.samples.map(({ backends }) => backends ?? 0)),
