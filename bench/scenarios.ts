@@ -36,7 +36,7 @@ const PART_OF_STATUS = 0.2
 
 /** Days in the ranges of new lists; each is up to a day longer. */
 const NEW_DAYS = 60
-/** Days on which absences begin: `src/seed` gives 15 of 16 a random one of these. */
+/** Number of days on which absences begin: `src/seed` gives 15 of 16 absences one of these at random. */
 const DAYS_OF_ALL = 3_653
 /** A range from one random second to another; of 10^13 ranges, hardly one is drawn twice. */
 const range = `Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{${NEW_DAYS}d..${NEW_DAYS + 1}d}`

@@ -131,8 +131,8 @@ function isOnce({ method, ifMatch }: ApiRequest): boolean {
 }
 
 /**
- * True if the request may be sent again. A 429 or 503 means that nothing was done, but a list that is too costly would be so
- * again. After an unknown outcome only reads and requests with a key are repeated: another client may have written the row in the
+ * True if the request may be sent again. After a 429 or 503 nothing was done; only a list that is too costly is not repeated. If
+ * the outcome is unknown, only reads and requests with a key are repeated: another client may have written the row in the
  * meantime. InProgress means that an earlier attempt still runs.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {

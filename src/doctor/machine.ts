@@ -17,7 +17,7 @@ import { advice, type Finding, fault, ok } from './finding.ts'
 const MIB = 2 ** 20
 /** Minimum free disk space for DATA_DIR; with less, an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
-/** Memory that ended servers may leave without a finding; the next start frees it down to their counts. */
+/** Memory of ended servers that is no finding: their counts, which a start keeps, take less. */
 const ENDED_BYTES_MAX = 8 * MIB
 /** 14 days; programs that renew certificates of 90 days do so 30 days before the end. */
 const RENEWAL_MS = 14 * 86_400_000

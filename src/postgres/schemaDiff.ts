@@ -6,8 +6,8 @@ import { alterText, compareTable, constraintText, indexTexts, readTables } from 
 
 /**
  * Compares tables with the declarations. Returns the SQL that adds missing parts, if any, its tables, and remarks: differences
- * without SQL, with advice for the developer. Nothing is changed or dropped; the transaction is rolled back to its state, and
- * locks no table that is served. `others`: tables without remarks.
+ * without SQL, with advice for the developer. Changes nothing: what it creates is rolled back within the transaction, and no
+ * served table is locked. `others`: tables without remarks.
  */
 export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)

@@ -9,7 +9,7 @@ import { leaveOut, until } from '../support/process.ts'
 import { heldRename } from '../support/rows.ts'
 import { dataFolder, endServers, headersOf, keyIn, type Served, serve } from '../support/serve.ts'
 
-/** Fewer connections than concurrent clients, and than the workers' pools have. */
+/** PgBouncer's connections to PostgreSQL: fewer than concurrent clients, and fewer than the workers' pools have. */
 const POOL = 3
 /** Statement timeout of the role: docs/operations.md requires it for a pooler, which drops the server's own one. */
 const ROLE_MS_MAX = 2_000

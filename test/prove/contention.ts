@@ -121,10 +121,7 @@ function readLog(path: string): Entry[] {
   })
 }
 
-/**
- * Checks decisions by the numbers of admissions: rules are about number n and number n - limit, in whatever order they are
- * logged.
- */
+/** Checks all decisions. The rules compare admission n with admission n - limit, so the order of the logs does not matter. */
 function judge(entries: Entry[], rules: readonly Rule[]): Findings {
   const findings = { admitted: 0, refusalsChecked: 0, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 }
   const rings = new Map<number, Map<number, number>>()

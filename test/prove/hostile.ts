@@ -44,10 +44,10 @@ const FAULTS_MAX = 5
 const BODY_BYTES_MAX = 2 ** 20
 /** Largest body that is read even if the request is refused without it. */
 const REST_BYTES_MAX = 16 * 1024
-/** Tolerances: a heap gives memory back late. A factor of the first size, and a constant for each process. */
+/** Tolerances, because a heap gives memory back late: a factor for the memory at the start, and MB for each process. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 96
-/** Tolerance: pools open connections to PostgreSQL when they need them. */
+/** Tolerance, because pools open connections to PostgreSQL only when they need them. */
 const DESCRIPTORS_MORE_MAX = 8
 
 /** Inserts rows for most ids in the requests. */

@@ -1,4 +1,4 @@
-/** Texts that an attacker may send as values, or that are unlucky names. */
+/** Texts that an attacker may send, and harmless ones that break careless code. */
 export const hostileTexts = [
   "'",
   "O'Brien'; drop table company; --",

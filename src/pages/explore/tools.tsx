@@ -71,8 +71,8 @@ export function Download({ path, name, excelPath }: DownloadProps) {
 const LOCALES_MAX = 4
 
 /**
- * Values of `locale` to try, the best first; undefined for none. A language whose own digits are not Latin is tried with Latin
- * digits, because the API writes only these, and their decimal marks differ.
+ * Values of `locale` to try, the best first; undefined for none. The API only writes Latin digits, so a language with other
+ * digits is tried in its form with Latin digits, which can have another decimal mark.
  */
 function localesOf(languages: readonly string[]): (string | undefined)[] {
   const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])
