@@ -8,21 +8,21 @@ const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
 export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
   // A piece may end within a character.
   const decoder = new TextDecoder()
-  let begun = ''
+  let partialLine = ''
   try {
     for (let piece = opened.first; piece !== null; piece = await opened.next()) {
       const [rest = '', ...lines] = decoder.decode(piece, { stream: true }).split('\n')
-      begun += rest
+      partialLine += rest
       for (const line of lines) {
-        yield rowOf<Row>(opened, begun)
-        begun = line
+        yield rowOf<Row>(opened, partialLine)
+        partialLine = line
       }
-      if (begun.length > LINE_CHARACTERS_MAX) throw unexpected(opened, 'was answered with a line that does not end')
+      if (partialLine.length > LINE_CHARACTERS_MAX) throw unexpected(opened, 'was answered with a line that does not end')
     }
   } finally {
     opened.close()
   }
-  if (begun + decoder.decode() === '') return
+  if (partialLine + decoder.decode() === '') return
   const message = `${opened.named} broke off in the middle of a row`
   throw new RosterError({ code: 'NetworkFailure', target: 'Api', message })
 }

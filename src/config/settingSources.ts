@@ -34,12 +34,12 @@ export function effectiveSettings(
     const from = text === null ? 'default' : file !== undefined && !environment[name] ? `file ${file}` : originOf(name)
     const value = text ?? (name === 'WORKERS' ? workers : declared)
     const secret = isSecret(name, value)
-    return { name, value: secret ? placeOf(name, value) : value, isSet: value !== null, isSecret: secret, from }
+    return { name, value: secret ? hostAndName(name, value) : value, isSet: value !== null, isSecret: secret, from }
   })
 }
 
 /** Returns host and name of a database, without role and password; null if the address is ambiguous. */
-function placeOf(name: string, value: string | null): string | null {
+function hostAndName(name: string, value: string | null): string | null {
   const address = (value ?? '').replace(/[?#].*$/s, '')
   if (!/^DATABASE_(?:DIRECT_)?URL$/.test(name) || !URL.canParse(address)) return null
   const { host, pathname, username } = new URL(address)

@@ -22,7 +22,7 @@ export interface RunParts {
   nowMs(): number
 }
 
-const PAGE_LINES = 100
+const PAGE_EVENTS = 100
 /** Concurrent deliveries of one hook, each of another row. */
 const IN_FLIGHT_MAX = 4
 /** Interval at which the position is saved during deliveries. The next sender repeats the deliveries after the saved position. */
@@ -31,18 +31,18 @@ const SAVE_MS = 1_000
 const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
-const IDLE_LOOK_MS = 60_000
+const WAIT_MS = 60_000
 /** If an attempt is later than this, no server ran in between: that time does not count as failing. */
-const LATE_MS_MAX = 3_600_000
+const NO_SERVER_MS_MIN = 3_600_000
 
 /** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */
 export class HookRun {
   /** Position in the feed when the whole queue is delivered. */
-  private end: ChangesToken
+  private queueEnd: ChangesToken
   private queue: { readonly line: ChangeLine; isDelivered: boolean }[] = []
   private savedMs: number
-  private isOver = false
-  private readonly wanted: readonly Entity[]
+  private hasEnded = false
+  private readonly entities: readonly Entity[]
   private readonly ending = new AbortController()
   private readonly signal = this.ending.signal
   /** Rejects when the connection to the database is lost. */
@@ -52,9 +52,9 @@ export class HookRun {
     readonly hook: Hook,
     private readonly parts: RunParts,
   ) {
-    this.end = hook.place
+    this.queueEnd = hook.checkpoint
     this.savedMs = parts.nowMs()
-    this.wanted = entitiesOf(hook.events, parts.entities)
+    this.entities = entitiesOf(hook.events, parts.entities)
     this.ended = this.run()
   }
 
@@ -71,29 +71,32 @@ export class HookRun {
   }
 
   private async run(): Promise<void> {
-    while (!this.isOver && !this.signal.aborted && this.wanted.length > 0) {
-      if (this.queue.length === 0) await this.readOn()
-      else if (await this.pauseToAttempt()) await this.deliverSome()
+    while (!this.hasEnded && !this.signal.aborted && this.entities.length > 0) {
+      if (this.queue.length === 0) await this.fillQueue()
+      else if (await this.pauseToAttempt()) await this.deliverBatch()
     }
     // The next sender continues from here, without reading again the events that this hook does not want.
-    if (!this.isOver && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
+    if (!this.hasEnded && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
   }
 
   /** Reads a page into the queue, or waits for a change. */
-  private async readOn() {
+  private async fillQueue() {
     const { changes, waits, log } = this.parts
     try {
-      const { lines, end, more } = await changes.pageAfter(this.wanted, this.end, { pageSize: PAGE_LINES, hasRows: false })
-      this.end = end
+      const { lines, end, more } = await changes.pageAfter(this.entities, this.queueEnd, {
+        pageSize: PAGE_EVENTS,
+        hasRows: false,
+      })
+      this.queueEnd = end
       this.queue = lines
         .filter((line) => wantsEvent(this.hook.events, eventOf(line, ':')))
         .map((line) => ({ line, isDelivered: false }))
       if (this.queue.length > 0) return
-      this.hook.place = end
+      this.hook.checkpoint = end
       if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
       if (!more)
         await waits.wait({
-          ...{ entities: this.wanted, after: end, untilMs: performance.now() + IDLE_LOOK_MS },
+          ...{ entities: this.entities, after: end, untilMs: performance.now() + WAIT_MS },
           ...{ signal: this.signal, key: this.hook.id },
         })
     } catch (error) {
@@ -104,18 +107,18 @@ export class HookRun {
   }
 
   /** Delivers a batch: until `SAVE_MS` have passed, a delivery fails, or the queue ends. Then saves the position. */
-  private async deliverSome() {
+  private async deliverBatch() {
     const failures: Outcome[] = []
     const running = new Map<string, Promise<void>>()
     // A failing receiver gets one delivery at a time.
     const isFailing = this.hook.attempts > 0
-    const most = isFailing ? 1 : IN_FLIGHT_MAX
+    const inFlightMax = isFailing ? 1 : IN_FLIGHT_MAX
     const untilMs = performance.now() + SAVE_MS
     let status: string | null = null
     for (const queued of this.queue) {
       if (queued.isDelivered) continue
       const row = `${queued.line.entity.table} ${queued.line.id}`
-      while (running.size >= most || running.has(row)) await Promise.race(running.values())
+      while (running.size >= inFlightMax || running.has(row)) await Promise.race(running.values())
       const isEnough = running.size === 0 && status !== null && isFailing
       if (failures.length > 0 || this.signal.aborted || performance.now() > untilMs || isEnough) break
       const delivery = this.parts.deliver(this.hook, messageOf(this.hook, queued.line), this.signal).then((outcome) => {
@@ -127,7 +130,7 @@ export class HookRun {
       running.set(row, delivery)
     }
     await Promise.all(running.values())
-    this.goOn()
+    this.advance()
     // Aborted deliveries say nothing about the receiver.
     const [failure] = this.signal.aborted ? [] : failures
     if (failure) await this.noteFailure(failure)
@@ -135,13 +138,13 @@ export class HookRun {
   }
 
   /** Advances the position past all deliveries without a gap. */
-  private goOn() {
+  private advance() {
     const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
     const done = first === -1 ? this.queue.length : first
     const last = this.queue[done - 1]
-    if (last) this.hook.place = readToken(last.line.token) as ChangesToken
+    if (last) this.hook.checkpoint = readToken(last.line.token) as ChangesToken
     this.queue = this.queue.slice(done)
-    if (this.queue.length === 0) this.hook.place = this.end
+    if (this.queue.length === 0) this.hook.checkpoint = this.queueEnd
   }
 
   private async noteSuccess(status: string) {
@@ -157,10 +160,10 @@ export class HookRun {
     const { log, backOff } = parts
     const atMs = parts.nowMs()
     const lateMs = atMs - (hook.nextAttemptMs ?? atMs)
-    hook.failingSinceMs = (hook.failingSinceMs ?? atMs) + (lateMs > LATE_MS_MAX ? lateMs : 0)
+    hook.failingSinceMs = (hook.failingSinceMs ?? atMs) + (lateMs > NO_SERVER_MS_MIN ? lateMs : 0)
     hook.attempts++
     if (hook.attempts === 1) log.warn('deliveries to a hook fail, and are tried again', { ...this.fields(), status })
-    if (isGone || atMs - hook.failingSinceMs >= backOff.parkMs) {
+    if (isGone || atMs - hook.failingSinceMs >= backOff.parkAfterMs) {
       log.error('a hook is parked: its receiver has refused for too long', { ...this.fields(), status })
       return this.park(isGone ? 'its receiver has answered 410: it wants no more' : 'deliveries have failed for 3 days', status)
     }
@@ -169,14 +172,14 @@ export class HookRun {
   }
 
   private async park(reason: string, status: string | null = null) {
-    this.isOver = true
+    this.hasEnded = true
     await this.save(status, reason)
   }
 
   private async save(status: string | null, parkedFor: string | null = null) {
     this.savedMs = this.parts.nowMs()
     // Not saved: another process is the sender now, or an operator has changed the hook and a new run follows.
-    if (!(await this.parts.session.save(this.hook, this.savedMs, status, parkedFor))) this.isOver = true
+    if (!(await this.parts.session.save(this.hook, this.savedMs, status, parkedFor))) this.hasEnded = true
   }
 
   /** Waits until the next attempt is due. False if the run was stopped. */
@@ -185,7 +188,7 @@ export class HookRun {
     const { nextAttemptMs } = this.hook
     if (nextAttemptMs === null) return true
     // Another server wrote the time, and its clock may have been ahead.
-    const ms = Math.max(0, Math.min(nextAttemptMs - nowMs(), backOff.mostMs))
+    const ms = Math.max(0, Math.min(nextAttemptMs - nowMs(), backOff.maxMs))
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 
@@ -203,14 +206,14 @@ function messageOf({ id }: Hook, line: ChangeLine): Message {
 }
 
 /** Pause after the first failure, longest pause, and time of failing deliveries after which a hook is parked. */
-export const BACK_OFF = { firstMs: 5_000, mostMs: 15 * 60_000, parkMs: 3 * 24 * 3_600_000 }
+export const BACK_OFF = { firstMs: 5_000, maxMs: 15 * 60_000, parkAfterMs: 3 * 24 * 3_600_000 }
 export type BackOff = typeof BACK_OFF
 
 /**
  * Returns the pause before the next attempt in ms: it doubles with each failure; of it a random part from half to all. `random`:
  * 0 to 1.
  */
-export function pauseAfter(attempts: number, { firstMs, mostMs }: BackOff, random: number): number {
-  const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), mostMs)
+export function pauseAfter(attempts: number, { firstMs, maxMs }: BackOff, random: number): number {
+  const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), maxMs)
   return Math.round(fullMs * (0.5 + random / 2))
 }

@@ -19,12 +19,12 @@ export interface SenderOptions {
 }
 
 /** Pauses in ms: between checks for hooks, for the lock, for changed hooks, and after an error. */
-const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
+const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, retryMs: 2_000 }
 
 /** Webhook metrics of a server; zeros if another process is the sender. */
-export interface HookUse {
+export interface HookMetrics {
   readonly states: HookStates
-  readonly taken: number
+  readonly delivered: number
   readonly failed: number
   readonly lagMs: number
 }
@@ -41,7 +41,7 @@ export class HookSender {
   private isFailing = false
   private readonly runs = new Map<string, HookRun>()
   private states: HookStates = { active: 0, paused: 0, parked: 0 }
-  private taken = 0
+  private delivered = 0
   private failed = 0
 
   constructor(
@@ -65,11 +65,11 @@ export class HookSender {
     await this.ended
   }
 
-  get use(): HookUse {
-    const { states, taken, failed } = this
+  get metrics(): HookMetrics {
+    const { states, delivered, failed } = this
     const nowMs = (this.options.nowMs ?? Date.now)()
     const lags = [...this.runs.values()].map(({ waitingSinceMs }) => nowMs - (waitingSinceMs ?? nowMs))
-    return { states, taken, failed, lagMs: Math.max(0, ...lags) }
+    return { states, delivered, failed, lagMs: Math.max(0, ...lags) }
   }
 
   private get isStopping() {
@@ -77,7 +77,7 @@ export class HookSender {
   }
 
   private async run() {
-    const { idleMs, againMs } = this.pauses
+    const { idleMs, retryMs } = this.pauses
     while (!this.isStopping) {
       try {
         await this.electAndSend()
@@ -87,7 +87,7 @@ export class HookSender {
         if (!this.isFailing && !this.isStopping)
           log.warn('webhooks wait: the sender cannot use the database', { reason: errorOf(error).message })
         this.isFailing = true
-        await this.pause(againMs)
+        await this.pause(retryMs)
       }
     }
   }
@@ -139,7 +139,7 @@ export class HookSender {
       ...{ entities, changes, waits, session, log, backOff, nowMs },
       deliver: async (hook, message, signal) => {
         const outcome = await deliver(hook, message, signal, delivery)
-        if (outcome.isDelivered) this.taken++
+        if (outcome.isDelivered) this.delivered++
         // Aborted deliveries say nothing about the receiver.
         else if (!signal.aborted) this.failed++
         return outcome

@@ -14,7 +14,7 @@ export interface Hook {
   readonly events: readonly string[]
   /** Changes whenever an operator changes the hook. */
   readonly revision: string
-  place: ChangesToken
+  checkpoint: ChangesToken
   /** Time of the first of the current failures; null if deliveries succeed. */
   failingSinceMs: number | null
   attempts: number
@@ -24,7 +24,7 @@ export interface Hook {
 export type HookStates = Readonly<Record<'active' | 'paused' | 'parked', number>>
 
 /** Advisory lock of the sender; an arbitrary number that no other program is likely to use. */
-const LOCK = '7067837114'
+const SENDER_LOCK = '7067837114'
 const QUERY_MS_MAX = 10_000
 /** Options of the connection: PostgreSQL ends it, and frees the lock, a minute after the sender's machine is silent. */
 const OPTIONS: ConnectOptions = {
@@ -65,7 +65,7 @@ export class Session {
             and current_setting('transaction_read_only') = 'off' as yes
         )
         select yes as "isAny", case when yes then pg_try_advisory_lock(
-          ${LOCK}::bigint + case (select relnamespace::regnamespace::text from pg_class where oid = 'hook'::regclass)
+          ${SENDER_LOCK}::bigint + case (select relnamespace::regnamespace::text from pg_class where oid = 'hook'::regclass)
             when 'public' then 0 else 'hook'::regclass::oid::bigint end
         ) else false end as "isSender" from any_hook`,
     )
@@ -89,7 +89,7 @@ export class Session {
     return this.run(
       (sql) => sql<Hook[]>`
         select id, url, secret, to_json(events) as events, revision::text, attempts,
-          json_build_object('run', run, 'position', position::text, 'number', number::text) as place,
+          json_build_object('run', run, 'position', position::text, 'number', number::text) as checkpoint,
           (extract(epoch from failing_since) * 1000)::float8 as "failingSinceMs",
           (extract(epoch from next_attempt) * 1000)::float8 as "nextAttemptMs"
         from hook where state = 'active' order by id`,
@@ -101,11 +101,11 @@ export class Session {
    * sender.
    */
   async save(hook: Hook, atMs: number, status: string | null, parkedFor: string | null): Promise<boolean> {
-    const { id, revision, place, failingSinceMs, attempts, nextAttemptMs } = hook
+    const { id, revision, checkpoint, failingSinceMs, attempts, nextAttemptMs } = hook
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
     const saved = await this.run(
       (sql) => sql`
-        update hook set run = ${place.run}, position = ${place.position}, number = ${place.number},
+        update hook set run = ${checkpoint.run}, position = ${checkpoint.position}, number = ${checkpoint.number},
           last_status = coalesce(${status}, last_status),
           last_attempt = case when ${status}::text is null then last_attempt else ${time(atMs)}::timestamptz end,
           failing_since = ${time(failingSinceMs)}::timestamptz, attempts = ${attempts}::int,

@@ -48,12 +48,12 @@ export class HookStore {
       const id = randomBytes(5).toString('hex')
       // Names of events have no character that must be escaped.
       const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
-      const made = await sql`
+      const added = await sql`
         insert into hook (id, url, secret, events, run, position, number)
         select ${id}, ${hook.url}, ${hook.secret}, ${events}::text[], run,
           pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0
         from change_feed where (select count(*) from hook) < ${HOOKS_MAX}`
-      if (made.count === 0) throw new Refused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
+      if (added.count === 0) throw new Refused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
       return id
     })
   }
@@ -92,7 +92,7 @@ export class HookStore {
         const [hook] = await sql`
           select to_json(events) as events, position::text, number::text from hook where id = ${id}`
         const { events, ...place } = hook as Pick<ListedHook, 'events'> & ChangesPlace
-        const [first] = await this.waiting(sql, events, place, 1)
+        const [first] = await this.positionsOfWaiting(sql, events, place, 1)
         if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
       }
       return moved.count > 0
@@ -109,15 +109,15 @@ export class HookStore {
       from hook order by hook.created, id`
     const listed: ListedHook[] = []
     for (const { position, number, ...hook } of rows) {
-      const waiting = await this.waiting(this.sql, hook.events, { position, number }, WAITING_MAX).catch(() => null)
+      const waiting = await this.positionsOfWaiting(this.sql, hook.events, { position, number }, WAITING_MAX).catch(() => null)
       listed.push({ ...hook, waiting: waiting?.length ?? null })
     }
     return listed
   }
 
-  /** Reads the positions of the first `most` changes that wait for a hook. */
-  private async waiting(sql: postgres.ISql, events: readonly string[], place: ChangesPlace, most: number) {
-    const statement = compileWaiting(events, this.entities, place, most)
+  /** Reads the positions of the first `max` changes that wait for a hook. */
+  private async positionsOfWaiting(sql: postgres.ISql, events: readonly string[], after: ChangesPlace, max: number) {
+    const statement = compileWaiting(events, this.entities, after, max)
     return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, parametersOf(statement), { prepare: false })
   }
 
@@ -130,26 +130,27 @@ export class HookStore {
 }
 
 /**
- * Compiles a read of the first `most` positions after `place` whose changes the hook wants; null if none of its entities exists.
+ * Compiles a read of the first `max` positions after `after` whose changes the hook wants; null if none of its entities exists.
  */
 export function compileWaiting(
   events: readonly string[],
   entities: readonly Entity[],
-  place: ChangesPlace,
-  most: number,
+  after: ChangesPlace,
+  max: number,
 ): Statement | null {
-  const [isBehind, limit] = [isAfter(place), sql`order by position, number limit ${integer(most)}`]
+  const isLater = isAfter(after)
+  const limit = sql`order by position, number limit ${integer(max)}`
   const pieces = entities.flatMap(({ plural, table }) => {
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []
     const letters = commaList(actions.map((action) => word(action[0] as string)))
     return [
-      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isBehind} and position < ${SETTLED} ${limit})`,
+      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isLater} and position < ${SETTLED} ${limit})`,
     ]
   })
   if (pieces.length === 0) return null
   return toStatement(
     // Sorts by the columns of `piece`, because the selected ones are texts.
-    sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(most)}`,
+    sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(max)}`,
   )
 }

@@ -31,8 +31,8 @@ export class BulkCreates {
   ) {}
 
   create(call: ResourceRequest, body: UnparsedRows, isDry: boolean): Promise<Reply> {
-    const place = this.parts.bodyLimit.take(call.key)
-    return this.createAll(call, body, isDry).finally(() => place.release())
+    const slot = this.parts.bodyLimit.take(call.key)
+    return this.createAll(call, body, isDry).finally(() => slot.release())
   }
 
   private async createAll(call: ResourceRequest, body: UnparsedRows, isDry: boolean): Promise<Reply> {
@@ -60,14 +60,14 @@ export class BulkCreates {
   }
 
   private async arraysOf(rows: readonly Assignments[]): Promise<string[]> {
-    const turn = yieldEvery()
+    const yieldIfDue = yieldEvery()
     const arrays: string[] = []
     for (const property of writableOf(this.entity)) {
       const pieces: string[] = []
       for (let at = 0; at < rows.length; at += STEP_ROWS) {
         pieces.push(arrayOf(rows.slice(at, at + STEP_ROWS), property).slice(1, -1))
-        const others = turn()
-        if (others !== null) await others
+        const yielded = yieldIfDue()
+        if (yielded !== null) await yielded
       }
       arrays.push(`{${pieces.join(',')}}`)
     }
@@ -76,13 +76,13 @@ export class BulkCreates {
 
   /** Makes the answer: an array or NDJSON, with only the ids if the key may not read the entity. */
   private async created(rows: readonly Row[], { request, mayRead }: ResourceRequest): Promise<Reply> {
-    const turn = yieldEvery()
+    const yieldIfDue = yieldEvery()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
     let text = ''
     for (const row of rows) {
       text += `${text === '' || isLines ? '' : ','}${writeWritten(this.entity, row, mayRead)}${isLines ? '\n' : ''}`
-      const others = turn()
-      if (others !== null) await others
+      const yielded = yieldIfDue()
+      if (yielded !== null) await yielded
     }
     return isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
   }

@@ -19,14 +19,14 @@ import { replyStreamed } from './streams.ts'
 /** Seconds that a connection may stay silent after its request has waited. */
 const SPARE_SECONDS = 15
 /** Events that one request pays for; a page has fewer, so only streams are charged again. */
-const CHARGED_LINES = 1_000
+const CHARGED_EVENTS = 1_000
 /** Interval of heartbeats in a stream: a token keeps the connection open and the client's position current. */
 const HEARTBEAT_MS = 15_000
 /**
  * Interval of key checks. A check sees the state that the previous check has requested, so a revoked key ends a wait within a
  * second.
  */
-const LOOK_MS = 500
+const KEY_CHECK_MS = 500
 
 /** Dependencies of the change feed. */
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
@@ -40,7 +40,7 @@ export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'>
 export class ChangeFeed {
   private readonly changes: Changes
   private readonly waits: ChangeWaits
-  private readonly places = new ConcurrencyLimit(FOLLOWERS)
+  private readonly followers = new ConcurrencyLimit(FOLLOWERS)
 
   constructor(private readonly parts: FeedParts) {
     const { entities, database } = parts
@@ -59,26 +59,26 @@ export class ChangeFeed {
     const query = parseChanges(call.query, all, isStream)
     let entities = this.entitiesFor(call.rights as Rights, query)
     const parts: FollowParts = {
-      readOn: (after) => this.changes.pageAfter(entities, after, query),
+      readAfter: (after) => this.changes.pageAfter(entities, after, query),
       wait: (after, untilMs) => this.waits.wait({ entities, after, untilMs, signal: request.signal, key }),
-      readmit: async (isCharged) => {
+      recheckKey: async (isCharged) => {
         if (keys) entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
       },
       isOver: () => request.signal.aborted || isDraining(),
     }
     if (isStream) {
       const headers = streamHeaders('Changes', 'ndjson', request.headers)
-      const begin = async () => followTexts(await parts.readOn(query.after), parts)
-      return replyStreamed(call, this.places, { headers, form: 'ndjson' }, begin)
+      const begin = async () => followTexts(await parts.readAfter(query.after), parts)
+      return replyStreamed(call, this.followers, { headers, form: 'ndjson' }, begin)
     }
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(request, query.waitMs / 1_000 + SPARE_SECONDS)
     for (let after = query.after; ; ) {
-      const { lines, more, end } = await parts.readOn(after)
+      const { lines, more, end } = await parts.readAfter(after)
       const isDue = lines.length > 0 || performance.now() >= untilMs || parts.isOver()
-      if (isDue || !(await untilNews(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
+      if (isDue || !(await waitForEvent(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
       // The key may have been revoked, or have lost rights, during the wait.
-      await parts.readmit(false)
+      await parts.recheckKey(false)
       after = end
     }
   }
@@ -122,10 +122,10 @@ export class ChangeFeed {
 }
 
 interface FollowParts {
-  readOn(after: ChangesQuery['after']): Promise<ChangesPage>
+  readAfter(after: ChangesQuery['after']): Promise<ChangesPage>
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
   /** Checks the key and reads its rights again; `isCharged` charges a request, too. @throws ApiError */
-  readmit(isCharged: boolean): Promise<void>
+  recheckKey(isCharged: boolean): Promise<void>
   /** True if the client has left or the server is stopping. */
   isOver(): boolean
   readonly heartbeatMs?: number
@@ -134,36 +134,36 @@ interface FollowParts {
 /** Yields events as lines; heartbeats are lines with the token of the end. */
 export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = parts
-  let paidLines = CHARGED_LINES
-  let isBehind = true
+  let paidEvents = CHARGED_EVENTS
+  let isCatchingUp = true
   for (let page = first; ; ) {
     const { lines, more, end } = page
-    if (lines.length > paidLines) {
-      await parts.readmit(true)
-      paidLines += CHARGED_LINES
+    if (lines.length > paidEvents) {
+      await parts.recheckKey(true)
+      paidEvents += CHARGED_EVENTS
     }
-    paidLines -= lines.length
+    paidEvents -= lines.length
     if (lines.length > 0) yield lines.map((line) => `${lineText(line, false)}\n`).join('')
     if (!more) {
       // A line without an event: the token of the end of the page.
-      if (isBehind || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
-      isBehind = false
+      if (isCatchingUp || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
+      isCatchingUp = false
       // No wait is possible if too many requests wait already, so the feed is polled.
-      if (!(await untilNews(end, performance.now() + heartbeatMs, parts))) await Bun.sleep(LOOK_MS)
+      if (!(await waitForEvent(end, performance.now() + heartbeatMs, parts))) await Bun.sleep(KEY_CHECK_MS)
     }
     if (parts.isOver()) return
-    await parts.readmit(false)
-    page = await parts.readOn(end)
+    await parts.recheckKey(false)
+    page = await parts.readAfter(end)
   }
 }
 
 /** Waits for an event, and checks the key in the meantime. False if too many requests wait already. */
-async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<boolean> {
+async function waitForEvent(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<boolean> {
   while (!parts.isOver() && performance.now() < untilMs) {
-    const lookMs = Math.min(performance.now() + LOOK_MS, untilMs)
-    if ((await parts.wait(after, lookMs)) || parts.isOver()) return true
-    if (performance.now() < lookMs) return false
-    await parts.readmit(false)
+    const checkMs = Math.min(performance.now() + KEY_CHECK_MS, untilMs)
+    if ((await parts.wait(after, checkMs)) || parts.isOver()) return true
+    if (performance.now() < checkMs) return false
+    await parts.recheckKey(false)
   }
   return true
 }

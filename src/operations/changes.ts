@@ -12,7 +12,7 @@ type Found = Readonly<Record<(typeof CHANGE_COLUMNS)[number], string>>
 const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, row[index]])) as Found
 
 /** End of the feed: a position after all events. */
-const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
+const FEED_END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
 type After = ChangesQuery['after']
 type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
@@ -47,30 +47,30 @@ export class Changes {
 
   private async read(compile: (after: ChangesPlace | null) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
     const { pageSize, hasRows } = query
-    const rows = (await this.database.read(compile(after === 'now' ? END : after))).map(named)
+    const rows = (await this.database.read(compile(after === 'now' ? FEED_END : after))).map(named)
     const [first] = rows as [Found]
     if (after !== null && after !== 'now') requireKept(after, first)
     const found = rows.filter(({ position }) => position !== null)
-    const shown = found.slice(0, pageSize)
+    const page = found.slice(0, pageSize)
     const entityOf = (name: string) => this.entities.find(({ table }) => table === name) as Entity
-    const plain = shown.map((row) => ({ ...row, token: writeToken(row), entity: entityOf(row.entity) }))
+    const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: entityOf(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     // All events before `settled` were read. A history also has later ones; transactions in progress may still add events before
     // these.
     const { run, settled } = first
-    const { position, number } = more ? (shown.at(-1) as Found) : { position: settled, number: '0' }
+    const { position, number } = more ? (page.at(-1) as Found) : { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
   }
 
   /** Adds the current rows, which are at least as new as the events, because those were read first. */
   private async withRows(lines: readonly ChangeLine[]): Promise<ChangeLine[]> {
-    const wanted = [...Map.groupBy(lines, ({ entity }) => entity)].map(
+    const wantedRows = [...Map.groupBy(lines, ({ entity }) => entity)].map(
       ([entity, lines]) => [entity, [...new Set(lines.map(({ id }) => id))]] as const,
     )
     const found = new Map<string, Row>()
-    for (const [index, ...values] of await this.database.read(compileRows(wanted)))
-      found.set(`${wanted[Number(index)]?.[0].table} ${values[0]}`, values)
+    for (const [index, ...values] of await this.database.read(compileRows(wantedRows)))
+      found.set(`${wantedRows[Number(index)]?.[0].table} ${values[0]}`, values)
     return lines.map((line) => ({ ...line, row: found.get(`${line.entity.table} ${line.id}`) ?? null }))
   }
 }
@@ -99,12 +99,12 @@ interface Wait {
 /** Maximum waiting requests, in total and per key; further ones are answered at once, and poll. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
 /** Interval of polls of the database. */
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /** Waiting requests of this process. One statement polls the database for all of them. */
 export class ChangeWaits {
   private readonly waiters = new Set<Wait>()
-  private looking: Promise<readonly Row[]> | null = null
+  private polling: Promise<readonly Row[]> | null = null
 
   constructor(
     private readonly entities: readonly Entity[],
@@ -122,9 +122,9 @@ export class ChangeWaits {
     this.waiters.add(wait)
     try {
       while (performance.now() < untilMs && !signal.aborted && !isDraining())
-        for (const [table, position, number] of await this.look()) {
-          const place = { position: position as string, number: number as string }
-          if (entities.some((entity) => entity.table === table) && comparePlaces(place, after) > 0) return true
+        for (const [table, position, number] of await this.poll()) {
+          const newest = { position: position as string, number: number as string }
+          if (entities.some((entity) => entity.table === table) && comparePlaces(newest, after) > 0) return true
         }
       return false
     } finally {
@@ -133,12 +133,12 @@ export class ChangeWaits {
   }
 
   /** Reads the positions of the newest events, once for all waiting requests. */
-  private look(): Promise<readonly Row[]> {
-    this.looking ??= Bun.sleep(LOOK_MS)
+  private poll(): Promise<readonly Row[]> {
+    this.polling ??= Bun.sleep(POLL_MS)
       .then(() => this.database.read(compileNewest(this.entities)))
       // If the database is unreachable, waiting requests get the error with their next read.
       .catch(() => [])
-      .finally(() => (this.looking = null))
-    return this.looking
+      .finally(() => (this.polling = null))
+    return this.polling
   }
 }

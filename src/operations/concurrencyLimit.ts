@@ -39,70 +39,70 @@ const IDLE_MS = 100
 
 /** The running requests of one kind, by key. */
 export class ConcurrencyLimit {
-  private readonly taken = new Map<string, Set<StreamSlot>>()
+  private readonly slotsByKey = new Map<string, Set<StreamSlot>>()
   private running = 0
 
-  constructor(private readonly kind: Limit) {}
+  constructor(private readonly limit: Limit) {}
 
   /**
    * Takes a slot for the key; the caller releases it. If all slots are taken, one is taken from the key with the most, if that
    * has at least two more than this key. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamSlot {
-    const { max, perKeyMax, nounPlural, remedy } = this.kind
-    const own = this.taken.get(key) ?? new Set<StreamSlot>()
+    const { max, perKeyMax, nounPlural, remedy } = this.limit
+    const own = this.slotsByKey.get(key) ?? new Set<StreamSlot>()
     if (own.size >= perKeyMax)
       throw busy(`The key has ${own.size} ${nounPlural} under way here, which is the most for one.`, remedy)
     if (this.running >= max && !this.evictOne(({ size }) => size, own.size + 2))
       throw busy(`The server has ${max} ${nounPlural} under way, which is the most.`, remedy)
     const release = () => {
-      if (!own.delete(place)) return
+      if (!own.delete(slot)) return
       this.running--
-      if (own.size === 0) this.taken.delete(key)
+      if (own.size === 0) this.slotsByKey.delete(key)
     }
-    const place: StreamSlot = { idleSinceMs: null, onEvict: null, bytes: 0, release }
-    this.taken.set(key, own.add(place))
+    const slot: StreamSlot = { idleSinceMs: null, onEvict: null, bytes: 0, release }
+    this.slotsByKey.set(key, own.add(slot))
     this.running++
-    return place
+    return slot
   }
 
   /**
    * Notes that a slot of the key holds `bytes` until its end. Beyond `bytesMax`, a slot of the key that holds the most is
    * evicted, if that key holds more than this one would. @throws ApiError ServiceUnavailable
    */
-  hold(key: string, place: StreamSlot, bytes: number): void {
-    const { bytesMax, nounPlural } = this.kind
-    const own = bytes + bytesOf(this.taken.get(key) ?? [])
-    const others = () => bytesOf([...this.taken.values()].flatMap((places) => [...places]))
+  hold(key: string, slot: StreamSlot, bytes: number): void {
+    const { bytesMax, nounPlural } = this.limit
+    const own = bytes + bytesOf(this.slotsByKey.get(key) ?? [])
+    const others = () => bytesOf([...this.slotsByKey.values()].flatMap((slots) => [...slots]))
     while (others() + bytes > bytesMax)
       if (!this.evictOne(bytesOf, own + 1)) {
         const remedy = ', or ask for pages, for fewer groups or for fewer aggregates'
         throw busy(`The groups of this stream do not fit into memory beside those of other ${nounPlural}.`, remedy)
       }
-    place.bytes = bytes
+    slot.bytes = bytes
   }
 
   /** Evicts a slot of the key with the greatest amount, if that is `atLeast` or more. False if none can be evicted. */
-  private evictOne(amountOf: (places: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
-    const keys = [...this.taken.values()]
-      .filter((places) => amountOf(places) >= atLeast)
+  private evictOne(amountOf: (slots: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
+    const keys = [...this.slotsByKey.values()]
+      .filter((slots) => amountOf(slots) >= atLeast)
       .sort((one, other) => amountOf(other) - amountOf(one))
-    const evicted = keys.flatMap((places) => [...places]).find((place) => this.isEvictable(place))
+    const evicted = keys.flatMap((slots) => [...slots]).find((slot) => this.isEvictable(slot))
     if (!evicted) return false
     evicted.release()
-    evicted.onEvict?.(busy(`The key has more ${this.kind.nounPlural} under way than others, and another asked for one.`, ''))
+    evicted.onEvict?.(busy(`The key has more ${this.limit.nounPlural} under way than others, and another asked for one.`, ''))
     return true
   }
 
   private isEvictable({ onEvict, idleSinceMs }: StreamSlot): boolean {
     if (onEvict === null) return false
-    return this.kind.isResumable || (idleSinceMs !== null && performance.now() - idleSinceMs >= IDLE_MS)
+    return this.limit.isResumable || (idleSinceMs !== null && performance.now() - idleSinceMs >= IDLE_MS)
   }
 }
 
-function bytesOf(places: Iterable<StreamSlot>): number {
+function bytesOf(slots: Iterable<StreamSlot>): number {
   let sum = 0
-  for (const { bytes } of places) sum += bytes
+  for (const { bytes } of slots) sum += bytes
   return sum
 }
 

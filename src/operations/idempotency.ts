@@ -60,11 +60,11 @@ export class Idempotency {
     const hash = new Bun.CryptoHasher('sha256')
     const columns = [...(rows[0] as Assignments).keys()].map(({ column }) => column)
     hash.update(JSON.stringify([request.method, this.entity.plural, rows.length, ...columns]))
-    const turn = yieldEvery()
+    const yieldIfDue = yieldEvery()
     for (const row of rows) {
       hash.update(JSON.stringify([...row.values()]))
-      const others = turn()
-      if (others !== null) await others
+      const yielded = yieldIfDue()
+      if (yielded !== null) await yielded
     }
     return { key: digest([keyName, key]), request: halfOf(hash) }
   }

@@ -14,7 +14,7 @@ import { NO_STORE, type Reply } from '../respond/reply.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
 /** Maximum attempts to learn the order of new texts before the database answers. */
-const ORDERINGS_MAX = 3
+const ORDER_ATTEMPTS_MAX = 3
 
 const countList = countFrom('lists')
 
@@ -45,7 +45,7 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     await turn
     if (call.request.signal.aborted) throw new Abandoned()
   }
-  for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
+  for (let attempt = 1; attempt <= ORDER_ATTEMPTS_MAX; attempt++) {
     const ordering = copy.search?.prepare(query, call)
     if (!ordering) break
     await ordering
@@ -62,13 +62,15 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
 async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: ListQuery): Promise<Reply> {
   countList('database')
   const statement = compileList(entity, query)
-  const rows = await parts.listReads.read(statement, call, listCostOf(entity, query)).catch(advise(() => narrowing(query)))
+  const rows = await parts.listReads
+    .read(statement, call, listCostOf(entity, query))
+    .catch(withAdvice(() => suggestCheaperQuery(query)))
   const total = Number(rows[0]?.[entity.properties.length] ?? 0)
   return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
 }
 
 /** Adds advice to the error of a read that was too costly; rethrows other errors. */
-export function advise(advice: () => string): (error: unknown) => never {
+export function withAdvice(advice: () => string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError && error.code === 'TooCostly')) throw error
     throw new ApiError(error.code, `${error.message} To get it: ${advice()}.`, { cause: error.cause })
@@ -76,7 +78,12 @@ export function advise(advice: () => string): (error: unknown) => never {
 }
 
 /** Suggests a cheaper list, by what is costly in the query; a clause of a sentence. */
-export function narrowing({ filters, sorts, page, seek }: Pick<ListQuery, 'filters' | 'sorts' | 'page' | 'seek'>): string {
+export function suggestCheaperQuery({
+  filters,
+  sorts,
+  page,
+  seek,
+}: Pick<ListQuery, 'filters' | 'sorts' | 'page' | 'seek'>): string {
   const ways: string[] = []
   const ofEveryRow = filters.filter(({ operator }) => operator.sign === '!=' || operator.folded !== null)
   if (ofEveryRow.length === filters.length)
@@ -93,8 +100,8 @@ export function narrowing({ filters, sorts, page, seek }: Pick<ListQuery, 'filte
  * Answers 304 if the client has this page: its tag is the same while rows, total and links are. The tag is weak, so no `If-Match`
  * matches it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
  */
-export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Conditions): Promise<Reply> {
-  const page = await asked
+export async function unlessHeld(reply: Promise<Reply> | Reply, conditions: Conditions): Promise<Reply> {
+  const page = await reply
   requireAnyVersion(conditions)
   const { ETag = '', 'X-Total-Count': total = '' } = page.headers
   if (conditions.ifNoneMatch === null || !hasWeakly(conditions.ifNoneMatch, ETag.slice(ETag.indexOf('"') + 1, -1))) return page

@@ -9,7 +9,7 @@ import { parseStream } from '../parse/list.ts'
 import type { Reply, StreamSlot } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
 import type { ConcurrencyLimit } from './concurrencyLimit.ts'
-import { advise, narrowing } from './lists.ts'
+import { suggestCheaperQuery, withAdvice } from './lists.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
 /** One read of a stream: up to `size` rows, plus one if more follow. */
@@ -34,12 +34,12 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
   let rowsMax = safeRows
   const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
 
-  async function readBehind(last: Row | null, size: number): Promise<Piece> {
+  async function readPieceAfter(last: Row | null, size: number): Promise<Piece> {
     const startMs = performance.now()
     const position = last && keys.map((index) => last[index] as string | null)
     const statement = compilePiece(entity, query, columns, position, size)
-    const advice = () => narrowing({ ...query, page: 1, seek: null })
-    const rows = await listReads.read(statement, call, demand).catch(advise(advice))
+    const advice = () => suggestCheaperQuery({ ...query, page: 1, seek: null })
+    const rows = await listReads.read(statement, call, demand).catch(withAdvice(advice))
     if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(PIECE_LENGTH_MAX / longestOf(rows))))
     return { rows, size, ms: performance.now() - startMs }
   }
@@ -57,7 +57,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
         if (rights) requireRight(rights, entity.plural, 'read')
         paidRows = PAID_ROWS
       }
-      piece = await readBehind(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
+      piece = await readPieceAfter(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
     }
   }
 
@@ -65,7 +65,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
     // The token is read before the rows, so that all changes during the stream come after it.
     const token = form === 'ndjson' ? await changesToken?.(entity) : null
     if (token) headers['X-Changes-After'] = token
-    const first = await readBehind(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
+    const first = await readPieceAfter(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
     return textsOf(streamWriter(entity, query, columns, form), pieces(first))
   })
 }
@@ -86,19 +86,19 @@ export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): 
 /** Answers with a stream; takes a slot before `begin` makes the stream. @throws ApiError, and errors of `begin` */
 export async function replyStreamed(
   { request, key }: ResourceRequest,
-  places: ConcurrencyLimit,
+  limit: ConcurrencyLimit,
   { headers, form }: { readonly headers: Record<string, string>; readonly form: StreamForm },
-  begin: (place: StreamSlot) => Promise<AsyncGenerator<string>>,
+  begin: (slot: StreamSlot) => Promise<AsyncGenerator<string>>,
 ): Promise<Reply> {
   // Same headers as for GET; without this one the head would declare an empty body.
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
-  const place = places.take(key)
+  const slot = limit.take(key)
   try {
-    const texts = await begin(place)
+    const texts = await begin(slot)
     const isGzipped = headers['Content-Encoding'] !== undefined
-    return { status: 200, headers, body: { texts, slot: place, isGzipped, reportsErrorInBody: form === 'ndjson' } }
+    return { status: 200, headers, body: { texts, slot, isGzipped, reportsErrorInBody: form === 'ndjson' } }
   } catch (error) {
-    place.release()
+    slot.release()
     throw error
   }
 }
@@ -111,7 +111,7 @@ export const TEXT_ROWS = 100
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
 /** Pause per millisecond of work, so that other requests get two thirds of the time. */
-const PAUSE_OF_WORK = 2
+const PAUSE_RATIO = 2
 /** Assumed length of values that are not texts. */
 const VALUE_LENGTH = 30
 /** Returns the characters of the longest row. */
@@ -122,7 +122,7 @@ function longestOf(rows: readonly Row[]): number {
 /** Maximum characters of a piece if all texts have their maximum length. */
 const PIECE_LENGTH_MAX = 8_000_000
 /** Rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
-const PIECE_ROWS_BESIDE = 100
+const PIECE_ROWS_SHARED = 100
 /**
  * Longest time of a read to reduce pieces for. Beyond it the sort order costs, not the rows, and smaller pieces would multiply
  * that.
@@ -138,13 +138,13 @@ export function noteAnswered(nowMs: number): void {
   lastAnswerMs = nowMs
 }
 
-function areOthersThere(): boolean {
+function areOthersServed(): boolean {
   return performance.now() - lastAnswerMs <= OTHERS_MS
 }
 
 /** Returns the size of the next piece, at most `paidRows`. `lastMs`: duration of the last read. */
 function rowsOfPiece(paidRows: number, lastMs: number): number {
-  return areOthersThere() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_BESIDE, paidRows) : paidRows
+  return areOthersServed() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_SHARED, paidRows) : paidRows
 }
 
 /** Slows a stream down while other requests are answered: it pauses twice as long as it has worked. */
@@ -153,13 +153,13 @@ export class StreamPace {
 
   /** Adds time that this process or the database has worked for the stream. */
   note(ms: number): void {
-    this.owedMs += PAUSE_OF_WORK * ms
+    this.owedMs += PAUSE_RATIO * ms
   }
 
   /** Resolves when the stream may continue; always lets the event loop serve other requests first. */
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
-    if (!areOthersThere()) this.owedMs = 0
+    if (!areOthersServed()) this.owedMs = 0
     if (this.owedMs < PAUSE_MS_MIN) return
     const pauseMs = Math.min(this.owedMs, PAUSE_MS_MAX)
     this.owedMs = 0

@@ -18,7 +18,7 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { advise } from './lists.ts'
+import { withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, textsOf } from './streams.ts'
 
@@ -40,7 +40,7 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
     return cached
   }
   const query = parsed ?? parse()
-  const reply = await grouped(call, memory, copy, query, async (grouping, caller) => {
+  const reply = await withGroups(call, memory, copy, query, async (grouping, caller) => {
     const rows = await memory.slices.run(caller, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
     memory.responses.set(target, copy.version, page)
@@ -54,12 +54,12 @@ export function streamSummary(entity: Entity, parts: ResourceParts, call: Resour
   const { memory, summaryLimit } = parts
   const query = parseSummary(entity, call.query, form)
   const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
-  return replyStreamed(call, summaryLimit, { headers, form }, async (place) => {
-    const hold = (bytes: number) => summaryLimit.hold(call.key, place, bytes)
+  return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
+    const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
     const copy = memory?.of(entity)
     await copy?.refresh()
-    const grouping = memory && copy && (await grouped(call, memory, copy, query, async (found) => leave(found, hold)))
+    const grouping = memory && copy && (await withGroups(call, memory, copy, query, async (found) => takeGroups(found, hold)))
     if (!grouping) {
       const { rows } = await readGroups(entity, parts, call, query, null)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
@@ -73,7 +73,7 @@ export function streamSummary(entity: Entity, parts: ResourceParts, call: Resour
 const CELL_BYTES = 32
 
 /** Takes the groups out of the copy, if there is memory to hold them. @throws ApiError ServiceUnavailable */
-function leave(grouping: Grouping, hold: (bytes: number) => void): Grouping {
+function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping {
   hold(grouping.bytes)
   return grouping.leave()
 }
@@ -82,7 +82,7 @@ function leave(grouping: Grouping, hold: (bytes: number) => void): Grouping {
  * Groups the rows of a copy, and keeps the copy unchanged until `use` has ended; null if the database must group. @throws
  * ApiError TooManyGroups
  */
-async function grouped<Result>(
+async function withGroups<Result>(
   call: ResourceRequest,
   memory: TableCopies,
   copy: TableCopy,
@@ -91,15 +91,15 @@ async function grouped<Result>(
 ): Promise<Result | null> {
   await copy.search?.prepareGroups(query, call)
   // Uses its own queue: lists of the same key wait for this summary, so queueing behind them would be a deadlock.
-  const keyId = { request: call.request, key: `summary ${call.key}` }
+  const queueCaller = { request: call.request, key: `summary ${call.key}` }
   return copy.exclusive(call.key, async () => {
     if (call.request.signal.aborted) throw new Abandoned()
     const grouping = copy.search?.group(query)
     if (!grouping) return null
     try {
-      await memory.slices.run(keyId, grouping.steps())
+      await memory.slices.run(queueCaller, grouping.steps())
       countSummary('memory')
-      return await use(grouping, keyId)
+      return await use(grouping, queueCaller)
     } catch (error) {
       if (error instanceof KernelFull) return null
       throw error instanceof TooManyGroups ? tooManyGroups() : error
@@ -126,10 +126,10 @@ async function readGroups(
   memory?.load(entity, { filters: query.filters, sorts: [] })
   countSummary('database')
   const statement = compileSummary(entity, query, page)
-  const owner = parentRowOf(query.filters)
+  const parentRow = parentRowOf(query.filters)
   const found = await listReads
-    .read(statement, call, { parentRow: owner, isCostly: true })
-    .catch(advise(() => 'filter by a range that few rows match'))
+    .read(statement, call, { parentRow, isCostly: true })
+    .catch(withAdvice(() => 'filter by a range that few rows match'))
   const total = Number(found[0]?.[0] ?? 0)
   if (total > GROUPS_MAX) throw tooManyGroups()
   // After the last group the statement returns a row without a count.

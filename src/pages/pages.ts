@@ -32,8 +32,8 @@ const DAY = 'max-age=86400'
  * cached.
  */
 export function createPages(entities: readonly Entity[], baseUrl: () => string): Record<string, Page> {
-  const kept = new Map<string, StoredBody>()
-  const keep = (name: string, make: () => StoredBody) => kept.getOrInsertComputed(name, make)
+  const cache = new Map<string, StoredBody>()
+  const keep = (name: string, make: () => StoredBody) => cache.getOrInsertComputed(name, make)
   /** Serves HTML to browsers, with links relative to the path, and JSON to programs. */
   const either =
     (name: string, page: (root: string) => StoredBody, json: () => StoredBody) =>

@@ -117,22 +117,22 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
 
 /** Returns the files of `folder` that `migrate` would apply, without writing anything. @throws Error as `migrate` */
 export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
-  const look = async (transaction: postgres.ISql) => {
+  const readPending = async (transaction: postgres.ISql) => {
     await requireUtf8(transaction)
     return pendingOf(readMigrations(folder), (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
   }
-  return withConnection(url, (sql) => inTransaction(sql, look, 'read only'))
+  return withConnection(url, (sql) => inTransaction(sql, readPending, 'read only'))
 }
 
 const SAMPLE = 'sample.sql'
 
-/** Loads the sample into an empty database, once in its life. `wanted` false: notes that it must never be loaded. */
-export async function loadSample(url: string, wanted: boolean): Promise<void> {
+/** Loads the sample into an empty database, once in its life. `isWanted` false: notes that it must never be loaded. */
+export async function loadSample(url: string, isWanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>
     inTransaction(sql, async (transaction) => {
       const noted = await transaction`
         insert into migration (file, checksum) values (${SAMPLE}, '') on conflict do nothing returning file`
-      if (noted.length === 0 || !wanted) return
+      if (noted.length === 0 || !isWanted) return
       const [rows] = await transaction`
         select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
       if (rows?.there) return

@@ -11,7 +11,7 @@ type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 /** Hours to keep answers for their Idempotency-Key. D43 */
 const KEPT_HOURS = 24
 /** Rows of a statement, small enough to block no one; pause between slices, and between checks for expired rows. */
-const SLICES = { sliceRows: 1_000, slicePauseMs: 250, lookPauseMs: 60_000 }
+const SLICES = { sliceRows: 1_000, slicePauseMs: 250, idlePauseMs: 60_000 }
 /** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */
 const LOCK = '7067837113'
 
@@ -55,15 +55,15 @@ export function oldChanges(days: number): DeleteSlice {
 }
 
 /** Longest time in which a table is loaded, or a copy refreshed, so its rows of `row_change` are needed for this long. */
-const LINES_MS = 330_000
+const ROW_CHANGES_MS = 330_000
 /** Rows of `row_change` to delete per row of a slice; they are short. */
-const LINES_OF_ROW = 20
+const ROW_CHANGES_PER_ROW = 20
 
 /**
  * Deletes rows of `row_change` that were committed `keptMs` ago. The newest row of each table stays, so that reads find it first:
  * while an old snapshot is held, they would scan the index entries of all deleted rows.
  */
-export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
+export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
   // The first check deletes nothing, because every transaction is newer than 0.
   let earlier = { oldest: '0', ms: Number.NEGATIVE_INFINITY }
   return async (sql, rows) => {
@@ -83,7 +83,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
       deleted as (
         delete from row_change where ctid = any (array(
           select line.ctid from row_change as line join newest using (relation)
-          where transaction < ${before}::xid8 and transaction < last limit ${LINES_OF_ROW * rows}
+          where transaction < ${before}::xid8 and transaction < last limit ${ROW_CHANGES_PER_ROW * rows}
         )) returning 1
       ),
       marked as (
@@ -91,7 +91,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
       )
       select (select count(*) from deleted)::int as deleted, pg_snapshot_xmin(pg_current_snapshot())::text as oldest`
     const { deleted = 0, oldest = '0' } = found ?? {}
-    if (deleted === LINES_OF_ROW * rows) return rows
+    if (deleted === ROW_CHANGES_PER_ROW * rows) return rows
     if (isOld) earlier = { oldest, ms: nowMs }
     return 0
   }
@@ -128,11 +128,11 @@ export function deleteOldRows(
     }
   }
   async function run() {
-    const { sliceRows, slicePauseMs, lookPauseMs } = options
+    const { sliceRows, slicePauseMs, idlePauseMs } = options
     while (!signal.aborted) {
-      let most = 0
-      for (const kind of kinds) most = Math.max(most, await deleteBy(kind))
-      await setTimeout(most === sliceRows ? slicePauseMs : lookPauseMs, undefined, { signal }).catch(() => undefined)
+      let deletedMax = 0
+      for (const kind of kinds) deletedMax = Math.max(deletedMax, await deleteBy(kind))
+      await setTimeout(deletedMax === sliceRows ? slicePauseMs : idlePauseMs, undefined, { signal }).catch(() => undefined)
     }
   }
   run()

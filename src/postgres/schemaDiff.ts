@@ -14,16 +14,16 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   const declared = declaredTables(entities, quote)
   const names = declared.map(({ table }) => table)
   const found = await readTables(sql, names)
-  const wanted = await createInRolledBackTransaction(sql, entities, quote)
-  const made = declared.filter(({ table }) => !found.has(table))
+  const expected = await createInRolledBackTransaction(sql, entities, quote)
+  const missing = declared.filter(({ table }) => !found.has(table))
   const differences = declared.flatMap((table) => {
-    const [there, should] = [found.get(table.table), wanted.get(table.table)]
+    const [there, should] = [found.get(table.table), expected.get(table.table)]
     return there && should ? [compareTable(table, there, should, quote)] : []
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
   // New tables are compiled without foreign keys to columns that another table gets last.
-  const created = allCreated(made, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
+  const created = allCreated(missing, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
   const statements = [
     ...differences.flatMap(({ first }) => first),
     ...created.tables,

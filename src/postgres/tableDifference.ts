@@ -4,7 +4,7 @@ import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declare
 
 /**
  * Compares a table with its declaration. Returns SQL in two parts: `first`, which other tables may need, and `last`, which needs
- * parts of others; and remarks: differences without SQL, with advice for the developer. `wanted`: the table as the catalog
+ * parts of others; and remarks: differences without SQL, with advice for the developer. `expected`: the table as the catalog
  * describes it when it is as declared.
  */
 export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {

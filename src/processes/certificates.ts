@@ -6,7 +6,7 @@ import { type Certificate, checkCertificate, readCertificate } from '../os/certi
 import { readForStart } from './startError.ts'
 
 /** Interval at which the files are read. File notifications would miss symlinks that are switched, as Kubernetes does. */
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 
 /**
  * Reads the certificate that the server presents; null for HTTP without TLS. When its files contain another valid one, that
@@ -20,7 +20,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let until = readForStart(() => endOf(current))
   let isEndLogged = false
   /** Last fault. It is logged when it is found twice, because one of the two files is written first. */
-  let [fault, looks] = ['', 0]
+  let [fault, timesFound] = ['', 0]
 
   function logEnd() {
     if (isEndLogged || Date.parse(until) > Date.now()) return
@@ -28,7 +28,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
     log.warn('the certificate has ended: clients refuse it', { until })
   }
 
-  function look() {
+  function checkFiles() {
     let found = ''
     try {
       const next = readCertificate(tlsCert as string, tlsKey as string)
@@ -44,14 +44,14 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
     } catch (error) {
       const { message: reason } = errorOf(error)
       found ||= reason
-      looks = found === fault ? looks + 1 : 1
+      timesFound = found === fault ? timesFound + 1 : 1
       fault = found
-      if (looks === 2) log.warn('the new certificate cannot be used: the old one is kept', { reason, until })
+      if (timesFound === 2) log.warn('the new certificate cannot be used: the old one is kept', { reason, until })
     }
     logEnd()
   }
 
   logEnd()
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(checkFiles, CHECK_MS)
   return { current: () => current, stop: () => clearInterval(timer) }
 }

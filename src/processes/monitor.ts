@@ -8,7 +8,7 @@ import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
 import { QUERY_MS_MAX } from '../execute/limits.ts'
 import { classify, unavailable } from '../execute/outcomes.ts'
-import type { HookUse } from '../hooks/sender.ts'
+import type { HookMetrics } from '../hooks/sender.ts'
 import { type MetricName, metrics, type Sample } from '../metrics/declared.ts'
 import { EXPOSITION_TYPE, writeMetrics } from '../metrics/sums.ts'
 import type { Row, Statement } from '../model/sql.ts'
@@ -20,7 +20,7 @@ import type { WorkerPool } from './workerPool.ts'
 
 interface Supervised {
   readonly pool: WorkerPool
-  hooks(): HookUse | null
+  hooks(): HookMetrics | null
   readonly url: string
   readonly migrationFiles: readonly string[]
   /** False if the server waits for its database, or stops. */
@@ -79,10 +79,13 @@ export function startMonitor(config: Config, { pool, hooks, url, migrationFiles,
   return serveAdmin({ host: config.adminHost, port: config.adminPort as number }, { isLive, isReady, metrics: text })
 }
 
-function samplesOfHooks({ states, taken, failed, lagMs }: HookUse): Partial<Record<MetricName, Sample[]>> {
+function samplesOfHooks({ states, delivered, failed, lagMs }: HookMetrics): Partial<Record<MetricName, Sample[]>> {
   return {
     hooks: Object.entries(states).map(([state, value]) => ({ labels: { state }, values: [value] })),
-    deliveries: Object.entries({ taken, failed }).map(([outcome, value]) => ({ labels: { outcome }, values: [value] })),
+    deliveries: Object.entries({ taken: delivered, failed }).map(([outcome, value]) => ({
+      labels: { outcome },
+      values: [value],
+    })),
     hookLag: one(lagMs / 1_000),
   }
 }

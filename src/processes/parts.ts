@@ -15,7 +15,7 @@ export interface Part {
 
 /** The started parts of one process. */
 export class Parts {
-  private readonly begun: Part[] = []
+  private readonly started: Part[] = []
   private stopping: Promise<void> | null = null
 
   constructor(private readonly log: Log) {}
@@ -30,7 +30,7 @@ export class Parts {
   async start(parts: readonly Part[]): Promise<void> {
     for (const part of parts) {
       if (this.isStopping) return
-      this.begun.push(part)
+      this.started.push(part)
       await part.start?.()
     }
   }
@@ -44,7 +44,7 @@ export class Parts {
   }
 
   private async stopAll(): Promise<void> {
-    for (let part = this.begun.pop(); part !== undefined; part = this.begun.pop()) {
+    for (let part = this.started.pop(); part !== undefined; part = this.started.pop()) {
       try {
         await stopOne(part)
       } catch (error) {

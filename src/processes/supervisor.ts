@@ -7,8 +7,8 @@ import type { Entity } from '../model/entity.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { migrationNames } from '../postgres/migrate.ts'
 import { loadEntities } from '../registry.ts'
+import { BackgroundJobs } from './backgroundJobs.ts'
 import { watchCertificates } from './certificates.ts'
-import { Chores } from './chores.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
 import { openTables } from './limitTables.ts'
 import { startMonitor } from './monitor.ts'
@@ -43,7 +43,7 @@ export class Supervisor {
   private certificates: ReturnType<typeof watchCertificates> = null
   private monitor: ReturnType<typeof startMonitor> | null = null
   private pool: WorkerPool | null = null
-  private readonly chores: Chores
+  private readonly jobs: BackgroundJobs
   /** Null until the database is reachable. */
   private cursorSecret: string | null = null
   private developmentKey: string | null = null
@@ -56,7 +56,7 @@ export class Supervisor {
     private readonly onFailure: () => void,
   ) {
     this.running = new Parts(log)
-    this.chores = new Chores(config, log)
+    this.jobs = new BackgroundJobs(config, log)
   }
 
   /** Parts in the order of their start: each needs some of the parts before it. */
@@ -73,7 +73,7 @@ export class Supervisor {
       { name: 'entities', start: () => this.readEntities() },
       this.tablesPart(),
       { name: 'database', start: () => this.firstOpen() },
-      { name: 'chores', stop: () => this.chores.stop() },
+      { name: 'background jobs', stop: () => this.jobs.stop() },
       this.workersPart(),
     ]
   }
@@ -184,7 +184,7 @@ export class Supervisor {
       }),
       onKeys: (limits) => {
         // An operator may have changed the hooks, too.
-        this.chores.checkHooks()
+        this.jobs.checkHooks()
         return tables.ensure(limits)
       },
     })
@@ -193,7 +193,7 @@ export class Supervisor {
   private createMonitor(pool: WorkerPool) {
     return startMonitor(this.config, {
       pool,
-      hooks: () => this.chores.hookUse,
+      hooks: () => this.jobs.hookMetrics,
       url: this.databaseUrl,
       migrationFiles: this.migrationFiles,
       isServing: () => this.cursorSecret !== null && !this.running.isStopping,
@@ -211,7 +211,7 @@ export class Supervisor {
     const url = config.databaseDirectUrl ?? this.databaseUrl
     const opened = await openDatabase(url, { config, log, entities, isEmbedded: this.embedded !== null })
     if (opened.reason !== null) return opened.reason
-    if (!this.running.isStopping) this.chores.start(url, entities)
+    if (!this.running.isStopping) this.jobs.start(url, entities)
     this.cursorSecret = opened.cursorSecret
     return null
   }

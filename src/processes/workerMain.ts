@@ -16,13 +16,13 @@ let worker: Promise<Worker> | undefined
 let isStopping = false
 let isScraped = false
 let questions = 0
-let takeTables: (answer: ToWorker & { kind: 'tables' }) => void = () => undefined
+let onTables: (answer: ToWorker & { kind: 'tables' }) => void = () => undefined
 
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message)
   else if (message.kind === 'ping') answerPing()
-  else if (message.kind === 'tables') takeTables(message)
+  else if (message.kind === 'tables') onTables(message)
   else begin(message.cursorSecret)
 })
 // Without the supervisor no process would stop this one, or replace it.
@@ -33,10 +33,10 @@ for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => und
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
 
-async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) {
+async function start({ config, ...context }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
   isScraped = config.adminPort !== null
-  worker = startWorker(config, { ...surroundings, log, tablesFor })
+  worker = startWorker(config, { ...context, log, tablesFor })
   try {
     const { url, port, hasKeys } = await worker
     report({ kind: 'ready', url, port, hasKeys })
@@ -57,7 +57,7 @@ async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null
   const { promise, resolve } = Promise.withResolvers<LimiterTables['own']>()
   const question = ++questions
   // A late answer has the tables of former keys.
-  takeTables = (answer) => answer.question === question && resolve(answer.tables.own)
+  onTables = (answer) => answer.question === question && resolve(answer.tables.own)
   report({ kind: 'keys', limits, question })
   return limits.size === 0 ? new Map() : withDeadline(promise, TABLES_MS_MAX, () => null)
 }

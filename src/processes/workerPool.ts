@@ -35,7 +35,7 @@ export class WorkerPool {
   /** Count of workers that ended unexpectedly, or hung, and were replaced. */
   replacements = 0
   /** Resolves when all workers have started, or the last restart is over. */
-  private settled: Promise<void> = Promise.resolve()
+  private restarted: Promise<void> = Promise.resolve()
   private isRestartWanted = false
 
   constructor(private readonly options: PoolOptions) {
@@ -45,7 +45,7 @@ export class WorkerPool {
   /** Resolves when all workers are ready. @throws StartError if one cannot start */
   async start(): Promise<Ready> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.settled = promise
+    this.restarted = promise
     // The first worker finds the port, if PORT is 0.
     const ready = await this.launch().ready
     this.port = ready.port
@@ -64,10 +64,10 @@ export class WorkerPool {
   restart(): void {
     if (this.isRestartWanted) return
     this.isRestartWanted = true
-    this.settled = this.settled.then(() => this.exchange())
+    this.restarted = this.restarted.then(() => this.replaceAll())
   }
 
-  private async exchange() {
+  private async replaceAll() {
     this.isRestartWanted = false
     const { log } = this.options
     for (const worker of [...this.workers]) {

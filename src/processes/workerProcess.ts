@@ -17,7 +17,7 @@ const START_MS_MAX = 30_000
 /** Time for a worker to close its connections once its requests have finished. */
 const CLOSE_MS_MAX = 1_500
 /** Maximum unanswered pings. Counted, not timed: if the whole machine pauses, no worker counts as hanging. */
-const SILENCE_MAX = 5
+const UNANSWERED_PINGS_MAX = 5
 
 /** Longest wait of a scrape for the counts of a busy worker; then its last counts are used. */
 const POLL_MS_MAX = 500
@@ -33,18 +33,18 @@ export class WorkerProcess {
   /** The own limits of its keys. */
   limits: OwnLimits = new Set()
   readonly child: Bun.Subprocess
-  private silence = 0
+  private unansweredPings = 0
   /** Callbacks for the answers to pings, in the order of the pings. */
-  private readonly waiting: (() => void)[] = []
+  private readonly pingCallbacks: (() => void)[] = []
 
   /** @throws Error if the process cannot be spawned */
   constructor(message: StartMessage, onKeys: (question: number) => void, onSamples: (samples: Samples) => void) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
-        this.silence = 0
+        this.unansweredPings = 0
         if (received.samples !== null) onSamples(received.samples)
-        this.waiting.shift()?.()
+        this.pingCallbacks.shift()?.()
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed')
         reject(received.code === 'EADDRINUSE' ? portTaken(message.config) : new StartError(received.message))
@@ -78,19 +78,19 @@ export class WorkerProcess {
 
   /** Sends a ping. False if many pings are unanswered: the worker hangs. */
   ping(): boolean {
-    if (this.hasBegun && this.silence++ >= SILENCE_MAX) return false
-    this.ask()
+    if (this.hasBegun && this.unansweredPings++ >= UNANSWERED_PINGS_MAX) return false
+    this.sendPing()
     return true
   }
 
   /** Resolves when the worker has sent its current counts, or after `POLL_MS_MAX`. */
   async poll(): Promise<void> {
-    await withDeadline(this.ask(), POLL_MS_MAX, () => undefined)
+    await withDeadline(this.sendPing(), POLL_MS_MAX, () => undefined)
   }
 
-  private ask(): Promise<void> {
+  private sendPing(): Promise<void> {
     this.send({ kind: 'ping' })
-    return new Promise((answered) => this.waiting.push(answered))
+    return new Promise((answered) => this.pingCallbacks.push(answered))
   }
 
   /** Lets clients leave for `leaveMs` and requests finish within `finishMs`. Resolves when the process has ended. */

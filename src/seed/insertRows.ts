@@ -11,7 +11,7 @@ export interface Ids {
 }
 
 /** Inputs of the generator, with the ids that references need. */
-export interface Making extends ReferencedColumn {
+export interface GeneratorInput extends ReferencedColumn {
   /** Ids in the referenced tables, by table name. */
   readonly ids: ReadonlyMap<string, Ids | null>
   /** Number before that of the first generated row. */
@@ -21,16 +21,16 @@ export interface Making extends ReferencedColumn {
 }
 
 /** Rows that refer to the same row of their own entity, such as the employees of a manager. */
-const OWN_EACH = 8
+const ROWS_PER_PARENT = 8
 
 /** Returns how many rows may follow the first `made` so that each finds the row of its own entity that it refers to. */
 export function nextOwn(made: number): number {
-  return (OWN_EACH - 1) * made + 1
+  return (ROWS_PER_PARENT - 1) * made + 1
 }
 
 /** Compiles an insert of the rows with the numbers `from` to `to`. */
-export function compileSeed(making: Making, from: number, to: number): Statement {
-  const { entity } = making
+export function compileSeed(input: GeneratorInput, from: number, to: number): Statement {
+  const { entity } = input
   const columns: Sql[] = []
   const expressions: Sql[] = []
   const joins: Sql[] = []
@@ -39,14 +39,14 @@ export function compileSeed(making: Making, from: number, to: number): Statement
     const { reference } = property
     columns.push(name(property.column))
     if (reference === null) {
-      expressions.push(compileValue(making, property))
+      expressions.push(compileValue(input, property))
       continue
     }
     const alias = name(`referred_${joins.length + 1}`)
     expressions.push(sql`${alias}.id`)
     if (reference.copy) columns.push(name(reference.copy.keyColumn))
     if (reference.copy) expressions.push(sql`${alias}.key`)
-    joins.push(sql` left join lateral (${referred(making, property, reference)}) as ${alias} on true`)
+    joins.push(sql` left join lateral (${referred(input, property, reference)}) as ${alias} on true`)
   }
   return toStatement(sql`insert into ${name(entity.table)} (${join(columns, sql`, `)})
     select ${join(expressions, sql`, `)}
@@ -56,30 +56,30 @@ export function compileSeed(making: Making, from: number, to: number): Statement
 }
 
 /** Selects the referenced row: the one with this ordinal, or the next id if it is gone. */
-function referred(making: Making, property: Property, { table, copy }: Reference): Sql {
+function referred(input: GeneratorInput, property: Property, { table, copy }: Reference): Sql {
   const key = copy ? sql`, referred.${name(copy.sourceColumn)} as key` : sql``
   const from = sql`select referred.id${key} from ${name(table)} as referred`
-  const [place, ids] = placeOf(making, property, table)
+  const [ordinal, ids] = ordinalOf(input, property, table)
   if (ids === null) return sql`${from} where false`
   return sql`${from}
-    where referred.id >= ${integer(ids.first)} + (${place}) and referred.id <= ${integer(ids.last)}
+    where referred.id >= ${integer(ids.first)} + (${ordinal}) and referred.id <= ${integer(ids.last)}
     order by referred.id limit 1`
 }
 
 /** Returns the ordinal of the referenced row, from 0, and the ids it counts in. */
-function placeOf(making: Making, property: Property, table: string): readonly [Sql, Ids | null] {
-  const { entity, base, own } = making
-  if (property.unique !== null) return [sql`made.n - 1`, making.ids.get(table) ?? null]
+function ordinalOf(input: GeneratorInput, property: Property, table: string): readonly [Sql, Ids | null] {
+  const { entity, base, own } = input
+  if (property.unique !== null) return [sql`made.n - 1`, input.ids.get(table) ?? null]
   // The rows of an entity that refers to itself form a tree with eight children each. The root refers to no row.
   if (table === entity.table)
     return [
-      sql`case when made.n = ${integer(base + 1)} then null else (made.n - ${integer(base + 2)}) / ${integer(OWN_EACH)} end`,
+      sql`case when made.n = ${integer(base + 1)} then null else (made.n - ${integer(base + 2)}) / ${integer(ROWS_PER_PARENT)} end`,
       own,
     ]
-  const ids = making.ids.get(table) ?? null
-  const random = randomOf(making, property)
-  const place = random.below(ids === null ? 1 : ids.last - ids.first + 1)
-  return [property.kind.nullable ? random.orNull(place, FEW_NULLS) : place, ids]
+  const ids = input.ids.get(table) ?? null
+  const random = randomOf(input, property)
+  const ordinal = random.below(ids === null ? 1 : ids.last - ids.first + 1)
+  return [property.kind.nullable ? random.orNull(ordinal, FEW_NULLS) : ordinal, ids]
 }
 
 /** Returns how many rows after `base` can get values of every unique property that is never null. */

@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 import { Refused } from '../errors.ts'
 import { referredFirst } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import { compileSeed, type Ids, type Making, nextOwn, rowsMax } from './insertRows.ts'
+import { compileSeed, type GeneratorInput, type Ids, nextOwn, rowsMax } from './insertRows.ts'
 import { type DayRange, rangesOf } from './values.ts'
 
 /** Rows of a transaction: small enough that other writers, and the change feed, do not wait for all rows. */
@@ -42,29 +42,29 @@ export async function withRows(sql: postgres.Sql, entities: readonly Entity[]): 
   return found
 }
 
-async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, range, onRows }: Seeding): Promise<number> {
+async function fill(sql: postgres.Sql, entity: Entity, rowsWanted: number, { seed, range, onRows }: Seeding): Promise<number> {
   const ranges = range ? { periods: range, others: range } : rangesOf(new Date())
   const ids = new Map<string, Ids | null>()
   for (const { reference } of entity.properties) if (reference) ids.set(reference.table, await idsOf(sql, reference.table))
   requireReferred(entity, ids)
   const base = (await idsOf(sql, entity.table))?.last ?? 0
-  const rows = Math.min(wanted, rowsMax(entity, ids, base))
+  const rows = Math.min(rowsWanted, rowsMax(entity, ids, base))
   const namesOwn = ids.has(entity.table)
-  let made = 0
+  let inserted = 0
   for (let done = 0; done < rows; ) {
     const own = namesOwn ? await idsOf(sql, entity.table, base) : null
     const piece = Math.min(PIECE_ROWS, rows - done, namesOwn ? nextOwn(done) : PIECE_ROWS)
-    const making: Making = { entity, seed, ranges, ids, base, own }
-    const { text, values } = compileSeed(making, base + done + 1, base + done + piece)
-    made += (await sql.unsafe(text, [...values])).count
+    const input: GeneratorInput = { entity, seed, ranges, ids, base, own }
+    const { text, values } = compileSeed(input, base + done + 1, base + done + piece)
+    inserted += (await sql.unsafe(text, [...values])).count
     done += piece
     onRows(piece)
   }
-  return made
+  return inserted
 }
 
-async function idsOf(sql: postgres.Sql, table: string, behind = 0): Promise<Ids | null> {
-  const [row] = await sql`select min(id) as first, max(id) as last from ${sql(table)} where id > ${behind}`
+async function idsOf(sql: postgres.Sql, table: string, after = 0): Promise<Ids | null> {
+  const [row] = await sql`select min(id) as first, max(id) as last from ${sql(table)} where id > ${after}`
   return row?.first == null ? null : { first: Number(row.first), last: Number(row.last) }
 }
 
@@ -78,7 +78,7 @@ function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<s
 }
 
 /** Rows that refer to each row: five employees to a company, five absences to an employee. */
-const EACH = 5
+const ROWS_PER_REFERENCED = 5
 /** References in a row that make an entity larger; longer chains do not. */
 const STEPS_MAX = 3
 
@@ -90,7 +90,7 @@ export function sharesOf(entities: readonly Entity[], rows: number): Share[] {
     const below = properties.map(({ reference }) => steps.get(reference?.table ?? '') ?? -1)
     steps.set(table, Math.min(STEPS_MAX, Math.max(-1, ...below) + 1))
   }
-  const weights = ordered.map(({ table }) => EACH ** (steps.get(table) ?? 0))
+  const weights = ordered.map(({ table }) => ROWS_PER_REFERENCED ** (steps.get(table) ?? 0))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   const shares = weights.map((weight) => Math.max(1, Math.floor((rows * weight) / sum)))
   // The largest entity gets the remainder.

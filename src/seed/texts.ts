@@ -5,12 +5,12 @@ import { FEW_NULLS, type RandomValues } from './randomValues.ts'
 import * as words from './words.ts'
 
 /** SQL of a text, and in how many rows of 16 it is null. */
-interface Made {
+interface GeneratedText {
   readonly text: Sql
   readonly nulls: number
 }
 
-type Make = (random: RandomValues, entity: Entity) => Made
+type Make = (random: RandomValues, entity: Entity) => GeneratedText
 
 const LEVELS = ['Junior', 'Intermediate', 'Senior', 'Principal', 'Executive']
 const JOBS = words.JOBS.flatMap(([, jobs]) => jobs)
@@ -61,11 +61,11 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
 /** Returns a text for each row, at most as long as the property allows; different in each row if it is unique. */
 export function textOf(entity: Entity, property: Property, randomOf: (property: Property) => RandomValues): Sql {
   const random = randomOf(property)
-  const { text, nulls } = paired(entity, property, random, randomOf) ?? made(property, random, entity)
-  const most = integer(property.kind.lengthMax ?? 100)
-  if (property.unique === null) return random.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
+  const { text, nulls } = paired(entity, property, random, randomOf) ?? generated(property, random, entity)
+  const lengthMax = integer(property.kind.lengthMax ?? 100)
+  if (property.unique === null) return random.orNull(sql`rtrim(left(${text}, ${lengthMax}))`, property.kind.nullable ? nulls : 0)
   // The row number makes the text unique; the rest is cut to fit.
-  return sql`ltrim(left(${text}, greatest(0, ${most} - length(made.n::text) - 1)) || ' ' || made.n)`
+  return sql`ltrim(left(${text}, greatest(0, ${lengthMax} - length(made.n::text) - 1)) || ' ' || made.n)`
 }
 
 /** Returns a text that fits the value of another property; null if it depends on none. */
@@ -74,12 +74,12 @@ function paired(entity: Entity, property: Property, random: RandomValues, random
     examples.length === 1 && [...values].includes(examples[0] as string)
   const other = entity.properties.find((one) => isOneOf(one, PAIRS.keys()))
   if (other === undefined || !isOneOf(property, [...PAIRS.values()].flat())) return null
-  const { text } = made(other, randomOf(other), entity)
+  const { text } = generated(other, randomOf(other), entity)
   const cases = [...PAIRS].map(([value, texts]) => sql`when ${param(value)} then ${random.pick(texts)}`)
   return { text: sql`case ${text} ${join(cases, sql` `)} end`, nulls: FEW_NULLS }
 }
 
-function made({ column, examples }: Property, random: RandomValues, entity: Entity): Made {
+function generated({ column, examples }: Property, random: RandomValues, entity: Entity): GeneratedText {
   const family = FAMILIES.find((values) => examples.length === 1 && values.includes(examples[0] as string))
   const values = family ?? examples
   if (values.length > 0) return pickOf(values)(random)
@@ -91,12 +91,12 @@ function isPerson({ properties }: Entity): boolean {
   return properties.some(({ column }) => column === 'last_name')
 }
 
-function twoWords(random: RandomValues): Made {
+function twoWords(random: RandomValues): GeneratedText {
   const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
   return { text: sql`${start} || ' ' || ${trade}`, nulls: FEW_NULLS }
 }
 
-function organisation(random: RandomValues): Made {
+function organisation(random: RandomValues): GeneratedText {
   return { text: sql`${twoWords(random).text} || ${random.pick(words.COMPANY_FORMS)}`, nulls: 0 }
 }
 

@@ -141,12 +141,12 @@ test('where nothing comes a token does, again and again', async () => {
   const texts = followTexts(
     { lines: [], more: false, end },
     {
-      readOn: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
+      readAfter: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
       wait: async (_, untilMs) => {
         await Bun.sleep(Math.max(0, untilMs - performance.now()))
         return false
       },
-      readmit: async () => undefined,
+      recheckKey: async () => undefined,
       isOver: () => reads === 3,
       heartbeatMs: 5,
     },

@@ -32,8 +32,8 @@ const log: Log = {
 function send(): HookSender {
   return new HookSender(server.databaseUrl, entities, {
     ...{ allowed: parseTargets('127.0.0.1'), log },
-    ...{ backOff: { firstMs: 1, mostMs: 20, parkMs: 3_600_000 } },
-    ...{ pauses: { idleMs: 20, electMs: 20, reloadMs: 20, againMs: 20 }, delivery: { timeoutMs: 200 } },
+    ...{ backOff: { firstMs: 1, maxMs: 20, parkAfterMs: 3_600_000 } },
+    ...{ pauses: { idleMs: 20, electMs: 20, reloadMs: 20, retryMs: 20 }, delivery: { timeoutMs: 200 } },
   })
 }
 

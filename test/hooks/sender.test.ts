@@ -17,8 +17,8 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 
-const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, againMs: 20 }
-const QUICK = { firstMs: 1, mostMs: 5, parkMs: 3 * 24 * 3_600_000 }
+const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, retryMs: 20 }
+const QUICK = { firstMs: 1, maxMs: 5, parkAfterMs: 3 * 24 * 3_600_000 }
 
 const server = useServer()
 let sql: postgres.Sql
@@ -86,18 +86,18 @@ test('a sender counts deliveries, failures, waiting changes and hooks', async ()
   await add(receiver.url, 'Companies')
   const sender = send({ delivery: { timeoutMs: 30_000 } })
   const id = await company('Counted')
-  await until(() => sender.use.taken === 1)
+  await until(() => sender.metrics.delivered === 1)
   receiver.answer = () => new Response(null, { status: 500 })
   const beforeMs = Date.now()
   await rename(id, 'Counted twice')
-  await until(() => sender.use.failed > 1)
-  await until(() => sender.use.lagMs > 0)
+  await until(() => sender.metrics.failed > 1)
+  await until(() => sender.metrics.lagMs > 0)
   // The time of a change is stored to the second.
-  expect(sender.use.lagMs).toBeLessThanOrEqual(Date.now() - beforeMs + 1_000)
+  expect(sender.metrics.lagMs).toBeLessThanOrEqual(Date.now() - beforeMs + 1_000)
   receiver.answer = () => new Response(null, { status: 410 })
-  await until(() => sender.use.states.parked === 1)
-  await until(() => sender.use.lagMs === 0)
-  expect(sender.use).toMatchObject({ states: { active: 0, paused: 0, parked: 1 }, taken: 1 })
+  await until(() => sender.metrics.states.parked === 1)
+  await until(() => sender.metrics.lagMs === 0)
+  expect(sender.metrics).toMatchObject({ states: { active: 0, paused: 0, parked: 1 }, delivered: 1 })
 })
 
 test('a delivery is valid for the library of Standard Webhooks, and has the event of the feed', async () => {
@@ -175,7 +175,7 @@ test('a sender that stops saves its position, past events that the hook does not
   const id = await company('Not wanted')
   await untilSettled(sql)
   const sender = send()
-  await until(() => sender.use.states.active > 0)
+  await until(() => sender.metrics.states.active > 0)
   await Bun.sleep(500)
   await stop(sender)
   const [{ position = 0 } = {}] = await sql`select max(position) as position from entity_change where id = ${id}`

@@ -8,7 +8,7 @@ test('answers for Idempotency-Keys are deleted after 24 hours, in slices, and no
   const url = await createDatabase()
   const sql = connect(url)
   await sql`alter table idempotency_key rename to away`
-  const options = { sliceRows: 10, slicePauseMs: 1, lookPauseMs: 20 }
+  const options = { sliceRows: 10, slicePauseMs: 1, idlePauseMs: 20 }
   const faults: string[] = []
   const note = (reason: string) => void faults.push(reason)
   const servers = [deleteOldRows(url, [oldAnswers], note, options), deleteOldRows(url, [oldAnswers], note, options)]
@@ -33,7 +33,7 @@ test('old changes are deleted, oldest first, and the feed knows the last deleted
     insert into entity_change (position, entity, id, action, at, key, changed)
     select n / 3, (array['company', 'employee', 'absence'])[1 + n % 3], n, 'u', now() - make_interval(days => 10, mins => 30 - n), '', '{}'
     from generate_series(1, 60) as n`
-  const options = { sliceRows: 7, slicePauseMs: 1, lookPauseMs: 20 }
+  const options = { sliceRows: 7, slicePauseMs: 1, idlePauseMs: 20 }
   const fail = (reason: string) => expect(reason).toBe('none')
   const servers = [deleteOldRows(url, [oldChanges(10)], fail, options), deleteOldRows(url, [oldChanges(10)], fail, options)]
   // A change that was a moment younger than ten days is deleted as well, once it is as old.

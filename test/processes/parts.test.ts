@@ -86,7 +86,7 @@ describe('a server', () => {
       'entities',
       'limiter tables',
       'database',
-      'chores',
+      'background jobs',
       'workers',
     ])
   })

@@ -27,7 +27,7 @@ test('the receiver in Python accepts signed deliveries once, and refuses others'
   const unsigned = await store.add({ url, secret: makeSecret(), events: ['*'] })
   const sender = new HookSender(server.databaseUrl, entities, {
     ...{ allowed: parseTargets('127.0.0.1'), log: createLog('error', 'json'), newest: null },
-    ...{ backOff: { firstMs: 20, mostMs: 100, parkMs: 3_600_000 } },
+    ...{ backOff: { firstMs: 20, maxMs: 100, parkAfterMs: 3_600_000 } },
   })
   const { id } = (await server.post('/Companies', { Name: 'Red Sun' })).body
   expect((await server.patch(`/Companies/${id}`, { Name: 'Blue Moon' })).status).toBe(200)

@@ -111,7 +111,10 @@ export class SoakClient {
     if (isExact) this.tally.judge(see(row, shapes[collection].versionOf(found[0])))
   }
 
-  /** Sends a write, repeatedly if this client repeats. Returns the response; `nothing` if nothing was done, `unknown` if that is not known. */
+  /**
+   * Sends a write, repeatedly if this client repeats. Returns the response; `nothing` if nothing was done, `unknown` if that is
+   * not known.
+   */
   private async write(method: string, path: string, body?: object): Promise<RawResponse | 'nothing' | 'unknown'> {
     const { repeats } = this.place
     const own = repeats ? [`Idempotency-Key: ${this.uuid()}`] : []

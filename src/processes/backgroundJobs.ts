@@ -1,6 +1,6 @@
 // Background jobs of a server: deletes expired rows, and delivers webhooks.
 import { type Config, isPooled } from '../config/config.ts'
-import { HookSender, type HookUse } from '../hooks/sender.ts'
+import { type HookMetrics, HookSender } from '../hooks/sender.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/networks.ts'
@@ -11,7 +11,7 @@ import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgre
 const HOOKS_MS_MAX = 1_500
 
 /** Jobs that start once, when the database is reachable. */
-export class Chores {
+export class BackgroundJobs {
   private stopDeleting: (() => Promise<void>) | null = null
   private hooks: HookSender | null = null
 
@@ -21,8 +21,8 @@ export class Chores {
   ) {}
 
   /** Current metrics of webhooks; null if this server delivers none. */
-  get hookUse(): HookUse | null {
-    return this.hooks?.use ?? null
+  get hookMetrics(): HookMetrics | null {
+    return this.hooks?.metrics ?? null
   }
 
   start(url: string, entities: readonly Entity[]): void {
