@@ -54,7 +54,7 @@ function wordsOf(part: string): number[] {
 const HOPS_MAX = 32
 
 /** The client's address: the last entry of X-Forwarded-For that is no trusted proxy. Entries before it may be forged. */
-export function addressBehind(trusted: BlockList, peer: string, forwardedFor: string | null): string {
+export function clientAddress(trusted: BlockList, peer: string, forwardedFor: string | null): string {
   if (forwardedFor === null) return peer
   let address = peer
   for (const hop of forwardedFor.split(',').slice(-HOPS_MAX).reverse()) {

@@ -1,7 +1,7 @@
 // Admission of a request: finds its key, and charges the request to its limits.
 import type { BlockList } from 'node:net'
 import { withDeadline } from '../os/time.ts'
-import { addressBehind, clientOf } from './address.ts'
+import { clientAddress, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
@@ -49,7 +49,7 @@ export class Admission {
   /** Returns the key with this text after the database has confirmed or denied it; charges nothing. */
   async confirm(text: string | undefined): Promise<Omit<Admitted, 'rateLimit'>> {
     const found = this.keyring.find(text)
-    const isConfirmed = isUnknown(found, text) ? await this.asks() : !found?.isStored || (await this.refresh.confirm())
+    const isConfirmed = isUnknown(found, text) ? await this.refreshKeys() : !found?.isStored || (await this.refresh.confirm())
     const key = this.keyring.find(text)
     return { key, isConfirmed: isConfirmed && (key !== null || text === undefined || !this.keyring.withholds(text)) }
   }
@@ -61,17 +61,17 @@ export class Admission {
 
   /** Looks the key up, in one query for all requests that wait, and charges the address only if there is no such key. */
   private async admitUnknown(text: string, address: string, isOpen: boolean): Promise<Admitted> {
-    const left = await this.limiters.anonymous.foresee(clientOf(address))
-    if (!left.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: left }
+    const anonymous = await this.limiters.anonymous.foresee(clientOf(address))
+    if (!anonymous.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: anonymous }
     const confirmed = this.confirm(text)
     const { key, isConfirmed } = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
     // Charges nothing: the key may be valid, and the address needs requests left for when the database answers again.
-    if (key === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: left }
+    if (key === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: anonymous }
     return this.charged(key, isConfirmed, address)
   }
 
   /** Reads keys that have changed. Resolves with false if the database does not answer. */
-  private asks(): Promise<boolean> {
+  private refreshKeys(): Promise<boolean> {
     return this.refresh.refresh().then(
       () => true,
       () => false,
@@ -88,7 +88,7 @@ export class Admission {
   addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
     if (this.trustedProxies === null) return peer
-    return addressBehind(this.trustedProxies, peer, request.headers.get('x-forwarded-for'))
+    return clientAddress(this.trustedProxies, peer, request.headers.get('x-forwarded-for'))
   }
 }
 

@@ -12,7 +12,7 @@ export class Directory {
   constructor(
     private readonly region: Region,
     private readonly table: Table,
-    private readonly silentMs: number,
+    private readonly idleMs: number,
     private readonly clock: () => number,
     private readonly probeMax: number,
   ) {
@@ -36,13 +36,13 @@ export class Directory {
     let count = 0
     for (let slot = 0; slot < table.clients; slot++) {
       const entry = table.entryOf(slot)
-      if (load(words, entry + LOW) !== 0 && !this.isSilent(load(words, entry + SEEN), second)) count++
+      if (load(words, entry + LOW) !== 0 && !this.isIdle(load(words, entry + SEEN), second)) count++
     }
     return count
   }
 
   /** Assigns an entry to a client. Null if all slots that it may have are taken. */
-  enter(low: number, high: number): number | null {
+  assign(low: number, high: number): number | null {
     // Checked without the lock, so that a flood of new clients does not queue for it when all slots are taken. Another process
     // may have just assigned a slot to this client.
     if (!this.hasRoom(low, high)) return this.find(low, high)
@@ -52,8 +52,8 @@ export class Directory {
       const known = this.find(low, high)
       if (known !== null) return known
       // An entry of this client that a process was evicting when it died comes first.
-      const left = slots.find((own) => this.isLeftBy(own, low, high))
-      const slot = left ?? slots.find((own) => this.vacate(own, null)) ?? slots.find((own) => this.vacate(own, second))
+      const interrupted = slots.find((slot) => this.isHalfEvicted(slot, low, high))
+      const slot = interrupted ?? slots.find((slot) => this.evict(slot, null)) ?? slots.find((slot) => this.evict(slot, second))
       if (slot === undefined) return null
       const entry = this.table.entryOf(slot)
       store(this.words, entry + HIGH, high)
@@ -66,7 +66,7 @@ export class Directory {
   /** Returns whether a client without an entry can have one. */
   hasRoom(low: number, high: number): boolean {
     const second = this.second()
-    return this.slotsOf(low, high).some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
+    return this.slotsOf(low, high).some((slot) => this.isVacant(slot, second) || this.isHalfEvicted(slot, low, high))
   }
 
   private slotsOf(low: number, high: number): number[] {
@@ -75,11 +75,11 @@ export class Directory {
   }
 
   /** Returns whether a client whose last request came in second `seen` has no requests that a rule still counts. */
-  isSilent(seen: number, second: number): boolean {
-    return (second - seen - 1) * 1_000 >= this.silentMs
+  isIdle(seen: number, second: number): boolean {
+    return (second - seen - 1) * 1_000 >= this.idleMs
   }
 
-  private isLeftBy(slot: number, low: number, high: number): boolean {
+  private isHalfEvicted(slot: number, low: number, high: number): boolean {
     const entry = this.table.entryOf(slot)
     const { words } = this
     if (load(words, entry + LOW) !== 0) return false
@@ -91,11 +91,11 @@ export class Directory {
     const entry = this.table.entryOf(slot)
     if (load(this.words, entry + LOW) === 0 && load(this.words, entry + OWNER) === 0) return true
     // An entry whose eviction a crash interrupted must be idle, too: its client may be about to be admitted.
-    return second !== null && this.isSilent(load(this.words, entry + SEEN), second)
+    return second !== null && this.isIdle(load(this.words, entry + SEEN), second)
   }
 
   /** Evicts an entry's client. It uses up the client's next number, so that a decision which is being made for it fails. */
-  private vacate(slot: number, second: number | null): boolean {
+  private evict(slot: number, second: number | null): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
     const ring = table.ringOf(slot)

@@ -44,7 +44,7 @@ export class KeyRefresh {
     if (this.next !== null) return this.next
     const begin = () => {
       this.next = null
-      return this.look()
+      return this.readKeys()
     }
     this.next = this.last = this.last.then(begin, begin)
     return this.next
@@ -61,14 +61,14 @@ export class KeyRefresh {
     return ageMs < WAIT_MS || this.confirming
   }
 
-  private async look(): Promise<void> {
+  private async readKeys(): Promise<void> {
     const nowMs = monotonicMs()
     try {
       // The version is read before the keys, so that a change between the two is read twice, never missed.
       const version = await this.source.version()
       if (version !== this.version || nowMs - this.loadedMs >= RELOAD_MS) {
-        const isTaken = await this.events.onKeys(await this.source.current())
-        this.version = isTaken ? version : null
+        const areTaken = await this.events.onKeys(await this.source.current())
+        this.version = areTaken ? version : null
         this.loadedMs = nowMs
       }
       this.trustedMs = nowMs

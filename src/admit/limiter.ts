@@ -51,8 +51,8 @@ export class Limiter {
   foresee(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
     const { low, high, text } = client
     if (this.store === null) return this.foreseen(this.windows.foresee(low, high))
-    const own = this.windows.peek(low, high)
-    if (!own.admitted && own.waitMs > SKEW_MS) return this.foreseen(own)
+    const local = this.windows.peek(low, high)
+    if (!local.admitted && local.waitMs > SKEW_MS) return this.foreseen(local)
     const shared = this.store.decide(text, this.rules, false)
     return shared.then((decision) => this.foreseen(decision ?? this.windows.foresee(low, high)))
   }
@@ -70,8 +70,8 @@ export class Limiter {
     let status = this.statusOf(this.windows.peek(client.low, client.high, count))
     if (!status.admitted) countCharge(this.charged, false)
     for (let charged = 0; charged < count && status.admitted; charged++) {
-      const asked = this.charge(client)
-      status = asked instanceof Promise ? await asked : asked
+      const decided = this.charge(client)
+      status = decided instanceof Promise ? await decided : decided
     }
     if (status.admitted) return status
     // A retry charges the first request again, so the wait is for all of them.
@@ -81,8 +81,8 @@ export class Limiter {
 
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
     // This machine's own count is considered, too: a store that was away knows less of it.
-    const own = this.windows.peek(low, high)
-    if (!own.admitted && own.waitMs > SKEW_MS) return this.counted(own)
+    const local = this.windows.peek(low, high)
+    if (!local.admitted && local.waitMs > SKEW_MS) return this.counted(local)
     const decision = await store.decide(text, this.rules)
     if (decision === null) return this.counted(this.windows.admit(low, high))
     // This machine counts what the store admits, so that it can decide alone if the store goes away.
@@ -123,10 +123,10 @@ const texts: string[] = Array.from({ length: seconds.length }, () => '')
 function resetText(afterMs: number): string {
   // 1 ms more, because both clocks are cut to whole milliseconds.
   const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)
-  const slot = second % seconds.length
-  if (seconds[slot] !== second) {
-    seconds[slot] = second
-    texts[slot] = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`
+  const index = second % seconds.length
+  if (seconds[index] !== second) {
+    seconds[index] = second
+    texts[index] = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`
   }
-  return texts[slot] as string
+  return texts[index] as string
 }

@@ -38,7 +38,7 @@ export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
 export type LimiterSettings = Pick<Config, 'rateLimits' | 'rateLimitsAnonymous' | 'rateLimitClients'>
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
-const OWN = 'own-'
+const OWN_PREFIX = 'own-'
 
 /** Number of addresses that can be counted separately: those that fit into 8 MiB. */
 export function anonymousClients(rules: readonly Rule[]): number {
@@ -70,7 +70,7 @@ export class LimiterFiles {
     // An operator may have deleted the folder.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
-    if (limits !== null) this.dropAllBut(limits)
+    if (limits !== null) this.deleteOthers(limits)
     for (const table of limits ?? this.own.keys()) {
       try {
         const known = this.own.get(table)
@@ -88,19 +88,19 @@ export class LimiterFiles {
     for (const file of [this.keys, this.anonymous, ...[...this.own.values()].map((entry) => entry.file)]) file.close()
   }
 
-  private dropAllBut(limited: OwnLimits) {
+  private deleteOthers(limited: OwnLimits) {
     for (const [table, { file }] of this.own)
       if (!limited.has(table)) {
         file.close()
         this.own.delete(table)
       }
-    const kept = new Set([...limited].map((table) => this.pathFor(table)))
-    const there = readdirSync(this.folder).filter((entry) => entry.startsWith(OWN))
-    for (const entry of there) if (!kept.has(join(this.folder, entry))) rmSync(join(this.folder, entry))
+    const paths = new Set([...limited].map((table) => this.pathFor(table)))
+    const existing = readdirSync(this.folder).filter((entry) => entry.startsWith(OWN_PREFIX))
+    for (const entry of existing) if (!paths.has(join(this.folder, entry))) rmSync(join(this.folder, entry))
   }
 
   private pathFor(table: string): string {
-    return join(this.folder, OWN + Bun.hash(table).toString(36))
+    return join(this.folder, OWN_PREFIX + Bun.hash(table).toString(36))
   }
 }
 

@@ -1,7 +1,7 @@
 // Rate limiters of one process, over tables in shared memory.
 import type { KeyRecord } from '../model/key.ts'
 import type { Rule } from '../model/limits.ts'
-import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
+import { openRegion, type Region, USER_WORD } from '../os/region.ts'
 import { monotonicMs } from '../os/time.ts'
 import type { Key } from './keyring.ts'
 import { Limiter, type SharedStore } from './limiter.ts'
@@ -9,7 +9,7 @@ import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf,
 import { SlidingWindows } from './window.ts'
 
 /** Slots that an address may have. It is small, so that a flood of addresses stays cheap. */
-const ANONYMOUS_REACH = 64
+const ANONYMOUS_PROBE_MAX = 64
 
 /** One limiter for keys, one for addresses, and one for each key with its own limits. */
 export class Limiters {
@@ -57,11 +57,11 @@ export class Limiters {
 
   /** Records whether the store is away. True in the first process that notices the change, which then logs it. */
   noteStore(isAway: boolean): boolean {
-    return Atomics.exchange(this.region.words, OWN_WORD, Number(isAway)) !== Number(isAway)
+    return Atomics.exchange(this.region.words, USER_WORD, Number(isAway)) !== Number(isAway)
   }
 
   private create(region: Region, clients: number, rules: readonly Rule[], charged: 'key' | 'address' = 'key'): Limiter {
-    const reach = charged === 'key' ? clients : ANONYMOUS_REACH
-    return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store, charged)
+    const probeMax = charged === 'key' ? clients : ANONYMOUS_PROBE_MAX
+    return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, probeMax), rules, this.store, charged)
   }
 }

@@ -15,13 +15,13 @@ const TRIAL: readonly Rule[] = [{ limit: 1, periodMs: 1, period: 'trial' }]
  */
 export class RedisWindows {
   private redis: RedisClient | null = null
-  private here = false
+  private isUsable = false
   private isOutageReported = false
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
   /** Resolves with true after the first decision of the store, or with false after its first failure. */
-  readonly greeting = Promise.withResolvers<boolean>()
+  readonly firstOutcome = Promise.withResolvers<boolean>()
   private readonly waiting = new Set<{ askedAtSweep: number; answer(decision: Decision | null): void }>()
 
   /**
@@ -32,7 +32,7 @@ export class RedisWindows {
     private readonly url: string,
     private readonly onOutage: (error: Error | null) => void,
   ) {
-    this.greet()
+    this.connect()
   }
 
   /**
@@ -40,7 +40,7 @@ export class RedisWindows {
    * machine decides. Never rejects, and takes at most 30 ms.
    */
   decide(client: string, rules: readonly Rule[], isCharged = true): Promise<Decision | null> {
-    if (!this.redis || !this.here || this.waiting.size >= WAITING_MAX) return Promise.resolve(null)
+    if (!this.redis || !this.isUsable || this.waiting.size >= WAITING_MAX) return Promise.resolve(null)
     return this.ask(this.redis, ringArguments(client, rules, isCharged))
   }
 
@@ -81,7 +81,7 @@ export class RedisWindows {
   }
 
   /** Opens a connection. Requests use it after a trial decision by the script has come in time. */
-  private greet() {
+  private connect() {
     // Commands queue until there is a connection. Only this one is queued: its error tells why there is no connection.
     const redis = new RedisClient(this.url, { autoReconnect: false })
     this.redis = redis
@@ -93,15 +93,15 @@ export class RedisWindows {
         redis.onclose = (error) => this.lose(redis, error)
         return this.ask(redis, ringArguments('', TRIAL))
       })
-      .then((decision) => decision && this.welcome(redis))
+      .then((decision) => decision && this.useClient(redis))
       .catch((error) => this.lose(redis, error))
       .finally(() => clearTimeout(timer))
   }
 
-  private welcome(redis: RedisClient) {
+  private useClient(redis: RedisClient) {
     if (redis !== this.redis) return
-    this.here = true
-    this.greeting.resolve(true)
+    this.isUsable = true
+    this.firstOutcome.resolve(true)
     if (this.isOutageReported) this.onOutage(null)
     this.isOutageReported = false
   }
@@ -110,8 +110,8 @@ export class RedisWindows {
   private lose(redis: RedisClient | null, error: Error) {
     if (!redis || redis !== this.redis) return
     this.drop()
-    this.greeting.resolve(false)
-    this.pause = setTimeout(() => this.greet(), PAUSE_MS)
+    this.firstOutcome.resolve(false)
+    this.pause = setTimeout(() => this.connect(), PAUSE_MS)
     if (this.isOutageReported) return
     this.isOutageReported = true
     this.onOutage(new Error(withoutEcho(error.message)))
@@ -120,7 +120,7 @@ export class RedisWindows {
   private drop() {
     const redis = this.redis
     this.redis = null
-    this.here = false
+    this.isUsable = false
     redis?.close()
     for (const question of this.waiting) question.answer(null)
     this.waiting.clear()

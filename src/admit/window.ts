@@ -51,14 +51,14 @@ export class SlidingWindows {
     clients: number,
     private readonly rules: readonly Rule[],
     private readonly clock: () => number,
-    reach: number = clients,
+    probeMax: number = clients,
     wrap?: number,
   ) {
     this.longest = longestOf(rules)
     this.longestRule = rules[this.longest] as Rule
     this.words = region.words
     this.table = new Table(region.words, clients, depthOf(rules), wrap)
-    this.directory = new Directory(region, this.table, this.longestRule.periodMs, clock, reach)
+    this.directory = new Directory(region, this.table, this.longestRule.periodMs, clock, probeMax)
   }
 
   countClients(): number {
@@ -68,7 +68,7 @@ export class SlidingWindows {
   /** Decides on one request, and charges it if it is admitted. Returns the same object each time. */
   admit(low: number, high: number): Decision {
     for (;;) {
-      const slot = this.directory.find(low, high) ?? this.directory.enter(low, high)
+      const slot = this.directory.find(low, high) ?? this.directory.assign(low, high)
       if (slot === null) break
       if (this.decide(slot, low, high, 1)) return this.decision
       // Another client has been assigned the entry in the meantime.
@@ -84,7 +84,7 @@ export class SlidingWindows {
    */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
-    if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestRule.limit, 0)
+    if (slot === null || !this.decide(slot, low, high, 0, count)) this.setDecision(true, this.longest, this.longestRule.limit, 0)
     return this.decision
   }
 
@@ -120,7 +120,7 @@ export class SlidingWindows {
 
       const now = nowMs & TIME
       const used = table.minus(head, tail)
-      if (this.refuse(ring, table.plus(head, count - 1), used + count - 1, now)) {
+      if (this.isRefused(ring, table.plus(head, count - 1), used + count - 1, now)) {
         // The tail is checked, too: another process may have found the client idle after this one read the time.
         if (load(words, cell) === word && load(words, entry + HEAD) === head && load(words, entry + TAIL) === tail) return true
         continue
@@ -132,13 +132,13 @@ export class SlidingWindows {
         if (swap(words, cell, word, table.cellWord(now, head)) !== word) continue
         swap(words, entry + HEAD, head, table.plus(head, 1))
       }
-      this.answer(true, this.longest, this.longestRule.limit - used - charge, leavesMs)
+      this.setDecision(true, this.longest, this.longestRule.limit - used - charge, leavesMs)
       return true
     }
   }
 
   /** Returns whether a rule refuses number `head`; `this.decision` then names the rule with the longest wait. */
-  private refuse(ring: number, head: number, used: number, now: number): boolean {
+  private isRefused(ring: number, head: number, used: number, now: number): boolean {
     const { rules, table } = this
     let waitMs = 0
     let hit = 0
@@ -150,11 +150,11 @@ export class SlidingWindows {
       waitMs = wait
       hit = index
     }
-    if (waitMs > 0) this.answer(false, hit, 0, waitMs)
+    if (waitMs > 0) this.setDecision(false, hit, 0, waitMs)
     return waitMs > 0
   }
 
-  private answer(admitted: boolean, rule: number, remaining: number, waitMs: number) {
+  private setDecision(admitted: boolean, rule: number, remaining: number, waitMs: number) {
     this.decision.admitted = admitted
     this.decision.rule = rule
     this.decision.remaining = remaining
@@ -169,7 +169,7 @@ export class SlidingWindows {
     const { words } = this
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
-    const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
+    const first = this.directory.isIdle(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
     // The tail is set before SEEN: if this process dies in between, the next one still finds the client idle.
     if (first !== tail) swap(words, entry + TAIL, tail, first)
     // Repeats until SEEN is this second or later: an admission must never look older than it is, whichever process writes last.
@@ -186,10 +186,10 @@ export class SlidingWindows {
     let low = 0
     let high = this.table.minus(to, from)
     // Usually no admission has expired since the last request, so the oldest is read first.
-    if (high === 0 || !this.hasLeft(ring, from, now)) return from
+    if (high === 0 || !this.hasExpired(ring, from, now)) return from
     while (low < high) {
       const middle = (low + high) >> 1
-      if (this.hasLeft(ring, this.table.plus(from, middle), now)) low = middle + 1
+      if (this.hasExpired(ring, this.table.plus(from, middle), now)) low = middle + 1
       else high = middle
     }
     return this.table.plus(from, low)
@@ -199,7 +199,7 @@ export class SlidingWindows {
    * Returns whether an admission has expired. An age over half the range means a time ahead of our clock, which another process
    * has just written.
    */
-  private hasLeft(ring: number, number: number, now: number): boolean {
+  private hasExpired(ring: number, number: number, now: number): boolean {
     const age = this.age(ring, number, now)
     return age >= countedMs(this.longestRule) && age <= TIME >> 1
   }

@@ -132,7 +132,7 @@ export class ColumnTable {
     if (sets === null) return null
     const counts = sets.map((set) => this.matchesOf(inOrderOfCost([...conditions, ...set])).total)
     const behind = counts.reduce((sum, count) => sum + count, 0)
-    if (side === 'behind') return [behind, behind + size + 1]
+    if (side === 'after') return [behind, behind + size + 1]
     const end = behind - (counts.at(-1) as number)
     return [Math.max(0, end - size - 1), end]
   }

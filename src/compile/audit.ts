@@ -2,7 +2,7 @@
 import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
 import { integer, type Param, type Sql, sql } from '../model/sql.ts'
 
-/** A condition that is always true, and sets `roster.key` for the transaction. */
+/** Sets `roster.key` for the transaction, in a condition that is always true. */
 export function setAuditKey(keyId: Param): Sql {
   return sql`(select set_config('roster.key', ${keyId}, true)) is not null`
 }

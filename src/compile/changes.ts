@@ -1,8 +1,8 @@
 // Statements of the change feed: pages of events, the history of a row, the newest events, and current rows by id.
-import type { ChangesPlace } from '../model/changesToken.ts'
+import type { FeedPosition } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
-import { printed } from './parts.ts'
+import { printedText } from './parts.ts'
 
 /** Columns of both statements: state of the feed, then an event, whose columns are null if there is none. */
 export const CHANGE_COLUMNS = [
@@ -17,29 +17,29 @@ const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snap
 export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
 /** Condition that an event is after a position. Null: after the deleted events, some of which may still be there for a moment. */
-export function isAfter(after: ChangesPlace | null): Sql {
-  const place = after
+export function isAfter(after: FeedPosition | null): Sql {
+  const position = after
     ? sql`(${param(after.position)}::bigint, ${param(after.number)}::bigint)`
     : sql`(l.deleted_position, l.deleted_number)`
-  return sql`(position, number) > ${place}`
+  return sql`(position, number) > ${position}`
 }
 
-/** Reads up to `most` events of these entities after a position, in their order. */
-export function compileChanges(entities: readonly Entity[], after: ChangesPlace | null, most: number): Statement {
-  const [limit, isBehind] = [param(String(most)), isAfter(after)]
+/** Reads up to `countMax` events of these entities after a position, in their order. */
+export function compileChanges(entities: readonly Entity[], after: FeedPosition | null, countMax: number): Statement {
+  const [limit, isLater] = [param(String(countMax)), isAfter(after)]
   // Each entity has its own scan of the index, so that a rare entity's events are not searched for among all others.
   const piece = ({ table }: Entity) =>
-    sql`(select * from entity_change where entity = ${word(table)} and ${isBehind} and position < ${SETTLED} order by position, number limit ${limit}::int)`
+    sql`(select * from entity_change where entity = ${word(table)} and ${isLater} and position < ${SETTLED} order by position, number limit ${limit}::int)`
   return linesOf(
     sql`select * from (${join(entities.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
   )
 }
 
-/** Reads up to `most` events of one row after a position. Each was committed before the next one could be written. */
-export function compileHistory(entity: Entity, id: string, after: ChangesPlace | null, most: number): Statement {
+/** Reads up to `countMax` events of one row after a position. Each was committed before the next one could be written. */
+export function compileHistory(entity: Entity, id: string, after: FeedPosition | null, countMax: number): Statement {
   const own = sql`entity = ${word(entity.table)} and id = ${param(id)}`
   return linesOf(
-    sql`select * from entity_change where ${own} and ${isAfter(after)} order by number limit ${param(String(most))}::int`,
+    sql`select * from entity_change where ${own} and ${isAfter(after)} order by number limit ${param(String(countMax))}::int`,
   )
 }
 
@@ -61,7 +61,7 @@ export function compileRows(wanted: readonly (readonly [Entity, ids: readonly st
   const width = Math.max(...wanted.map(([{ properties }]) => properties.length))
   const pieces = wanted.map(([{ table, properties }, ids], index) => {
     const cells = Array.from({ length: width }, (_, at) =>
-      properties[at] ? printed(name(properties[at].column), properties[at].kind) : sql`null::text`,
+      properties[at] ? printedText(name(properties[at].column), properties[at].kind) : sql`null::text`,
     )
     const columns = join([sql`${integer(index)}::text`, ...cells], sql`, `)
     return sql`select ${columns} from ${name(table)} where id = any (${param(arrayText(ids))}::bigint[])`

@@ -6,7 +6,7 @@ import { setAuditKey } from './audit.ts'
 import { batchInput, columnOf, commaList } from './batch.ts'
 import { insertParts, lookUps } from './create.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { freeOf, hasUnique, operandsOf, shapeCache } from './parts.ts'
+import { hasUnique, operandsOf, shapeCache, uniqueConditions } from './parts.ts'
 import { allFound } from './references.ts'
 
 const textOfShape = shapeCache<string>(200)
@@ -66,7 +66,10 @@ function insertAll(
   // A request that only repeats a finished one waits for no lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
   // The conditions of each row: the rows that it refers to exist, and its unique values are free. All rows must meet them.
-  const conditions = [...(referenced.length === 0 ? [] : [allFound(referenced)]), ...freeOf(entity, changed, operands, null)]
+  const conditions = [
+    ...(referenced.length === 0 ? [] : [allFound(referenced)]),
+    ...uniqueConditions(entity, changed, operands, null),
+  ]
   const areAllRight =
     conditions.length === 0 ? sql`true` : sql`bool_and(${replaceParams(join(conditions, sql` and `), value)}) over ()`
   const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(lookUps(referenced), value)}`

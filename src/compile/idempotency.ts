@@ -2,7 +2,7 @@
 import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, type Param, param, type Sql, sql, toStatement, word } from '../model/sql.ts'
-import { printed, writtenNames } from './parts.ts'
+import { printedText, writtenNames } from './parts.ts'
 
 /** Condition of a write under a key: no other write has used the key, or is using it now. */
 export const IS_FIRST = sql`(select "Is" from "First")`
@@ -33,7 +33,7 @@ function storedAnswer(entity: Entity, answer: StoredAnswer): Sql {
 
 /** The answer to store: the row's columns as PostgreSQL prints them, the transaction, and the fingerprint of the properties. */
 function answerOf(entity: Entity): Sql {
-  const texts = entity.properties.map(({ kind }, index) => printed(sql`"C${integer(index + 1)}"`, kind))
+  const texts = entity.properties.map(({ kind }, index) => printedText(sql`"C${integer(index + 1)}"`, kind))
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, word(propertiesFingerprint(entity))], sql`, `)}]`
 }
 

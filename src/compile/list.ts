@@ -6,13 +6,13 @@ import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { commaList, compileBatchQuery } from './batch.ts'
-import { type Found, found, rowsOf } from './matching.ts'
+import { type ReusedRows, reusedRows, rowsOf } from './matching.ts'
 import { type Compiled, columns, orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
 import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
 /** Bigger than other caches of its kind would be: a cursor with nulls compiles to its own statement. */
-const soughtShape = shapeCache<Compiled>(500)
+const cursorShape = shapeCache<Compiled>(500)
 
 // Names of computed columns have a capital letter, because properties may have any other name, such as `count` or `n`.
 
@@ -27,9 +27,9 @@ export function compileList(entity: Entity, query: ListQuery): BatchableStatemen
   if (seek) values.push(...seek.position.filter((value) => value !== null))
   else if (!isFirst) values.push(String((page - 1) * pageSize))
   const shape = `${seek?.side ?? isFirst} ${entity.table} ${pageSize}${shapeOf(filters, sorts, seek?.position)}`
-  const { text, batch } = (seek ? soughtShape : compiledShape)(shape, () => {
+  const { text, batch } = (seek ? cursorShape : compiledShape)(shape, () => {
     const operands = values.map(param)
-    const compile = seek ? soughtPage : isFirst ? firstPage : laterPage
+    const compile = seek ? pageByCursor : isFirst ? firstPage : pageByNumber
     const piece = compile(entity, query, operands)
     return { text: toStatement(piece, operands).text, batch: isFirst ? batchOf(query, piece, operands) : null }
   })
@@ -49,16 +49,16 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
 
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
   const { sorts, pageSize } = query
-  const rows = found(entity, query, operands)
+  const rows = reusedRows(entity, query, operands)
   const keys = orderBy(order(entity, sorts))
   const selected = sql`select ${columns(entity)}, (${totalOf(rows)}) as "L"`
   const page = sql`${rowsOf(rows)} order by ${keys} limit ${integer(pageSize)}`
-  if (!rows.isApart) return sql`${selected} from ${page}`
+  if (!rows.isMaterialized) return sql`${selected} from ${page}`
   const ids = sql`(select id from ${page})`
   return sql`with ${commaList(rows.parts)} ${selected} from ${name(entity.table)} where id = any (array ${ids}) order by ${keys}`
 }
 
-function totalOf(rows: Found): Sql {
+function totalOf(rows: ReusedRows): Sql {
   return sql`select count(*) from ${rowsOf(rows)}`
 }
 
@@ -66,10 +66,10 @@ function totalOf(rows: Found): Sql {
  * Compiles a page by number. It finds the ids first, by index-only scans if possible, from the nearer end of the order: of the
  * two branches, one has `limit 0` and does no work.
  */
-function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+function pageByNumber(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { sorts, pageSize } = query
   const table = name(entity.table)
-  const rows = found(entity, query, operands)
+  const rows = reusedRows(entity, query, operands)
   const forwards = order(entity, sorts)
   const skip = operands.at(-1) as Param
   // An array of ids: the planner cannot know how few they are, and would read the whole table for a join.
@@ -90,12 +90,12 @@ with ${commaList(parts)} select ${columns(entity)}, "N" \
 from "Total" left join "Page" on true order by ${orderBy(forwards)}`
 }
 
-function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+function pageByCursor(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { filters, seek } = query
   const values = filters.filter(({ value }) => value !== null).length
-  const rows = found(entity, query, operands)
+  const rows = reusedRows(entity, query, operands)
   const near = nearestRows(entity, query, seek as Seek, rows, operands.slice(values))
-  const page = rows.isApart
+  const page = rows.isMaterialized
     ? sql`select * from ${name(entity.table)} where id = any (array (select id from (${near}) as ids))`
     : near
   const parts = [...rows.parts, sql`"First" ("L") as materialized (${totalOf(rows)})`, sql`"Page" as (${page})`]

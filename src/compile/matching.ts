@@ -43,21 +43,21 @@ function foldedOnce(column: Sql, text: Sql): Sql {
 }
 
 /** Rows that a statement reads several times, such as for a total and a page. */
-export interface Found extends Matching {
+export interface ReusedRows extends Matching {
   /** Parts of the `with` clause. */
   readonly parts: readonly Sql[]
   /** True if the rows are read from "Found", which has only the columns of the order. */
-  readonly isApart: boolean
+  readonly isMaterialized: boolean
 }
 
 /** As `matching`, but folds texts only once: the matching rows are materialized in "Found". */
-export function found(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): Found {
+export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): ReusedRows {
   const matched = matching(entity, filters, operands)
-  if (filters.every(({ operator }) => operator.folded === null)) return { ...matched, parts: [], isApart: false }
+  if (filters.every(({ operator }) => operator.folded === null)) return { ...matched, parts: [], isMaterialized: false }
   const keys = commaList(order(entity, sorts).map(({ property }) => name(property.column)))
   const part = sql`"Found" as materialized (select ${keys} from ${rowsOf(matched)})`
   const table = sql`"Found"`
-  return { table, from: table, conditions: [], parts: [part], isApart: true }
+  return { table, from: table, conditions: [], parts: [part], isMaterialized: true }
 }
 
 /** The `from` and `where` clauses, without the keyword `from`. */

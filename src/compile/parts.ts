@@ -28,7 +28,7 @@ export function writtenNames({ properties }: Entity): Sql {
 }
 
 /** Converts a value to text as PostgreSQL prints it, which a cast does not do for a boolean. */
-export function printed(value: Sql, { name }: Kind): Sql {
+export function printedText(value: Sql, { name }: Kind): Sql {
   return name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
 }
 
@@ -50,7 +50,12 @@ export function hasUnique(changed: readonly Property[]): boolean {
 }
 
 /** Conditions that no row but `own` has one of the unique values. Between concurrent writes the constraint decides. */
-export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[], own: Param | null): Sql[] {
+export function uniqueConditions(
+  entity: Entity,
+  changed: readonly Property[],
+  operands: readonly Operand[],
+  own: Param | null,
+): Sql[] {
   const others = own === null ? sql`` : sql` and taken.id <> ${own}`
   return changed.flatMap(({ column, unique }, index) => {
     if (unique === null) return []

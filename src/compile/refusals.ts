@@ -30,7 +30,7 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Selects the first `most` causes for which new rows were refused: the row's number, from 1, and the column of the reference or
+ * Selects the first `countMax` causes for which new rows were refused: the row's number, from 1, and the column of the reference or
  * the constraint of the unique value. `properties`: references and unique ones; `values`: a PostgreSQL array for each. Returns
  * null if no cause is possible.
  */
@@ -38,12 +38,12 @@ export function compileRowRefusals(
   entity: Entity,
   properties: readonly Property[],
   values: readonly string[],
-  most: number,
+  countMax: number,
 ): Statement | null {
   const causes = properties.flatMap((property, index) => causesOf(entity, property, values[index] as string, null))
   if (causes.length === 0) return null
   const all = unionOf(causes.map((cause) => sql`select b."N", ${cause}`))
-  return toStatement(sql`select "N"::text, "Cause" from (${all}) as causes order by causes."N" limit ${integer(most)}`)
+  return toStatement(sql`select "N"::text, "Cause" from (${all}) as causes order by causes."N" limit ${integer(countMax)}`)
 }
 
 /** Selects the causes in a property's values, as rows `b`: a reference names no row, or a row other than `own` has the value. */

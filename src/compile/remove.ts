@@ -46,7 +46,8 @@ interface Removal {
 }
 
 /**
- * Deletes the row. `condition`: further condition of the statement. Returns `xmax`, the deletion; `xmin` is the write before it.
+ * Deletes the row if `condition` holds, and returns it as it was. `xmax` is the deleting transaction; `xmin` still is that of the
+ * write before.
  */
 function removeOne({ entity, referring, id, versions }: Removal, condition: Sql): Sql {
   const table = name(entity.table)

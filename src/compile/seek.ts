@@ -7,7 +7,7 @@ import type { Matching } from './matching.ts'
 import { orderBy, where } from './parts.ts'
 
 /** A range of rows before or after a position, and an order of it that an index has. */
-interface Range {
+interface SeekRange {
   readonly conditions: readonly Sql[]
   readonly keys: readonly Sort[]
 }
@@ -25,23 +25,23 @@ export function nearestRows(
   operands: readonly Param[],
 ): Sql {
   const forwards = order(entity, sorts)
-  const keys = side === 'behind' ? forwards : opposite(forwards)
+  const keys = side === 'after' ? forwards : opposite(forwards)
   const limit = sql`limit ${integer(pageSize + 1)}`
-  const branches = rangesBehind(layoutOf(keys, position, operands)).map((range) => {
+  const branches = rangesAfter(layoutOf(keys, position, operands)).map((range) => {
     const condition = where([...rows.conditions, ...range.conditions])
     return sql`(select ${rows.table}.* from ${rows.from}${condition} order by ${orderBy(range.keys)} ${limit})`
   })
   return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
 }
 
-/** A value of the position, and its key; null if the row has no value. */
-interface Place {
+/** A part of the position: a sort key, and its value; null if the row has no value. */
+interface PositionPart {
   readonly key: Sort
   readonly column: Sql
   readonly value: Param | null
 }
 
-function layoutOf(keys: readonly Sort[], position: Seek['position'], operands: readonly Param[]): Place[] {
+function layoutOf(keys: readonly Sort[], position: Seek['position'], operands: readonly Param[]): PositionPart[] {
   let next = 0
   return keys.map((key, index) => {
     const value = position[index] === null ? null : (operands[next++] as Param)
@@ -49,18 +49,18 @@ function layoutOf(keys: readonly Sort[], position: Seek['position'], operands: r
   })
 }
 
-function rangesBehind(places: readonly Place[]): Range[] {
-  const [first, ...rest] = places as [Place, ...Place[]]
+function rangesAfter(parts: readonly PositionPart[]): SeekRange[] {
+  const [first, ...rest] = parts as [PositionPart, ...PositionPart[]]
   const [id] = rest
-  const keys = places.map(({ key }) => key)
+  const keys = parts.map(({ key }) => key)
   if (!id) return [{ conditions: [compare(first)], keys }]
-  if (rest.length === 1 && first.value !== null) return behindPair(first, id)
+  if (rest.length === 1 && first.value !== null) return rangesAfterPair(first, id)
   const isEqual = first.value === null ? sql`${first.column} is null` : sql`${first.column} = ${first.value}`
-  const equal = rangesBehind(rest).map((range) => ({
+  const equal = rangesAfter(rest).map((range) => ({
     conditions: [isEqual, ...range.conditions],
     keys: [first.key, ...range.keys],
   }))
-  return [...behind(first).map((condition) => ({ conditions: [condition], keys })), ...equal]
+  return [...conditionsAfter(first).map((condition) => ({ conditions: [condition], keys })), ...equal]
 }
 
 /**
@@ -68,25 +68,25 @@ function rangesBehind(places: readonly Place[]): Range[] {
  * and id > $2` the planner may choose the index of ids, and read all of it to find a few rows. The pair covers all rows with a
  * value, unless a sort names the id itself in the other direction; then the equal rows are a range with the order of the id.
  */
-function behindPair(last: Place, id: Place): Range[] {
+function rangesAfterPair(last: PositionPart, id: PositionPart): SeekRange[] {
   const isDescending = id.key.descending
   const pair = sql`(${last.column}, ${id.column}) ${sign(isDescending)} (${last.value as Param}, ${id.value as Param})`
-  const others = behind(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
+  const others = conditionsAfter(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
   if (last.key.descending === isDescending) return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
   const end = sql`${last.column} ${sign(!isDescending)}= ${last.value as Param}`
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 
 /** Ranges after one value. Rows without a value come last ascending and first descending, and are a separate range. */
-function behind(place: Place): Sql[] {
-  const { property, descending } = place.key
-  if (place.value === null) return descending ? [sql`${place.column} is not null`] : []
-  const isNullBehind = property.kind.nullable && !descending
-  return isNullBehind ? [compare(place), sql`${place.column} is null`] : [compare(place)]
+function conditionsAfter(part: PositionPart): Sql[] {
+  const { property, descending } = part.key
+  if (part.value === null) return descending ? [sql`${part.column} is not null`] : []
+  const isNullAfter = property.kind.nullable && !descending
+  return isNullAfter ? [compare(part), sql`${part.column} is null`] : [compare(part)]
 }
 
-function compare(place: Place): Sql {
-  return sql`${place.column} ${sign(place.key.descending)} ${place.value as Param}`
+function compare(part: PositionPart): Sql {
+  return sql`${part.column} ${sign(part.key.descending)} ${part.value as Param}`
 }
 
 function sign(isDescending: boolean): Sql {

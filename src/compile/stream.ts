@@ -33,7 +33,7 @@ export function compilePiece(
   const text = textOfShape(`${shape} ${size}`, () => {
     const operands = values.map(param)
     const matched = matching(entity, filters, operands)
-    const near = { side: 'behind', position: position ?? [] } as const
+    const near = { side: 'after', position: position ?? [] } as const
     const rows =
       position === null
         ? rowsOf(matched)

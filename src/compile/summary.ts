@@ -25,7 +25,7 @@ export function compileSummary(entity: Entity, query: SummaryQuery, page: { offs
 
 function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQuery, operands: readonly Param[]): Sql {
   const [size, offset] = operands.slice(-2) as [Param, Param]
-  const computed = [...keys.map(keyOf), sql`count(*)`, ...figures.map(figureOf)]
+  const computed = [...keys.map(compileKey), sql`count(*)`, ...figures.map(figureOf)]
   const columns = computed.map((_, index) => sql`"C${integer(index + 1)}"`)
   const selected = computed.map((value, index) => sql`${value} as ${columns[index] as Sql}`)
   const groupBy = keys.length === 0 ? sql`` : sql` group by ${commaList(keys.map((_, index) => integer(index + 1)))}`
@@ -38,7 +38,7 @@ page as (select * from groups${orderBy} limit ${size}::bigint offset ${offset}::
 select total."N", ${join(columns, sql`, `)} from (select count(*) as "N" from groups) as total left join page on true${orderBy}`
 }
 
-function keyOf({ property: { column, kind }, period }: GroupKey): Sql {
+function compileKey({ property: { column, kind }, period }: GroupKey): Sql {
   const value = name(column)
   if (period === null) return value
   const unit = word(period)

@@ -6,7 +6,7 @@ import { integer, join, name, type Param, param, replaceParams, type Sql, sql, t
 import { setAuditKey } from './audit.ts'
 import { type BatchInput, columnOf, commaList, compileBatchWrite, type Operand } from './batch.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { changedProperties, columns, compiledWrite, freeOf, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
+import { changedProperties, columns, compiledWrite, operandsOf, paramsOf, uniqueConditions, valuesOfChanged } from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /** Maximum copies that an update may change within the deadline of a statement. */
@@ -84,7 +84,7 @@ function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = nul
       ...(isAllowed === null ? locks : [lockedIf(isAllowed, locks)]),
       ...(versions === null ? [] : [hasVersion(sql`xmin`, sql`${versions}`)]),
       ...rulesOf(entity, changed, operands, sql``),
-      ...freeOf(entity, changed, operands, id),
+      ...uniqueConditions(entity, changed, operands, id),
       ...copying.map((column) => hasFewCopies(column, id)),
     ],
     sql` and `,
@@ -109,7 +109,7 @@ function updateMany({ entity, changed, operands, id, versions }: UpdateParts, ke
   const value = columnOf(operands)
   const table = name(entity.table)
   const referenced = referencedRows(changed, operands)
-  const rules = [...rulesOf(entity, changed, operands, sql`before.`), ...freeOf(entity, changed, operands, id)]
+  const rules = [...rulesOf(entity, changed, operands, sql`before.`), ...uniqueConditions(entity, changed, operands, id)]
   const conditionsOfRun = [
     ...referenced.map((row) => sql`(${value(row.id)} is null or ${row.alias}.id is not null)`),
     ...rules.map((rule) => replaceParams(rule, value)),

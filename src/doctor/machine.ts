@@ -10,7 +10,7 @@ import { type Config, LOOPBACK } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
 import { checkCertificate, readCertificate } from '../os/certificate.ts'
 import { countEnded, deleteEnded } from '../os/endedServers.ts'
-import { inTurn, lockPort, memoryFolderOf } from '../os/folder.ts'
+import { lockPort, memoryFolderOf, withStartLock } from '../os/folder.ts'
 import { takePort } from '../processes/startError.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
 
@@ -71,8 +71,8 @@ function sharedMemory(config: Config): Finding {
 function endedServers({ dataDir, port }: Config, isCleaning: boolean): Finding {
   const own = memoryFolderOf(dataDir, port)
   const base = dirname(own)
-  // The folder of this server stays, because its next start needs it.
-  const { servers, bytes } = inTurn(() => (isCleaning ? deleteEnded(base) : countEnded(base, own)))
+  // The next start of the server of these settings needs its own again.
+  const { servers, bytes } = withStartLock(() => (isCleaning ? deleteEnded(base) : countEnded(base, own)))
   const extent = `${counted(servers, 'server')} that ended, ${Math.ceil(bytes / MIB)} MiB in ${base}`
   if (servers === 0) return ok('ended servers', 'none keeps shared memory')
   if (isCleaning) return ok('ended servers', `deleted the shared memory of ${extent}: their limits begin anew`)

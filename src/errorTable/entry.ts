@@ -38,7 +38,7 @@ interface ErrorAnswer {
 export const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
 /** An error about one property, parameter or header. */
 export const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
-/** Makes the only fault of a body, which the details repeat. */
+/** An error about a body with one fault, which is also its only detail. */
 export const fault = (Code: string, Target: string, Message: string): ErrorAnswer => ({
   ...about(Target, Message),
   Details: [{ Code, Target, Message }],

@@ -1,5 +1,5 @@
 // Runs statements over a bounded pool: batches, retries, deadlines.
-import { count, countStatement, failureCells, seriesOf } from '../metrics/counts.ts'
+import { count, countStatement, failureSeries, seriesOf } from '../metrics/counts.ts'
 import type { KindOfStatement } from '../metrics/declared.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
@@ -262,7 +262,7 @@ export class Database {
       const { onStatement, kind = progress === null ? 'read' : 'write' } = this.options
       const ms = performance.now() - startMs
       countStatement(kind, ms)
-      if (!isAnswered) count(failureCells[kind])
+      if (!isAnswered) count(failureSeries[kind])
       onStatement?.(statement.text, ms)
       if (pool.isRetired && pool.running === 0) closePool(pool)
     }

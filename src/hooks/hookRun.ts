@@ -6,7 +6,7 @@ import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Changes, ChangeWaits } from '../operations/changes.ts'
 import { withDeadline } from '../os/time.ts'
-import { type ChangeLine, eventOf, instantOf, lineText } from '../respond/changes.ts'
+import { type ChangeEvent, eventOf, eventText, instantOf } from '../respond/changes.ts'
 import type { Message, Outcome } from './delivery.ts'
 import { entitiesOf, wantsEvent } from './events.ts'
 import type { Hook, Session } from './session.ts'
@@ -39,7 +39,7 @@ const NO_SERVER_MS_MIN = 3_600_000
 export class HookRun {
   /** Position in the feed when the whole queue is delivered. */
   private queueEnd: ChangesToken
-  private queue: { readonly line: ChangeLine; isDelivered: boolean }[] = []
+  private queue: { readonly line: ChangeEvent; isDelivered: boolean }[] = []
   private savedMs: number
   private hasEnded = false
   private readonly entities: readonly Entity[]
@@ -199,10 +199,10 @@ export class HookRun {
   }
 }
 
-/** Makes the message of a change. Its id depends only on the hook and the change, so repeated deliveries have the same id. */
-function messageOf({ id }: Hook, line: ChangeLine): Message {
+/** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */
+function messageOf({ id }: Hook, line: ChangeEvent): Message {
   const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
-  return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${lineText(line, false)}}` }
+  return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${eventText(line, false)}}` }
 }
 
 /** Pause after the first failure, longest pause, and time of failing deliveries after which a hook is parked. */

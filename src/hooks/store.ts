@@ -6,7 +6,7 @@ import { isAfter, SETTLED } from '../compile/changes.ts'
 import { Refused } from '../errors.ts'
 import { parametersOf } from '../execute/driver.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
-import type { ChangesPlace } from '../model/changesToken.ts'
+import type { FeedPosition } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { integer, join, type Statement, sql, toStatement, word } from '../model/sql.ts'
@@ -91,7 +91,7 @@ export class HookStore {
       if (isSkipping) {
         const [hook] = await sql`
           select to_json(events) as events, position::text, number::text from hook where id = ${id}`
-        const { events, ...place } = hook as Pick<ListedHook, 'events'> & ChangesPlace
+        const { events, ...place } = hook as Pick<ListedHook, 'events'> & FeedPosition
         const [first] = await this.positionsOfWaiting(sql, events, place, 1)
         if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
       }
@@ -100,7 +100,7 @@ export class HookStore {
   }
 
   async list(): Promise<ListedHook[]> {
-    const rows = await this.sql<(Omit<ListedHook, 'waiting'> & ChangesPlace)[]>`
+    const rows = await this.sql<(Omit<ListedHook, 'waiting'> & FeedPosition)[]>`
       select id, url, to_json(events) as events, position::text, number::text, reason, last_status as "lastStatus",
         case when state = 'active' and failing_since is not null then 'failing' else state end as state,
         ${secondsOf(this.sql, "case when state = 'active' then coalesce(failing_since, since) else since end")} as since,
@@ -116,9 +116,9 @@ export class HookStore {
   }
 
   /** Reads the positions of the first `max` changes that wait for a hook. */
-  private async positionsOfWaiting(sql: postgres.ISql, events: readonly string[], after: ChangesPlace, max: number) {
+  private async positionsOfWaiting(sql: postgres.ISql, events: readonly string[], after: FeedPosition, max: number) {
     const statement = compileWaiting(events, this.entities, after, max)
-    return statement === null ? [] : sql.unsafe<ChangesPlace[]>(statement.text, parametersOf(statement), { prepare: false })
+    return statement === null ? [] : sql.unsafe<FeedPosition[]>(statement.text, parametersOf(statement), { prepare: false })
   }
 
   /** Runs a statement on one hook. @throws Refused if it finds none */
@@ -135,7 +135,7 @@ export class HookStore {
 export function compileWaiting(
   events: readonly string[],
   entities: readonly Entity[],
-  after: ChangesPlace,
+  after: FeedPosition,
   max: number,
 ): Statement | null {
   const isLater = isAfter(after)

@@ -77,7 +77,7 @@ export class KeyStore {
   }
 
   /** Replaces the current key of this name; the old one stays valid for `overlapMs`. @throws Refused if there is none */
-  rotate(name: string, fresh: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
+  rotate(name: string, replacement: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
     return this.change(async (sql) => {
       // An overlap of 0 ends the key now.
       const [old] = await sql<Rotation[]>`
@@ -87,7 +87,7 @@ export class KeyStore {
         where name = ${name} and revoked is null and expires is null
         returning id, rights, limits, ${secondsOf(sql, 'expires')} as expires`
       if (!old) throw await unknownName(sql, name)
-      await insertKey(sql, { ...fresh, name, rights: old.rights, limits: old.limits })
+      await insertKey(sql, { ...replacement, name, rights: old.rights, limits: old.limits })
       return old
     })
   }

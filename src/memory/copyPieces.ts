@@ -11,14 +11,14 @@ import type { Statement } from '../model/sql.ts'
 export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
 /** Returns the COPY of the next piece, after this id; null: of the first piece. */
-type Following = (last: string | null) => Statement
+type CompileNextPiece = (last: string | null) => Statement
 
 /** Rows between two checks of the clock. */
-const TURN_ROWS = 250
+const STEP_ROWS = 250
 /** Least and greatest time of a step. Each is as long as the pause before it, so that lists double the time of a load at most. */
-const [TURN_MS_MIN, TURN_MS_MAX] = [3, 20]
+const [STEP_MS_MIN, STEP_MS_MAX] = [3, 20]
 /** Time without data after which PostgreSQL counts as unreachable. */
-const SILENT_MS_MAX = 10_000
+const IDLE_MS_MAX = 10_000
 
 /** Largest piece in bytes; a table with a larger one stays out of memory. */
 const PIECE_BYTES_MAX = 64 * 2 ** 20
@@ -28,9 +28,9 @@ const COLLECTED_PIECES = 16
 const NEWLINE = 10
 
 /** Takes all rows of a table, piece by piece until an empty one. PostgreSQL prepares the next piece in the meantime. */
-export async function takePieces(transaction: postgres.TransactionSql, following: Following, take: TakeLine) {
+export async function takePieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
-    const reading = readPiece(transaction, following(last))
+    const reading = readPiece(transaction, compileNext(last))
     // Awaited after the previous piece, whose rows may throw first.
     reading.catch(() => undefined)
     return reading
@@ -44,25 +44,25 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     // The driver queues the COPY in this turn of the event loop, and sends it in the next one.
     await setImmediate()
     await setImmediate()
-    await takeSlowly(piece, take)
+    await takeInSteps(piece, take)
     // Pieces lie outside of the heap, so the collector does not notice how much memory they take.
     if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
   }
 }
 
-async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
+async function takeInSteps(piece: readonly Uint8Array[], take: TakeLine) {
   let count = 0
-  let untilMs = performance.now() + TURN_MS_MIN
+  let untilMs = performance.now() + STEP_MS_MIN
   for (const bytes of piece) {
     let from = 0
     for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
       take(bytes, from, to)
       from = to + 1
-      const nowMs = ++count % TURN_ROWS === 0 ? performance.now() : 0
+      const nowMs = ++count % STEP_ROWS === 0 ? performance.now() : 0
       if (nowMs < untilMs) continue
       await setImmediate()
       const endMs = performance.now()
-      untilMs = endMs + Math.min(Math.max(endMs - nowMs, TURN_MS_MIN), TURN_MS_MAX)
+      untilMs = endMs + Math.min(Math.max(endMs - nowMs, STEP_MS_MIN), STEP_MS_MAX)
     }
   }
 }
@@ -80,7 +80,7 @@ function lastIdOf(bytes: Uint8Array): string {
 async function readPiece(transaction: postgres.TransactionSql, { text }: Statement): Promise<Uint8Array[]> {
   const stream = await openCopy(transaction, text)
   const rows = Promise.withResolvers<void>()
-  const timer = setTimeout(() => stream.destroy(new Error('PostgreSQL sends no more rows')), SILENT_MS_MAX)
+  const timer = setTimeout(() => stream.destroy(new Error('PostgreSQL sends no more rows')), IDLE_MS_MAX)
   const chunks: Uint8Array[] = []
   let bytes = 0
   stream.on('data', (chunk: Uint8Array) => {

@@ -1,9 +1,9 @@
 // Pauses between loads of a table whose copies are soon lost, because rows change faster than a copy can follow.
 
 /** A load was worth it if its copy was kept for this multiple of the load's time. So loads take at most a tenth of the time. */
-const WORTH = 10
+const WORTH_FACTOR = 10
 /** First pause after a wasted load, as a multiple of the load's time. */
-const FIRST = 4
+const FIRST_FACTOR = 4
 /** Pauses that double with each wasted load. */
 export class LoadPauses {
   private wasted = 0
@@ -17,7 +17,7 @@ export class LoadPauses {
   /** Returns the pause after a copy was lost to writes; 0 if it was kept for long enough. */
   afterLoss(nowMs: number): number {
     const { loadMs, endMs } = this.last
-    if (nowMs - endMs >= WORTH * loadMs) this.wasted = 0
+    if (nowMs - endMs >= WORTH_FACTOR * loadMs) this.wasted = 0
     else this.wasted++
     return this.wasted === 0 ? 0 : this.pause(loadMs)
   }
@@ -29,6 +29,6 @@ export class LoadPauses {
   }
 
   private pause(loadMs: number): number {
-    return Math.min(FIRST * loadMs * 2 ** (this.wasted - 1), WORTH * loadMs)
+    return Math.min(FIRST_FACTOR * loadMs * 2 ** (this.wasted - 1), WORTH_FACTOR * loadMs)
   }
 }

@@ -11,10 +11,10 @@ import { integer, name, param, type Sql, type Statement, sql, toStatement, word 
 export const CHANGES_MAX = 5_000
 
 /** Compiles a COPY of the first `size` rows after an id; null: from the start. PostgreSQL documentation, COPY */
-export function compileRowsBehind(entity: Entity, id: string | null, size: number): Statement {
-  const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
+export function compileRowsAfter(entity: Entity, id: string | null, size: number): Statement {
+  const after = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
   return toStatement(
-    sql`copy (select ${columns(entity)} from ${name(entity.table)} ${behind} order by id limit ${integer(size)}) to stdout`,
+    sql`copy (select ${columns(entity)} from ${name(entity.table)} ${after} order by id limit ${integer(size)}) to stdout`,
   )
 }
 
@@ -39,7 +39,7 @@ const SNAPSHOT = sql`pg_current_snapshot()::text`
 const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
 /** The table with the entity's name, null if it does not exist. */
-const named = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
+const relationOf = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
  * Text that differs after a restart, a crash, a failover or a restore, if the table was replaced or dropped, and if this role may
@@ -48,7 +48,7 @@ const named = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::tex
 function stateOf(entity: Entity, relation: Sql): Sql {
   const columnNames = commaList(entity.properties.map(({ column }) => word(column)))
   const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, array[${columnNames}])`
-  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${named(entity)}), ${mayRead}, row_security_active(${relation}), (select run from row_change_run))`
+  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${relationOf(entity)}), ${mayRead}, row_security_active(${relation}), (select run from row_change_run))`
 }
 
 /**
@@ -67,8 +67,8 @@ function definitionOf(relation: Sql): Sql {
  * Compiles a read of the table's state. Columns: snapshot, relation, state, oldest line, definition, rows (-1: never analyzed),
  * bytes.
  */
-export function compileMoment(entity: Entity): Statement {
-  const found = sql`select oid, reltuples from pg_class where oid = ${named(entity)}`
+export function compileLoadedState(entity: Entity): Statement {
+  const found = sql`select oid, reltuples from pg_class where oid = ${relationOf(entity)}`
   return toStatement(
     sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity, sql`found.oid`)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
   )
@@ -94,7 +94,7 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
  * table must be loaded again, id, and the entity's columns, null for a deleted row. Without changes it is one row without an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot, changesMax: number): Statement {
-  const most = integer(changesMax)
+  const limit = integer(changesMax)
   const more = integer(changesMax + 1)
   const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
   const linesOf = (which: Sql) =>
@@ -104,7 +104,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
   return toStatement(
     sql`with "Lines" as materialized (${lines}), \
 "Changed" as materialized (select distinct unnest(ids) as id from "Lines" limit ${more}), \
-"Found" as materialized (select (select count(*) > ${most} or coalesce(bool_or(ids is null), false) from "Lines") or (select count(*) > ${most} from "Changed") as "IsWhole") \
+"Found" as materialized (select (select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines") or (select count(*) > ${limit} from "Changed") as "IsWhole") \
 select ${SNAPSHOT}, ${stateOf(entity, sql`${own}::oid`)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
 from "Found" left join "Changed" on not "IsWhole" \
 left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = "Changed".id offset 0) as now_is on true`,

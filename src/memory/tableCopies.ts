@@ -15,10 +15,10 @@ import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
 import { type Begin, NotRecorded, readTable } from './tableReader.ts'
 
 /** Share of the memory for cached responses. */
-const ANSWERS_SHARE = 1 / 8
+const RESPONSES_SHARE = 1 / 8
 const CODE_BYTES = 4
 /** Estimate of how full segments are, and of the id index's bytes for a row. */
-const FILL = 0.8
+const FILL_SHARE = 0.8
 const INDEX_BYTES = 6
 /** Rows between two checks of the memory during a load, because texts may have any length. */
 const CHECKED_ROWS = 1_000
@@ -70,8 +70,8 @@ export class TableCopies {
   private isEnded = false
 
   constructor(private readonly options: MemoryOptions) {
-    this.bytesMax = options.bytesMax * (1 - ANSWERS_SHARE)
-    this.responses = new ResponseCache(options.bytesMax * ANSWERS_SHARE)
+    this.bytesMax = options.bytesMax * (1 - RESPONSES_SHARE)
+    this.responses = new ResponseCache(options.bytesMax * RESPONSES_SHARE)
     this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
     this.timer.unref()
   }
@@ -84,19 +84,19 @@ export class TableCopies {
 
   /** Returns the copy of the entity's table; null if there is no usable one. */
   of(entity: Entity): TableCopy | null {
-    const tracked = this.tables.get(entity.table)
-    if (tracked === undefined || tracked.copy === null) return null
-    const { copy } = tracked
-    tracked.lastUsedMs = performance.now()
+    const entry = this.tables.get(entity.table)
+    if (entry === undefined || entry.copy === null) return null
+    const { copy } = entry
+    entry.lastUsedMs = performance.now()
     if (copy.search === null) return null
     const { dueOrder } = copy.search
-    if (dueOrder !== null) this.startLoad(tracked, dueOrder)
+    if (dueOrder !== null) this.startLoad(entry, dueOrder)
     return copy
   }
 
   /** Starts to load a table that has no copy, in the order that serves lists like this one best. */
   load(entity: Entity, query: FiltersAndSorts): void {
-    const tracked = this.tables.getOrInsertComputed(entity.table, () => ({
+    const entry = this.tables.getOrInsertComputed(entity.table, () => ({
       entity,
       pauses: new LoadPauses(),
       copy: null,
@@ -107,11 +107,11 @@ export class TableCopies {
       missingRoom: null,
       isFailureLogged: false,
     }))
-    tracked.lastUsedMs = performance.now()
+    entry.lastUsedMs = performance.now()
     // A copy that cannot answer this list stays for the lists that it can answer.
-    if (tracked.copy !== null) return
-    tracked.missed++
-    this.startLoad(tracked, orderFor(entity, query))
+    if (entry.copy !== null) return
+    entry.missed++
+    this.startLoad(entry, orderFor(entity, query))
   }
 
   /** Starts no further loads; a running one ends with the process. */
@@ -120,9 +120,9 @@ export class TableCopies {
     clearInterval(this.timer)
   }
 
-  private startLoad(tracked: TableEntry, orderedBy: number) {
-    if (tracked.dueOrder !== null || performance.now() < tracked.notBeforeMs) return
-    tracked.dueOrder = orderedBy
+  private startLoad(entry: TableEntry, orderedBy: number) {
+    if (entry.dueOrder !== null || performance.now() < entry.notBeforeMs) return
+    entry.dueOrder = orderedBy
     if (!this.isLoading) this.loadDue()
   }
 
@@ -132,13 +132,13 @@ export class TableCopies {
   private async loadDue() {
     this.isLoading = true
     for (let next = this.nextDue(); next !== null; next = this.nextDue()) {
-      const tracked = next
+      const entry = next
       const startMs = performance.now()
       const fail = (error: unknown) =>
-        this.noteFailure(tracked, error, () => tracked.pauses.afterOvertaken(performance.now() - startMs))
-      await this.loadCopy(tracked, tracked.dueOrder as number).catch(fail)
-      tracked.dueOrder = null
-      tracked.missed = 0
+        this.noteFailure(entry, error, () => entry.pauses.afterOvertaken(performance.now() - startMs))
+      await this.loadCopy(entry, entry.dueOrder as number).catch(fail)
+      entry.dueOrder = null
+      entry.missed = 0
     }
     this.isLoading = false
   }
@@ -150,8 +150,8 @@ export class TableCopies {
     return this.isEnded ? null : most
   }
 
-  private async loadCopy(tracked: TableEntry, orderedBy: number) {
-    const { entity } = tracked
+  private async loadCopy(entry: TableEntry, orderedBy: number) {
+    const { entity } = entry
     const { database, questions, url, log } = this.options
     const startMs = performance.now()
     const { properties } = entity
@@ -160,7 +160,7 @@ export class TableCopies {
     let table: ColumnTable | null = null
     let room = 0
     const begin: Begin = (rows, sample) => {
-      this.makeRoom(tracked, rows)
+      this.makeRoom(entry, rows)
       room = this.bytesMax - this.use.bytes
       const own = new ColumnTable(entity, new Kernel(room), orderedBy)
       own.prepare(rows, sample)
@@ -172,28 +172,28 @@ export class TableCopies {
     }
     const noteSize = (error: unknown): never => {
       if (table !== null && error instanceof KernelFull)
-        tracked.missingRoom = { bytes: room, untilMs: performance.now() + LARGE_MS }
+        entry.missingRoom = { bytes: room, untilMs: performance.now() + LARGE_MS }
       throw error
     }
     const moment = await readTable(url, entity, sampled, begin).catch(noteSize)
     const onLost = (error: unknown) => {
-      tracked.copy = null
+      entry.copy = null
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
-        this.noteFailure(tracked, error, () => tracked.pauses.afterLoss(performance.now()))
+        this.noteFailure(entry, error, () => entry.pauses.afterLoss(performance.now()))
       else log.warn('a table is in memory no more', { table: entity.table, reason: errorOf(error).message })
     }
     const parts = { database, questions, slices: this.slices, onLost }
     const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
     await copy.catchUpAfterLoad().catch(noteSize)
-    tracked.copy?.release()
-    tracked.copy = copy
+    entry.copy?.release()
+    entry.copy = copy
     if (this.use.bytes > this.bytesMax) {
-      this.evict(tracked)
+      this.evict(entry)
       return noteSize(new KernelFull('texts take too much'))
     }
-    tracked.isFailureLogged = false
+    entry.isFailureLogged = false
     const endMs = performance.now()
-    tracked.pauses.noteLoad(endMs - startMs, endMs)
+    entry.pauses.noteLoad(endMs - startMs, endMs)
     log.info('a table is in memory', {
       table: entity.table,
       rows: copy.rows,
@@ -204,37 +204,37 @@ export class TableCopies {
   }
 
   /** Evicts idle tables until a table of about this size fits. Evicts none if it cannot fit. @throws KernelFull */
-  private makeRoom(tracked: TableEntry, rows: number) {
-    const { entity, missingRoom } = tracked
+  private makeRoom(entry: TableEntry, rows: number) {
+    const { entity, missingRoom } = entry
     const nowMs = performance.now()
     const known = missingRoom !== null && nowMs < missingRoom.untilMs ? missingRoom.bytes + 1 : 0
-    const bytes = Math.max(known, rows * ((entity.properties.length * CODE_BYTES) / FILL + INDEX_BYTES))
+    const bytes = Math.max(known, rows * ((entity.properties.length * CODE_BYTES) / FILL_SHARE + INDEX_BYTES))
     const idle = [...this.tables.values()]
-      .filter((one) => one !== tracked && one.copy !== null && nowMs - one.lastUsedMs > IDLE_MS)
+      .filter((one) => one !== entry && one.copy !== null && nowMs - one.lastUsedMs > IDLE_MS)
       .sort((one, other) => one.lastUsedMs - other.lastUsedMs)
     const free = () => this.bytesMax - this.use.bytes
     if (bytes > idle.reduce((sum, { copy }) => sum + (copy?.bytes ?? 0), free())) throw new KernelFull()
     for (const least of idle) if (bytes > free()) this.evict(least)
   }
 
-  private evict(tracked: TableEntry) {
-    tracked.copy?.release()
-    tracked.copy = null
+  private evict(entry: TableEntry) {
+    entry.copy?.release()
+    entry.copy = null
   }
 
   /** Handles a failed load or a lost copy. The next list starts another load, after `pauseOfLost` if writes are the cause. */
-  private noteFailure(tracked: TableEntry, error: unknown, pauseOfLost: () => number) {
+  private noteFailure(entry: TableEntry, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options
-    const { table } = tracked.entity
+    const { table } = entry.entity
     const pauseMs = error instanceof CopyLost ? pauseOfLost() : RETRY_MS
-    tracked.notBeforeMs = Math.max(tracked.notBeforeMs, performance.now() + pauseMs)
+    entry.notBeforeMs = Math.max(entry.notBeforeMs, performance.now() + pauseMs)
     if (error instanceof CopyLost) {
       log.debug('a table is in memory no more', { table, reason: error.message })
       return
     }
     // A copy in another order still serves lists.
-    if (tracked.copy !== null || tracked.isFailureLogged || this.isEnded) return
-    tracked.isFailureLogged = true
+    if (entry.copy !== null || entry.isFailureLogged || this.isEnded) return
+    entry.isFailureLogged = true
     if (error instanceof KernelFull)
       log.info('MEMORY_MB is too little for a table: the database finds its lists', {
         table,
@@ -249,19 +249,19 @@ export class TableCopies {
 
   private keepUp() {
     const nowMs = performance.now()
-    for (const tracked of this.tables.values()) {
-      const { copy, lastUsedMs } = tracked
+    for (const entry of this.tables.values()) {
+      const { copy, lastUsedMs } = entry
       if (copy === null) continue
-      if (nowMs - lastUsedMs > UNUSED_MS) this.evict(tracked)
+      if (nowMs - lastUsedMs > UNUSED_MS) this.evict(entry)
       // If the database is unreachable, the next list asks again.
       else copy.refresh().catch(() => undefined)
     }
     // Copies grow with the texts and orders that they collect; new copies have only those in use. Lists may need as many again at
     // once, and the pause keeps them from loading the tables again and again.
     if (this.use.bytes <= this.bytesMax) return
-    for (const tracked of this.tables.values()) {
-      this.evict(tracked)
-      tracked.notBeforeMs = nowMs + RETRY_MS
+    for (const entry of this.tables.values()) {
+      this.evict(entry)
+      entry.notBeforeMs = nowMs + RETRY_MS
     }
   }
 }

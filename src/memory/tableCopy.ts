@@ -26,11 +26,11 @@ const DEFINITION_MS = 500
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
 /** Maximum changes that a copy catches up with while no list uses it: during its load, or when it is behind. */
-const CHANGES_ASIDE_MAX = 50_000
+const CHANGES_IDLE_MAX = 50_000
 /** Changed rows that are processed in one turn of the event loop while no list uses the copy. */
-const TURN_ROWS = 1_000
+const STEP_ROWS = 1_000
 /** Maximum attempts to catch up with writes. */
-const SETTLE_MAX = 10
+const CATCH_UP_MAX = 10
 let versions = 0
 
 /** Thrown when a copy can no longer be kept current. */
@@ -59,7 +59,7 @@ export class TableCopy {
   constructor(
     private readonly entity: Entity,
     private readonly table: ColumnTable,
-    private moment: LoadedState,
+    private loaded: LoadedState,
     private readonly parts: CopyParts,
   ) {
     this.ownSearch = new ListSearch(entity, table, parts)
@@ -95,10 +95,10 @@ export class TableCopy {
     const { resolve, reject } = this.waiting as PromiseWithResolvers<void>
     this.waiting = null
     this.isAsking = true
-    const asked = await this.ask().catch((error: ApiError) => error)
+    const fault = await this.ask().catch((error: ApiError) => error)
     this.isAsking = false
-    if (asked === undefined) resolve()
-    else reject(asked)
+    if (fault === undefined) resolve()
+    else reject(fault)
     // Deferred until the lists that waited for this question are answered, so that more requests share the next one.
     if (this.waiting !== null) setImmediate(this.begin)
   }
@@ -126,25 +126,25 @@ export class TableCopy {
 
   /** Catches up with many writes while no list uses the copy. @throws CopyLost, ApiError, KernelFull */
   async catchUpAfterLoad(): Promise<void> {
-    for (let left = SETTLE_MAX; (await this.catchUp(CHANGES_ASIDE_MAX)) > CHANGES_MAX / 2; left--)
+    for (let left = CATCH_UP_MAX; (await this.catchUp(CHANGES_IDLE_MAX)) > CHANGES_MAX / 2; left--)
       if (left === 0) throw new CopyLost('rows change faster than they can be read')
   }
 
   /** Moves the copy to a newer snapshot. Returns the number of changed rows, at most `changesMax`. */
   private async catchUp(changesMax: number): Promise<number> {
-    const { relation, snapshot } = this.moment
+    const { relation, snapshot } = this.loaded
     const nowMs = performance.now()
     const asksDefinition = nowMs - this.definitionMs >= DEFINITION_MS
     const { questions } = this.parts
     const [answer] = await questions.read(compileQuestion(this.entity, relation, snapshot, asksDefinition))
     const [text, state, keptFrom, isChanged, definition] = answer as Row
     this.requireSame(state, keptFrom)
-    if (asksDefinition && definition !== this.moment.definition) throw new CopyLost('the table was defined anew')
+    if (asksDefinition && definition !== this.loaded.definition) throw new CopyLost('the table was defined anew')
     if (asksDefinition) this.definitionMs = nowMs
     // An equal snapshot means that nothing was committed.
     if (text === snapshot.text) return 0
     if (isChanged === '0') {
-      this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
+      this.loaded = { ...this.loaded, snapshot: new Snapshot(text as string) }
       return 0
     }
     const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot, changesMax))
@@ -158,30 +158,30 @@ export class TableCopy {
     this.requireSame(state, keptFrom)
     if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
     for (const [index, row] of rows.entries()) {
-      if (index > CHANGES_MAX && index % TURN_ROWS === 0) await Bun.sleep(0)
+      if (index > CHANGES_MAX && index % STEP_ROWS === 0) await Bun.sleep(0)
       const [id, values] = [row[HEADER_COLUMNS - 1] as string | null, row.slice(HEADER_COLUMNS)]
       if (id === null) continue
       this.version = ++versions
       if (values[0] === null) this.table.remove(id)
       else this.table.put(values)
     }
-    this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
+    this.loaded = { ...this.loaded, snapshot: new Snapshot(text as string) }
   }
 
   /**
    * Requires that run, file and rights are unchanged, and that no change line since the snapshot was deleted. @throws CopyLost
    */
   private requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
-    const { moment } = this
-    if (state !== moment.state || keptFrom == null || Number(keptFrom) > moment.snapshot.oldest)
+    const { loaded } = this
+    if (state !== loaded.state || keptFrom == null || Number(keptFrom) > loaded.snapshot.oldest)
       throw new CopyLost('the table, the database or a right is another, or changes were deleted that the copy has not seen')
   }
 
   /** Runs `work` while no other work uses the copy and no row changes. @throws ApiError 503 after 5 seconds */
   async exclusive<Result>(keyId: string, work: () => Promise<Result> | Result): Promise<Result> {
-    const turn = this.uses.take(keyId)
-    const release = await this.deadlines.race(turn, tooManyLists).catch((error) => {
-      turn.then((release) => release())
+    const permit = this.uses.take(keyId)
+    const release = await this.deadlines.race(permit, tooManyLists).catch((error) => {
+      permit.then((release) => release())
       throw error
     })
     try {

@@ -6,7 +6,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
-import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample, Snapshot } from './statements.ts'
+import { BEGIN_RUN, compileLoadedState, compileRowsAfter, compileSample, Snapshot } from './statements.ts'
 
 /** The snapshot in which a table was read, and the state of the table. */
 export interface LoadedState {
@@ -68,7 +68,7 @@ async function readWithin(
   // Set within the transaction, since a pooler refuses settings at connection start. Without sorts each piece is found by the
   // index of ids, whatever the planner estimates.
   await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
-  const [row] = await ask(compileMoment(entity))
+  const [row] = await ask(compileLoadedState(entity))
   const [text, relation, state, keptFrom, definition, rows, bytes] = (row ?? []) as string[]
   if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
   const snapshot = new Snapshot(text as string)
@@ -78,6 +78,6 @@ async function readWithin(
   const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
   const values = sample.map(([value]) => value ?? null)
   const take = begin(Number(rows) < 0 ? rowsByBytes : Number(rows), values)
-  await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
+  await takePieces(transaction, (last) => compileRowsAfter(entity, last, PIECE_ROWS), take)
   return { snapshot, relation: relation as string, state: state as string, definition }
 }

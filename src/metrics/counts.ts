@@ -11,12 +11,12 @@ export interface Series extends Sample {
   readonly values: number[]
 }
 
-const cells = new Map<MetricName, Map<string, Series>>()
+const seriesByMetric = new Map<MetricName, Map<string, Series>>()
 let writeGauges: () => void = () => undefined
 
 /** Returns the series with these values of its labels, in their order. If it is new, it appears in samples with the value 0. */
 export function seriesOf(name: MetricName, ...values: string[]): Series {
-  const series = cells.getOrInsertComputed(name, () => new Map())
+  const series = seriesByMetric.getOrInsertComputed(name, () => new Map())
   return series.getOrInsertComputed(values.join(' '), () => {
     const { labels, bounds = [] }: Metric = metrics[name]
     const texts = Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
@@ -26,7 +26,7 @@ export function seriesOf(name: MetricName, ...values: string[]): Series {
 
 export function readSamples(): Samples {
   writeGauges()
-  return Object.fromEntries([...cells].map(([name, series]) => [name, [...series.values()]]))
+  return Object.fromEntries([...seriesByMetric].map(([name, series]) => [name, [...series.values()]]))
 }
 
 /** Sets the function that updates the gauges before samples are read. */
@@ -62,19 +62,19 @@ function byKind<Kind extends string>(name: MetricName, kinds: readonly Kind[]): 
 const methods: ReadonlySet<string> = new Set(metrics.requests.labels.method)
 const requestSeconds = byKind('requestSeconds', metrics.requestSeconds.labels.kind)
 const statementSeconds = byKind('statementSeconds', metrics.statementSeconds.labels.kind)
-export const failureCells = byKind('failures', metrics.failures.labels.kind)
+export const failureSeries = byKind('failures', metrics.failures.labels.kind)
 
 /** Counts an answered request. `route`: its pattern; null if no route matched. */
 export function countRequest(route: string | null, method: string, status: number, kind: KindOfRequest, ms: number): void {
-  count(requestCell(route ?? 'none', methods.has(method) ? method : 'other', status))
+  count(requestSeriesOf(route ?? 'none', methods.has(method) ? method : 'other', status))
   observe(requestSeconds[kind], metrics.requestSeconds.bounds, ms / 1_000)
 }
 
 /** Series by route and method, then by status, because a combined key would have to be built for each request. */
-const requestCells = new Map<string, Map<string, Series[]>>()
+const requestSeries = new Map<string, Map<string, Series[]>>()
 
-function requestCell(route: string, method: string, status: number): Series {
-  const ofRoute = requestCells.getOrInsertComputed(route, () => new Map())
+function requestSeriesOf(route: string, method: string, status: number): Series {
+  const ofRoute = requestSeries.getOrInsertComputed(route, () => new Map())
   const ofMethod = ofRoute.getOrInsertComputed(method, () => [])
   ofMethod[status] ??= seriesOf('requests', route, method, String(status))
   return ofMethod[status]

@@ -3,7 +3,7 @@ import type { Samples } from './counts.ts'
 import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
 /** The processes that have had one number, one after the other: the last one, and the counts of those before it. */
-interface Slot {
+interface Worker {
   process: unknown
   isRunning: boolean
   samples: Samples
@@ -12,45 +12,47 @@ interface Slot {
 
 /** Adds up the counts of workers. Counts of ended workers are kept, so that no counter decreases. */
 export class MetricSums {
-  private readonly slots: Slot[] = []
+  private readonly workers: Worker[] = []
 
   /** Adds a process, which gets the lowest number that no running process has. */
   enter(process: unknown): void {
-    const slot = this.slots.find(({ isRunning }) => !isRunning)
+    const worker = this.workers.find(({ isRunning }) => !isRunning)
     const started = { process, isRunning: true, samples: {} }
-    if (slot === undefined) this.slots.push({ ...started, before: {} })
-    else Object.assign(slot, started, { before: countersOf(slot) })
+    if (worker === undefined) this.workers.push({ ...started, before: {} })
+    else Object.assign(worker, started, { before: countersOf(worker) })
   }
 
   /** Records what a process has counted since its start, which may arrive after its end. */
   note(process: unknown, samples: Samples): void {
-    const slot = this.slots.find((one) => one.process === process)
-    if (slot !== undefined) slot.samples = samples
+    const worker = this.workers.find((one) => one.process === process)
+    if (worker !== undefined) worker.samples = samples
   }
 
   leave(process: unknown): void {
-    const slot = this.slots.find((one) => one.process === process)
-    if (slot !== undefined) slot.isRunning = false
+    const worker = this.workers.find((one) => one.process === process)
+    if (worker !== undefined) worker.isRunning = false
   }
 
   /** Returns the number of a running process in scrapes, from 1. */
   numberOf(process: unknown): number {
-    return this.slots.findIndex((slot) => slot.process === process && slot.isRunning) + 1
+    return this.workers.findIndex((worker) => worker.process === process && worker.isRunning) + 1
   }
 
   samples(name: MetricName): Sample[] {
     const { type, from }: Metric = metrics[name]
-    const parts = this.slots.map(({ isRunning, samples, before }) =>
+    const parts = this.workers.map(({ isRunning, samples, before }) =>
       isRunning || type !== 'gauge' ? [...(before[name] ?? []), ...(samples[name] ?? [])] : [],
     )
     if (from !== 'each') return together(parts.flat(), from === 'greatest')
     return parts.flatMap((part, index) =>
-      this.slots[index]?.isRunning ? together(part).map(({ values }) => ({ labels: { worker: String(index + 1) }, values })) : [],
+      this.workers[index]?.isRunning
+        ? together(part).map(({ values }) => ({ labels: { worker: String(index + 1) }, values }))
+        : [],
     )
   }
 }
 
-function countersOf({ samples, before }: Slot): Slot['before'] {
+function countersOf({ samples, before }: Worker): Worker['before'] {
   const names = (Object.keys(metrics) as MetricName[]).filter((name) => metrics[name].type !== 'gauge')
   return Object.fromEntries(names.map((name) => [name, together([...(before[name] ?? []), ...(samples[name] ?? [])])]))
 }

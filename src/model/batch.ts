@@ -2,7 +2,10 @@
 import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
-/** Runs of one statement as a single one. Each of its values is an array, one element a run, except for the API key. */
+/**
+ * Form of a statement that executes several runs of it at once. Each value is an array with one element a run, except the API
+ * key.
+ */
 export interface Batch {
   readonly text: string
   /**

@@ -1,14 +1,14 @@
 // Tokens of the change feed: positions as text that clients send back.
 
 /** A position in the change feed: after this event and all earlier ones. */
-export interface ChangesPlace {
+export interface FeedPosition {
   /** Integers of PostgreSQL, of up to 64 bits. */
   readonly position: string
   readonly number: string
 }
 
 /** A position, and the run of the feed that it belongs to. */
-export interface ChangesToken extends ChangesPlace {
+export interface ChangesToken extends FeedPosition {
   readonly run: string
 }
 
@@ -25,14 +25,14 @@ export function readToken(text: string): ChangesToken | null {
   if (text.length > LENGTH_MAX) return null
   const [, run = '', position = '', number = ''] = PLAIN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
   const token = { run, position, number }
-  const isPlace = [position, number].every((place) => BigInt(place) <= PLACE_MAX)
-  return run !== '' && isPlace && writeToken(token) === text ? token : null
+  const isInRange = [position, number].every((part) => BigInt(part) <= BIGINT_MAX)
+  return run !== '' && isInRange && writeToken(token) === text ? token : null
 }
 
 /** The greatest bigint of PostgreSQL. */
-const PLACE_MAX = 2n ** 63n - 1n
+const BIGINT_MAX = 2n ** 63n - 1n
 
 /** Compares positions; negative if `one` is before `other`. */
-export function comparePlaces(one: ChangesPlace, other: ChangesPlace): number {
+export function comparePositions(one: FeedPosition, other: FeedPosition): number {
   return Number(BigInt(one.position) - BigInt(other.position) || BigInt(one.number) - BigInt(other.number))
 }

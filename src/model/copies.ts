@@ -39,11 +39,11 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
 }
 
 /** Self-references with a copy: indexes of the reference, of the copy, and of the property that is copied. */
-export function ownCopiesOf({ properties, table }: Entity) {
-  const place = (column: string) => properties.findIndex((property) => property.column === column)
+export function selfCopiesOf({ properties, table }: Entity) {
+  const indexOf = (column: string) => properties.findIndex((property) => property.column === column)
   return properties.flatMap(({ reference }, index) =>
     reference?.copy && reference.table === table
-      ? [{ reference: index, copy: place(reference.copy.column), source: place(reference.copy.source) }]
+      ? [{ reference: index, copy: indexOf(reference.copy.column), source: indexOf(reference.copy.source) }]
       : [],
   )
 }

@@ -6,7 +6,7 @@ import { order } from './query.ts'
 
 /** Version of the cursor format. */
 const VERSION = '1'
-const SIGNS = { behind: '>', before: '<' } as const
+const SIGNS = { after: '>', before: '<' } as const
 /** Characters of the signature, HMAC-SHA256 in base64url: 132 bits, too many to guess. */
 const MAC_LENGTH = 22
 /** Maximum length of a cursor: a link with it still fits into the longest target that the server accepts. */
@@ -46,7 +46,7 @@ export class Cursors {
     if (given.length !== own.length || !timingSafeEqual(given, own)) return null
     const payload = Buffer.from(encoded, 'base64url').toString()
     if (!payload.startsWith(VERSION)) return null
-    const side = payload[1] === SIGNS.behind ? 'behind' : 'before'
+    const side = payload[1] === SIGNS.after ? 'after' : 'before'
     return { side, position: JSON.parse(payload.slice(2)) }
   }
 

@@ -14,13 +14,13 @@ const LONGEST_END = '_current'
 const VALUE_LENGTH_MAX = 100
 
 /** A field of a declaration with its names: two if it is a part of an object. */
-export interface Named {
+export interface NamedField {
   readonly path: readonly string[]
   readonly field: Field
 }
 
 /** Checks a declaration, and returns its properties. @throws Error that names what cannot be served or stored in a table */
-export function checkDeclaration(name: string, plural: string, fields: Fields): Named[] {
+export function checkDeclaration(name: string, plural: string, fields: Fields): NamedField[] {
   const fail = (message: string): never => {
     throw new Error(`${name} ${message}`)
   }
@@ -29,7 +29,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
       throw new Error(
         `"${text}" cannot be the name of an entity: it must begin with a capital letter, and letters A to Z and digits may follow`,
       )
-  const named = Object.entries(fields).flatMap(([key, field]): Named[] =>
+  const named = Object.entries(fields).flatMap(([key, field]): NamedField[] =>
     'group' in field
       ? Object.entries(field.group).map(([part, of]) => ({ path: [key, part], field: of }))
       : [{ path: [key], field }],
@@ -57,7 +57,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
 
 type Fail = (message: string) => never
 
-function checkColumns(name: string, named: readonly Named[], fail: Fail) {
+function checkColumns(name: string, named: readonly NamedField[], fail: Fail) {
   const seen = new Map<string, string>()
   const take = (column: string, property: string) => {
     const other = seen.get(column)
@@ -83,7 +83,7 @@ export function checkLength(text: string, fail: Fail): void {
     fail(`has names that are too long: ${text} would have ${text.length} letters, of ${NAME_LENGTH_MAX} that there may be`)
 }
 
-function checkProperty({ path, field }: Named, named: readonly Named[], fail: Fail) {
+function checkProperty({ path, field }: NamedField, named: readonly NamedField[], fail: Fail) {
   const property = path.join('.')
   const { kind, readOnly, copied, computedFrom, unique, indexed = true } = field
   if (readOnly && !copied && !computedFrom && property !== 'id')
@@ -105,7 +105,7 @@ function checkIndexed(property: string, length: number, remedy: string, fail: Fa
     )
 }
 
-function checkCopy(path: readonly string[], reference: string, named: readonly Named[], fail: Fail) {
+function checkCopy(path: readonly string[], reference: string, named: readonly NamedField[], fail: Fail) {
   const property = path.join('.')
   const found = find(named, reference)
   if (path.length > 1 || (found && found.path.length > 1))
@@ -116,7 +116,7 @@ function checkCopy(path: readonly string[], reference: string, named: readonly N
     fail(`cannot copy both ${copies.map(({ path }) => path.join('.')).join(' and ')} by ${reference}: a reference has one copy`)
 }
 
-function checkComputed(property: string, field: Field, named: readonly Named[], fail: Fail) {
+function checkComputed(property: string, field: Field, named: readonly NamedField[], fail: Fail) {
   const { computedFrom = [], computedBy } = field
   if (computedFrom.length === 0) fail(`cannot compute ${property} from nothing`)
   for (const key of computedFrom) {
@@ -128,19 +128,23 @@ function checkComputed(property: string, field: Field, named: readonly Named[], 
 }
 
 /** Maximum length of a value in characters. `ofCopy`: the length to assume for a copy, whose source is another entity. */
-export function lengthOf({ kind, copied, computedFrom, computedBy }: Field, named: readonly Named[], ofCopy: number): number {
+export function lengthOf(
+  { kind, copied, computedFrom, computedBy }: Field,
+  named: readonly NamedField[],
+  ofCopy: number,
+): number {
   if (copied) return ofCopy
   if (!computedFrom || computedBy !== undefined) return kind.lengthMax ?? VALUE_LENGTH_MAX
-  const lengths = computedFrom.map((key) => lengthOf((find(named, key) as Named).field, named, ofCopy))
+  const lengths = computedFrom.map((key) => lengthOf((find(named, key) as NamedField).field, named, ofCopy))
   return lengths.reduce((sum, one) => sum + one, lengths.length - 1)
 }
 
 /** Finds a field by the name of its column. */
-function find(named: readonly Named[], key: string): Named | undefined {
+function find(named: readonly NamedField[], key: string): NamedField | undefined {
   return named.find(({ path }) => path.map(snakeCase).join('_') === snakeCase(key))
 }
 
-function isComputedFrom(key: string, property: string, named: readonly Named[], seen: readonly string[] = []): boolean {
+function isComputedFrom(key: string, property: string, named: readonly NamedField[], seen: readonly string[] = []): boolean {
   if (snakeCase(key) === snakeCase(property)) return true
   if (seen.includes(key)) return false
   const from = find(named, key)?.field.computedFrom ?? []

@@ -1,5 +1,5 @@
 // Entities as all other rooms see them: properties, groups, references and rules, built from a declaration.
-import { checkDeclaration, checkLength, lengthOf, type Named } from './declaration.ts'
+import { checkDeclaration, checkLength, lengthOf, type NamedField } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, type Kind, textKind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
@@ -133,14 +133,14 @@ function toRule(table: string, later: Property, earlier: Property): Rule {
 }
 
 /** Makes an object. @throws Error if a part is required: an object may be null, and PATCH may leave out any part */
-function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>, named: readonly Named[]): Group {
+function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>, named: readonly NamedField[]): Group {
   const required = Object.entries(fields).find(([, field]) => field.required)
   if (required) throw new Error(`${key}.${required[0]} of ${table} cannot be required: it is a part of an object`)
   const properties = Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {}, named))
   return { name: pascalCase(key), key, properties, whole: properties }
 }
 
-function toProperty(table: string, path: string[], field: Field, siblings: Fields, named: readonly Named[]): Property {
+function toProperty(table: string, path: string[], field: Field, siblings: Fields, named: readonly NamedField[]): Property {
   const column = path.map(snakeCase).join('_')
   const { kind, computedFrom, computedBy } = field
   return {

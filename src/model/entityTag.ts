@@ -11,9 +11,9 @@ export type EntityTags = readonly EntityTag[] | '*'
 
 /** Preconditions of a request; null if it has none. RFC 9110, 13.1 */
 export interface Conditions {
-  /** Tags of which the current one must be one, compared strongly, so that weak tags never match. */
+  /** Tags that must include the current one, compared strongly, so that weak tags never match. */
   readonly ifMatch: EntityTags | null
-  /** Tags of which the current one must be none, compared weakly. */
+  /** Tags that must not include the current one, compared weakly. */
   readonly ifNoneMatch: EntityTags | null
 }
 

@@ -4,11 +4,11 @@ import {
   booleanKind,
   decimalKind,
   INDEXED_LENGTH_MAX,
+  type IntegerRange,
   idKind,
   integerKind,
   type Kind,
   oneOfKind,
-  type Range,
   READ_ONLY_LENGTH_MAX,
   textKind,
 } from './kinds.ts'
@@ -73,7 +73,7 @@ export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
   ...options
-}: Partial<Range> & Options = {}): Field => {
+}: Partial<IntegerRange> & Options = {}): Field => {
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || min > max)
     throw new Error(`no range of integers from -(2^53-1) to 2^53-1: ${min} to ${max}`)
   return writable(integerKind({ min, max }), options)

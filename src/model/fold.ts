@@ -4,8 +4,8 @@ import { letters, type Sql, sql } from './sql.ts'
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
 /**
- * Matches characters that PostgreSQL may fold differently: its Unicode version may not have those since Unicode 10. U+11A7 is
- * composed by PostgreSQL only.
+ * Matches characters that PostgreSQL may fold differently, because its Unicode may be older: those added since Unicode 10. U+11A7
+ * is composed by PostgreSQL only.
  */
 const UNSURE =
   /[\u1abf-\u1aff\u1dfa\u07fd\u0897-\u089f\u08ca-\u08d3\u09fe\u0c3c\u0eba\ua82c\u11a7\u1715\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}\p{Cn}]/u

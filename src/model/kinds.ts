@@ -31,7 +31,7 @@ export interface Kind {
   /** All allowed values; undefined if they are not listed. */
   readonly values?: readonly string[]
   /** The least and the greatest allowed number. */
-  readonly range?: Range
+  readonly range?: IntegerRange
   /** Maximum length in code points. */
   readonly lengthMax?: number
   /** Allowed values in words, which continue "must be", for messages and documentation. */
@@ -79,7 +79,7 @@ export function textKind(lengthMax: number): Kind {
     emptyIsNoValue: true,
     parseJson(value) {
       if (typeof value !== 'string') throw misfit(this)
-      if (longerThan(value, lengthMax)) throw new Mismatch(`must be ${allowed}`)
+      if (isLongerThan(value, lengthMax)) throw new Mismatch(`must be ${allowed}`)
       if (value.includes('\0')) throw new Mismatch('must not contain the character NUL')
       if (!value.isWellFormed()) throw new Mismatch('must not contain half of a surrogate pair')
       return value
@@ -107,7 +107,7 @@ export function parseJsonText(this: Kind, value: unknown): string {
  * Returns whether a text has more than `lengthMax` code points, as PostgreSQL's char_length counts them; UTF-16 units are never
  * fewer.
  */
-function longerThan(text: string, lengthMax: number): boolean {
+function isLongerThan(text: string, lengthMax: number): boolean {
   return text.length > lengthMax && (text.length > 2 * lengthMax || [...text].length > lengthMax)
 }
 
@@ -157,13 +157,13 @@ export function idKind(nullable: boolean): Kind {
 }
 
 /** A range of integers; a JSON number keeps both ends exactly. */
-export interface Range {
+export interface IntegerRange {
   readonly min: number
   readonly max: number
 }
 
 /** Kind of an integer in a range. */
-export function integerKind({ min, max }: Range): Kind {
+export function integerKind({ min, max }: IntegerRange): Kind {
   const allowed = `an integer from ${min} to ${max}`
   return {
     ...INTEGER,
@@ -226,12 +226,12 @@ export function decimalKind(scale: number): Kind {
 }
 
 /** Matches texts that a list may have: in filters none looks like an operator, and most need no escapes in URLs. */
-const CHOICE = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.,&/()+-]{0,98}[\p{L}\p{N})])?$/u
+const LISTED_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.,&/()+-]{0,98}[\p{L}\p{N})])?$/u
 const VALUES_MAX = 100
 
 /** Kind of a text that is one of `values`; ordered by collation, case-sensitive. @throws Error for a text that is not allowed */
 export function oneOfKind(values: readonly string[]): Kind {
-  const wrong = values.find((value, index) => !CHOICE.test(value) || values.indexOf(value) !== index)
+  const wrong = values.find((value, index) => !LISTED_TEXT.test(value) || values.indexOf(value) !== index)
   if (wrong !== undefined) throw new Error(`oneOf cannot have, or has twice, the text ${JSON.stringify(wrong)}`)
   if (values.length === 0 || values.length > VALUES_MAX) throw new Error(`oneOf needs 1 to ${VALUES_MAX} texts`)
   const allowed = values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`

@@ -32,7 +32,7 @@ export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: strin
 /** Returns whether an address is not public. IPv6 is public only if it is global unicast, and contains no IPv4 address. */
 export function isPrivate(address: string): boolean {
   if (isIP(address) === 4) return PRIVATE_V4.check(address, 'ipv4')
-  return !GLOBAL_V6.check(address, 'ipv6') || INSIDE_V6.check(address, 'ipv6')
+  return !GLOBAL_V6.check(address, 'ipv6') || SPECIAL_V6.check(address, 'ipv6')
 }
 
 // A separate list for each family, because a list of both would take ::ffff:0:0/96 for all of IPv4. It has this machine, private
@@ -42,7 +42,7 @@ const PRIVATE_V4 = parseNetworks(`
   192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4, 240.0.0.0/4`)
 const GLOBAL_V6 = parseNetworks('2000::/3')
 /** Teredo and other special uses, documentation, 6to4. NAT64 and IPv4-mapped addresses are not global unicast anyway. */
-const INSIDE_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
+const SPECIAL_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
 
 /** Parses `10.0.0.0/8,192.0.2.1,::1`: networks, or single addresses. @throws RangeError that names the faulty part */
 export function parseNetworks(text: string): BlockList {

@@ -19,7 +19,7 @@ export interface Sort {
 /** Position of a page by cursor: a row at which the page begins or ends, and which may have been deleted. */
 export interface Seek {
   /** Side of the row on which the page lies: it begins after the row, or ends before it. */
-  readonly side: 'behind' | 'before'
+  readonly side: 'after' | 'before'
   /** Values of the row by which the list is sorted, the id last, as PostgreSQL printed them. */
   readonly position: readonly (string | null)[]
 }

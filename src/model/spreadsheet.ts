@@ -3,11 +3,11 @@
 /** Pattern of the start of a formula, also in full-width characters; spreadsheets skip spaces and quotes before it. */
 const FORMULA = '[ "\']*[=+\\-@＝＋－＠]'
 /** Pattern of a formula at the start of a text, where a tab or a carriage return is skipped, too. */
-const FIRST = '[ "\']*[=+\\-@＝＋－＠\\t\\r]'
+const TEXT_START = '[ "\']*[=+\\-@＝＋－＠\\t\\r]'
 /** Pattern of characters after which a spreadsheet starts a new cell or row, if it splits at another separator than the comma. */
-const BEHIND = '(?<=[;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029])'
-const UNESCAPED = new RegExp(`^(?=${FIRST})|${BEHIND}(?=${FORMULA})`, 'g')
-const ESCAPED = new RegExp(`^'(?=${FIRST})|${BEHIND}'(?=${FORMULA})`, 'g')
+const AFTER_SEPARATOR = '(?<=[;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029])'
+const UNESCAPED = new RegExp(`^(?=${TEXT_START})|${AFTER_SEPARATOR}(?=${FORMULA})`, 'g')
+const ESCAPED = new RegExp(`^'(?=${TEXT_START})|${AFTER_SEPARATOR}'(?=${FORMULA})`, 'g')
 
 /** Puts an apostrophe before everything that a spreadsheet could run as a formula. `unescapeFormulas` restores the text. */
 export function escapeFormulas(text: string): string {

@@ -8,7 +8,7 @@ import { allows, type Rights } from '../model/rights.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
-import { lineText, respondChanges } from '../respond/changes.ts'
+import { eventText, respondChanges } from '../respond/changes.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { Changes, type ChangesPage, ChangeWaits } from './changes.ts'
@@ -143,7 +143,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
       paidEvents += CHARGED_EVENTS
     }
     paidEvents -= lines.length
-    if (lines.length > 0) yield lines.map((line) => `${lineText(line, false)}\n`).join('')
+    if (lines.length > 0) yield lines.map((line) => `${eventText(line, false)}\n`).join('')
     if (!more) {
       // A line without an event: the token of the end of the page.
       if (isCatchingUp || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`

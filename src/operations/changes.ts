@@ -2,24 +2,24 @@
 import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest, compileRows } from '../compile/changes.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
-import { type ChangesPlace, type ChangesToken, comparePlaces, writeToken } from '../model/changesToken.ts'
+import { type ChangesToken, comparePositions, type FeedPosition, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import type { ChangesQuery } from '../parse/changes.ts'
-import type { ChangeLine } from '../respond/changes.ts'
+import type { ChangeEvent } from '../respond/changes.ts'
 
 type Found = Readonly<Record<(typeof CHANGE_COLUMNS)[number], string>>
 const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, row[index]])) as Found
 
 /** End of the feed: a position after all events. */
-const FEED_END: ChangesPlace = { position: '9223372036854775807', number: '0' }
+const FEED_END: FeedPosition = { position: '9223372036854775807', number: '0' }
 
 type After = ChangesQuery['after']
 type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
 
 /** A page of events. */
 export interface ChangesPage {
-  readonly lines: readonly ChangeLine[]
+  readonly lines: readonly ChangeEvent[]
   readonly more: boolean
   /** Token of the next page. */
   readonly end: ChangesToken
@@ -45,7 +45,7 @@ export class Changes {
     return this.read((place) => compileHistory(entity, id, place, query.pageSize + 1), after, query)
   }
 
-  private async read(compile: (after: ChangesPlace | null) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
+  private async read(compile: (after: FeedPosition | null) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
     const { pageSize, hasRows } = query
     const rows = (await this.database.read(compile(after === 'now' ? FEED_END : after))).map(named)
     const [first] = rows as [Found]
@@ -64,7 +64,7 @@ export class Changes {
   }
 
   /** Adds the current rows, which are at least as new as the events, because those were read first. */
-  private async withRows(lines: readonly ChangeLine[]): Promise<ChangeLine[]> {
+  private async withRows(lines: readonly ChangeEvent[]): Promise<ChangeEvent[]> {
     const wantedRows = [...Map.groupBy(lines, ({ entity }) => entity)].map(
       ([entity, lines]) => [entity, [...new Set(lines.map(({ id }) => id))]] as const,
     )
@@ -77,7 +77,7 @@ export class Changes {
 
 /** Checks that no event after the token was deleted. @throws ApiError TokenExpired */
 function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
-  const isOld = comparePlaces(token, { position: deletedPosition, number: deletedNumber }) < 0
+  const isOld = comparePositions(token, { position: deletedPosition, number: deletedNumber }) < 0
   const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
   if (!isForeign && !isOld) return
   const why = isForeign
@@ -90,7 +90,7 @@ function requireKept(token: ChangesToken, { run, begun, deletedPosition, deleted
 /** A request that waits for a change of some entities after a position. */
 interface Wait {
   readonly entities: readonly Entity[]
-  readonly after: ChangesPlace
+  readonly after: FeedPosition
   readonly untilMs: number
   readonly signal: AbortSignal
   readonly key: string
@@ -124,7 +124,7 @@ export class ChangeWaits {
       while (performance.now() < untilMs && !signal.aborted && !isDraining())
         for (const [table, position, number] of await this.poll()) {
           const newest = { position: position as string, number: number as string }
-          if (entities.some((entity) => entity.table === table) && comparePlaces(newest, after) > 0) return true
+          if (entities.some((entity) => entity.table === table) && comparePositions(newest, after) > 0) return true
         }
       return false
     } finally {

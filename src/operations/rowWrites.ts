@@ -7,7 +7,7 @@ import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
 import { ConstraintViolation } from '../execute/outcomes.ts'
 import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim, type WritePlan } from '../model/batch.ts'
-import { copiedProperties, ownCopiesOf, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
+import { copiedProperties, type ReferringColumn, referringColumns, selfCopiesOf, writableSourcesOf } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -31,7 +31,7 @@ export class RowWrites {
   private readonly copying: readonly ReferringColumn[]
   /** Columns that other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
-  private readonly ownCopies: ReturnType<typeof ownCopiesOf>
+  private readonly ownCopies: ReturnType<typeof selfCopiesOf>
 
   constructor(
     private readonly entity: Entity,
@@ -44,7 +44,7 @@ export class RowWrites {
     this.copying = this.referring.filter(({ isCopying }) => isCopying)
     const copied = copiedProperties(entity, entities)
     this.copiedColumns = new Set(copied.flatMap((property) => writableSourcesOf(entity, property)))
-    this.ownCopies = ownCopiesOf(entity)
+    this.ownCopies = selfCopiesOf(entity)
     this.refusals = new Refusals(entity, this.referring, reads, parts.database)
   }
 

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
-const LOOK_MS = 250
+const CHECK_MS = 250
 /**
  * Free descriptors that are needed to accept clients again, so that the listener does not stop and start with each client that
  * leaves.
@@ -35,7 +35,7 @@ export function keepDescriptors(count: number, listener: ListenSocket, onFull: (
     for (const descriptor of held.splice(wanted)) closeSync(descriptor)
     return true
   }
-  function look(): void {
+  function check(): void {
     if (!isFull) {
       if (hold(count + 1) && hold(count)) return
       isFull = true
@@ -49,7 +49,7 @@ export function keepDescriptors(count: number, listener: ListenSocket, onFull: (
     if (!isFull) listener.acceptAgain()
   }
   hold(count)
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(check, CHECK_MS)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -35,13 +35,13 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
   } catch {
     // The disk may be read-only.
   }
-  return inTurn((isAlone) => {
+  return withStartLock((hasLock) => {
     // Several servers can run with the same data folder and port 0, so each takes its own folder.
     for (const path of namesFrom(first)) {
-      const lock = makeOwn(path) ? tryLock(join(path, LOCK)) : null
+      const lock = makeOwnFolder(path) ? tryLock(join(path, LOCK)) : null
       if (lock === null) continue
       writeFileSync(join(path, OWNER), owner)
-      if (isAlone) freeEnded(dirname(first))
+      if (hasLock) freeEnded(dirname(first))
       const remove = () => {
         removeFolder(path)
         lock.release()
@@ -54,9 +54,9 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 
 /**
  * Runs `work` while no other start of this user does: a start that frees the memory of ended servers holds their locks, and would
- * make a restarting server take another folder. `isAlone` is false if the lock of starts cannot be taken.
+ * make a restarting server take another folder. `hasLock` is false if the lock of starts cannot be taken.
  */
-export function inTurn<T>(work: (isAlone: boolean) => T): T {
+export function withStartLock<T>(work: (hasLock: boolean) => T): T {
   const lock = lockStarts()
   try {
     return work(lock !== null)
@@ -93,14 +93,14 @@ export function lockPort(host: string, port: number): { release(): void } | null
 function lockFolder(): string | undefined {
   const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
   try {
-    return namesFrom(first).find(makeOwn)
+    return namesFrom(first).find(makeOwnFolder)
   } catch {
     return undefined
   }
 }
 
 /** Creates the folder. False if the name is taken by anything but a folder of this user, perhaps on purpose. */
-function makeOwn(path: string): boolean {
+function makeOwnFolder(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {

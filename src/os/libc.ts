@@ -35,7 +35,7 @@ const control = libc({ fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' } })
 const [SET_SIGNAL, SET_LEASE, WRITE_LEASE, NO_LEASE, SIGURG] = [10, 1_024, 1, 2, 23]
 
 /** Returns whether a file opened for writing is open or mapped nowhere else, in any process. Linux only. */
-export function isOnlyOpen(descriptor: number): boolean {
+export function isOnlyDescriptor(descriptor: number): boolean {
   const { fcntl } = control()
   // The kernel grants this kind of lease only to the sole descriptor. If another process opens the file in this moment, a signal
   // is sent, which is set to one that has no effect.

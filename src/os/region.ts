@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { dirname } from 'node:path'
-import { exclusively, freeSpace, isOnlyOpen, takeSpace } from './libc.ts'
+import { exclusively, freeSpace, isOnlyDescriptor, takeSpace } from './libc.ts'
 
 /** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` describe the rest. */
 export type Region = ReturnType<typeof openRegion>
@@ -11,7 +11,7 @@ export const HEADER_WORDS = 16
 /** Index of two random words in the header, so that clients cannot know which entries collide. */
 export const SEED_WORD = 6
 /** Index of eight words in the header that are free for the region's users, and set to 0 at each start. */
-export const OWN_WORD = 8
+export const USER_WORD = 8
 
 const MAGIC = 0x526f7374 // "Rost"
 const VERSION = 1
@@ -39,9 +39,9 @@ export class RegionFile {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
     rmSync(this.part, { force: true }) // left by a start that was killed
-    const there = this.openGood()
-    this.descriptor = there ?? this.create()
-    return there === null
+    const existing = this.openGood()
+    this.descriptor = existing ?? this.create()
+    return existing === null
   }
 
   /** Path for `openRegion` in other processes, valid while this process lives. */
@@ -63,7 +63,7 @@ export class RegionFile {
     }
     if (this.isGood(descriptor)) {
       this.fill(descriptor)
-      writeSync(descriptor, new Int32Array(HEADER_WORDS - OWN_WORD), 0, 4 * (HEADER_WORDS - OWN_WORD), 4 * OWN_WORD)
+      writeSync(descriptor, new Int32Array(HEADER_WORDS - USER_WORD), 0, 4 * (HEADER_WORDS - USER_WORD), 4 * USER_WORD)
       return descriptor
     }
     closeSync(descriptor)
@@ -172,7 +172,7 @@ export function isMapped(file: string): boolean {
   if (!isInMemory(file)) return false
   const descriptor = openSync(file, 'r+')
   try {
-    return !isOnlyOpen(descriptor)
+    return !isOnlyDescriptor(descriptor)
   } finally {
     closeSync(descriptor)
   }

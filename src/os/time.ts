@@ -26,8 +26,8 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
 }
 
 /**
- * Limits the time of one step of long work, so that other work is not delayed. The work calls the returned function between its
- * steps, and awaits its promise, if any.
+ * Returns a function that long work calls between its steps. After `turnMs` it returns a promise, which the work awaits so that
+ * other work gets its turn; before that null.
  */
 export function yieldEvery(turnMs = 3): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs

@@ -36,11 +36,11 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
     if (laterText && earlierText && laterText < earlierText)
-      faults.push(invalid(later.name, `must not be before ${earlier.name}`))
+      faults.push(valueFault(later.name, `must not be before ${earlier.name}`))
   }
   for (const property of entity.required)
     if (isLacking(property, assignments.get(property)) && !faults.some(({ target }) => target === property.name))
-      faults.push(invalid(property.name, `is required: it must be ${property.kind.allowed}`))
+      faults.push(valueFault(property.name, `is required: it must be ${property.kind.allowed}`))
   if (faults.length > 0) throw faultsError(faults)
   return assignments
 }
@@ -93,7 +93,7 @@ function parseGroup(group: Group, value: unknown, into: Reading) {
   if (value === null)
     for (const part of group.properties.filter(({ writable }) => writable)) into.assignments.set(part, part.kind.default)
   else if (isObject(value)) parseObject(group.name, `${group.name}.`, group.properties, value, into)
-  else into.faults.push(invalid(group.name, 'must be an object, or null'))
+  else into.faults.push(valueFault(group.name, 'must be an object, or null'))
 }
 
 function parseProperty(property: Property, value: unknown, { assignments, faults }: Reading) {
@@ -102,7 +102,7 @@ function parseProperty(property: Property, value: unknown, { assignments, faults
     assignments.set(property, value === null && (kind.nullable || required) ? null : kind.parseJson(value))
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
-    faults.push(invalid(property.name, error.message))
+    faults.push(valueFault(property.name, error.message))
   }
 }
 
@@ -117,6 +117,6 @@ function lastName(member: Member): string {
   return member.name.slice(member.name.lastIndexOf('.') + 1)
 }
 
-function invalid(target: string, reason: string): Fault {
+function valueFault(target: string, reason: string): Fault {
   return { code: 'InvalidValue', target, message: `${target} ${reason}.` }
 }

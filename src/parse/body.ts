@@ -10,7 +10,7 @@ const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
 /** Maximum time until a body is complete: a slow sender occupies a connection and memory. */
 const BODY_MS_MAX = 10_000
 // The sender may still be sending the body, and only a closed connection stops it.
-const LEAVE = { Connection: 'close' }
+const CLOSE_CONNECTION = { Connection: 'close' }
 
 /** Pattern of media type parameters: unknown ones are ignored (RFC 6838, 4.3); a charset must be UTF-8, also spelled utf8. */
 const PARAMETERS = /(?!.*;[ \t]*charset=(?!"?utf-?8"?[ \t]*(?:;|$)))[ \t]*(?:;.*)?$/.source
@@ -63,7 +63,7 @@ export async function readBodies(request: Request): Promise<JsonObject | Unparse
   return parseObject(text)
 }
 
-/** Reads a JSON body. An array may be longer than one row, so the first byte decides which length is refused. */
+/** Reads a JSON body. Only an array of rows may be longer than one row, so the first byte tells which maximum applies. */
 function readJson(request: Request): Promise<Uint8Array> {
   const declared = declaredLength(request)
   if (declared !== null && declared <= BODY_BYTES_MAX) return readBytes(request)
@@ -126,12 +126,12 @@ function fail(error: unknown): never {
 }
 
 function tooLate(): never {
-  throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
+  throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: CLOSE_CONNECTION })
 }
 
 function tooLarge(bytesMax: number): ApiError {
   const message = `The body may have up to 1 MiB${bytesMax > BODY_BYTES_MAX ? ', of several rows 2 MiB' : ''}.`
-  return new ApiError('PayloadTooLarge', message, { target: 'Body', headers: LEAVE })
+  return new ApiError('PayloadTooLarge', message, { target: 'Body', headers: CLOSE_CONNECTION })
 }
 
 function requireType({ headers }: Request, pattern: RegExp, allowed: string) {

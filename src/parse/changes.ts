@@ -50,7 +50,7 @@ export function parseChanges(query: string, entities: readonly Entity[] | null, 
 }
 
 /** Names that other change feeds use for these parameters. */
-const MEANT = new Map(
+const OTHER_NAMES = new Map(
   Object.entries({
     after: 'since from cursor token offset startingAfter sinceId lastEventId',
     PageSize: 'limit perPage size top',
@@ -60,7 +60,7 @@ const MEANT = new Map(
 )
 
 function hintFor(name: string, known: readonly string[]): string {
-  const meant = MEANT.get(plain(name))
+  const meant = OTHER_NAMES.get(plain(name))
   return meant !== undefined && known.includes(meant) ? ` Did you mean ${meant}?` : suggest(name, known)
 }
 

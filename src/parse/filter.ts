@@ -12,7 +12,7 @@ import { arrayText } from '../model/sql.ts'
 import { findMember, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
 import { hintForOperator, hintForValue } from './otherApiFilters.ts'
-import { hintForForeign } from './otherApiHints.ts'
+import { hintForParameter } from './otherApiHints.ts'
 import type { Parameter } from './queryString.ts'
 
 /** Maximum filters of a list; more would make one request as costly as hundreds. */
@@ -35,7 +35,7 @@ export function parseFilter(entity: Entity, parameter: Parameter, others: readon
   const member = findMember(entity, before)
   if (!member) throw unknownParameter(entity, parameter, others)
   if (isGroup(member))
-    throw invalid(member, `is an object: filter by one of ${member.properties.map((part) => part.name).join(', ')}`)
+    throw invalidFilter(member, `is an object: filter by one of ${member.properties.map((part) => part.name).join(', ')}`)
   if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
   const operator = firstCharacters.has(text[0]) ? longestFirst.find(({ sign }) => text.startsWith(sign)) : undefined
   const operand = operator ? text.slice(operator.sign.length) : text
@@ -82,7 +82,7 @@ function unknownParameter(entity: Entity, parameter: Parameter, others: readonly
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const hint = findMember(entity, before)
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
-    : (hintForForeign(entity, parameter, others) ?? suggestProperty(name, entity.properties, others))
+    : (hintForParameter(entity, parameter, others) ?? suggestProperty(name, entity.properties, others))
   const target = excerpt(name)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
 }
@@ -91,22 +91,22 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
   if (!operator.serves(property.kind)) {
     const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
     const comparable = `it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`
-    throw invalid(property, `is ${property.kind.allowed}: ${comparable}`)
+    throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`)
   }
   if (operand === '') {
-    if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.sign}`)
+    if (!operator.compileEmpty) throw invalidFilter(property, `needs a value behind ${operator.sign}`)
     return { property, operator, value: null }
   }
   if (operator.folded && foldText(operand) === '')
-    throw invalid(property, `needs more than accents behind ${operator.sign}: they do not count`)
+    throw invalidFilter(property, `needs more than accents behind ${operator.sign}: they do not count`)
   try {
     return { property, operator, value: property.kind.parseFilter(operand) }
   } catch (error) {
-    if (error instanceof Mismatch) throw invalid(property, error.message, hintForValue(property, operand))
+    if (error instanceof Mismatch) throw invalidFilter(property, error.message, hintForValue(property, operand))
     throw error
   }
 }
 
-function invalid({ name }: Property | Group, reason: string, hint = ''): ApiError {
+function invalidFilter({ name }: Property | Group, reason: string, hint = ''): ApiError {
   return new ApiError('InvalidFilter', `${name} ${reason}.${hint}`, { target: name })
 }

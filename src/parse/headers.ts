@@ -45,11 +45,11 @@ export function parseIdempotencyKey({ headers }: Request): string | null {
 }
 
 /** Format of a list: pages of JSON, or all rows as a stream. */
-export type Form = 'json' | StreamForm
+export type ListForm = 'json' | StreamForm
 export type StreamForm = 'csv' | 'ndjson'
 
 /** Chooses the format; a client that names none, such as a browser, gets pages. RFC 9110, 12.5.1. D55 */
-export function formOf(accept: string | null): Form {
+export function formOf(accept: string | null): ListForm {
   // Fast path: most requests name neither CSV nor NDJSON.
   if (accept === null || !/csv|ndjson/i.test(accept)) return 'json'
   const weightOf = weightsOf(accept)

@@ -85,12 +85,12 @@ export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
 }
 
 function findProperty(entity: Entity, name: string, before: readonly Sort[]): Property {
-  if (name === '') throw invalid('A sort definition is + or - and the name of a property; one of them is empty.')
+  if (name === '') throw invalidSort('A sort definition is + or - and the name of a property; one of them is empty.')
   const member = findMember(entity, name)
-  if (!member) throw invalid(`${entity.plural} cannot be sorted by "${excerpt(name)}".${hintFor(entity, name, before)}`)
+  if (!member) throw invalidSort(`${entity.plural} cannot be sorted by "${excerpt(name)}".${hintFor(entity, name, before)}`)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
-  throw invalid(`${member.name} is an object: sort by one of ${parts}.`)
+  throw invalidSort(`${member.name} is an object: sort by one of ${parts}.`)
 }
 
 function hintFor(entity: Entity, text: string, before: readonly Sort[]): string {
@@ -101,6 +101,6 @@ function hintFor(entity: Entity, text: string, before: readonly Sort[]): string 
   return directionHint(member.name, directed.isDescending)
 }
 
-function invalid(reason: string): ApiError {
+function invalidSort(reason: string): ApiError {
   return new ApiError('InvalidSort', reason, { target: 'sort' })
 }

@@ -6,7 +6,7 @@ import { operators } from '../model/operators.ts'
 import { listed, plain } from './names.ts'
 
 /** A property or an object. */
-interface Named {
+interface Candidate {
   readonly name: string
 }
 
@@ -20,33 +20,35 @@ const WORD_LENGTH_MIN = 3
 const LISTED_MAX = 30
 
 /** Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. */
-export function suggestProperty(name: string, among: readonly Named[], others: readonly string[] = []): string {
+export function suggestProperty(name: string, candidates: readonly Candidate[], others: readonly string[] = []): string {
   if (name.length > COMPARED_LENGTH_MAX) return ''
-  const names = [...among.map((one) => one.name), ...others]
-  const nearest = nearestOf(name, names, MISSPELLED_MAX) ?? byMeaning(plain(name), among) ?? nearestOf(name, names)
+  const names = [...candidates.map((one) => one.name), ...others]
+  const nearest = nearestOf(name, names, MISSPELLED_MAX) ?? byMeaning(plain(name), candidates) ?? nearestOf(name, names)
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
 /** Suggests as `suggestProperty` does; if nothing is near, lists all: ` There are Id, Name and Enabled.` */
-export function suggestOrList(name: string, among: readonly Named[]): string {
-  if (among.length === 0) return ''
-  return suggestProperty(name, among) || ` There ${among.length === 1 ? 'is' : 'are'} ${listed(namesOf(among), 'and')}.`
+export function suggestOrList(name: string, candidates: readonly Candidate[]): string {
+  if (candidates.length === 0) return ''
+  return (
+    suggestProperty(name, candidates) || ` There ${candidates.length === 1 ? 'is' : 'are'} ${listed(namesOf(candidates), 'and')}.`
+  )
 }
 
 /** Lists what is allowed, to end a message: `: Start or End`. */
-export function amongWhich({ plural }: Entity, among: readonly Named[]): string {
-  return among.length === 0 ? `, and ${plural} have none` : `: ${listed(namesOf(among), 'or')}`
+export function listOrNone({ plural }: Entity, candidates: readonly Candidate[]): string {
+  return candidates.length === 0 ? `, and ${plural} have none` : `: ${listed(namesOf(candidates), 'or')}`
 }
 
-function namesOf(among: readonly Named[]): string[] {
-  const names = among.slice(0, LISTED_MAX).map((one) => one.name)
-  return among.length > LISTED_MAX ? [...names, `${among.length - LISTED_MAX} more`] : names
+function namesOf(candidates: readonly Candidate[]): string[] {
+  const names = candidates.slice(0, LISTED_MAX).map((one) => one.name)
+  return candidates.length > LISTED_MAX ? [...names, `${candidates.length - LISTED_MAX} more`] : names
 }
 
-/** Message about a name that `parameter` does not accept. `allowed`: what it accepts. */
-export function faultOfName({ plural }: Entity, name: string, parameter: string, among: readonly Named[]): string {
+/** Message about a name that `parameter` does not accept. `candidates`: names that it accepts. */
+export function faultOfName({ plural }: Entity, name: string, parameter: string, candidates: readonly Candidate[]): string {
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
-  return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, among)}`
+  return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, candidates)}`
 }
 
 /**
@@ -61,8 +63,8 @@ export function searchedProperty({ properties }: Entity): Property | null {
 const TIME_END = /(?:date|timestamp|time|day|when|at|on|from|to|since|until)+$/
 const NAME = /^(?:full|display)?name$/
 
-function byMeaning(name: string, among: readonly Named[]): string | null {
-  const properties = among.filter((one): one is Property => 'kind' in one)
+function byMeaning(name: string, candidates: readonly Candidate[]): string | null {
+  const properties = candidates.filter((one): one is Property => 'kind' in one)
   if (TIME_END.test(name)) {
     const times = properties.filter(({ kind }) => kind.name === 'instant' || kind.name === 'date')
     const [stem, names] = [name.replace(TIME_END, ''), times.map((one) => one.name)]
@@ -70,7 +72,7 @@ function byMeaning(name: string, among: readonly Named[]): string | null {
     if (found) return found
   }
   const named = NAME.test(name) ? nameLike(properties)?.name : undefined
-  const all = among.map((one) => one.name)
+  const all = candidates.map((one) => one.name)
   return named ?? byWords(name, all)
 }
 

@@ -25,7 +25,7 @@ const WRAPPERS = /^(?:filters?|where|search|q|query)$/
 /** Maximum length of names and of values that are interpreted. */
 const READ_LENGTH_MAX = 100
 /** Maximum values of a list that a hint repeats. */
-const VALUES_SHOWN_MAX = 5
+const HINT_VALUES_MAX = 5
 
 /**
  * Hint for an operator and its value, ` Write Name[contains]=ada.`; null if the operator is unknown, or not one of the property.
@@ -106,7 +106,7 @@ function written(property: Property, word: string, sign: string, placeholder: st
     return /^(?:false|0)$/i.test(value) ? `${name}=${sign === '=' ? '!=' : ''}` : `${name}=${sign === '=' ? '' : sign}`
   if (sign === '[]') {
     const values = valuesOf(value)
-    const isWhole = values.length > 0 && values.length <= VALUES_SHOWN_MAX
+    const isWhole = values.length > 0 && values.length <= HINT_VALUES_MAX
     return (isWhole ? values : ['']).map((one) => `${name}[]=${operandText(one, placeholder)}`).join('&')
   }
   if (sign.startsWith('[')) {

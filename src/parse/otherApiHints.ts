@@ -66,7 +66,7 @@ const summaryHints = byName(SUMMARY_HINTS)
  * Hint for a parameter such as `$orderby`, `page[size]` or `filter[status][_eq]`; null if it is unknown, or also a property.
  * `known`: parameters of this endpoint.
  */
-export function hintForForeign(
+export function hintForParameter(
   entity: Entity,
   { name, value }: Pick<Parameter, 'name' | 'value'>,
   known: readonly string[] = [],

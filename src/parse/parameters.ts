@@ -46,13 +46,13 @@ export function readCommonParameter(
 ): purpose is 'page' | 'cursor' | 'PageSize' | 'bom' | 'excel' | 'locale' {
   if (purpose !== 'page' && purpose !== 'cursor')
     read.queryWithoutPaging = read.queryWithoutPaging === '' ? raw : `${read.queryWithoutPaging}&${raw}`
-  if (purpose === 'page') read.page = once('InvalidPage', purpose, read.page, parsePage(value))
-  else if (purpose === 'cursor') read.cursor = once('InvalidCursor', purpose, read.cursor, value)
+  if (purpose === 'page') read.page = singleValue('InvalidPage', purpose, read.page, parsePage(value))
+  else if (purpose === 'cursor') read.cursor = singleValue('InvalidCursor', purpose, read.cursor, value)
   else if (purpose === 'PageSize')
-    read.pageSize = once('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))
+    read.pageSize = singleValue('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))
   else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale') {
     const form = purpose === 'locale' ? parseLocale(value) : parseSwitch('InvalidForm', purpose, value)
-    read[purpose] = once('InvalidForm', purpose, read[purpose], form)
+    read[purpose] = singleValue('InvalidForm', purpose, read[purpose], form)
   } else return false
   return true
 }
@@ -73,7 +73,7 @@ export function readNamed<Name extends string>(
     if (known === undefined) throw new ApiError('UnknownParameter', fault(name), { target: excerpt(name) })
     const code = codes[known]
     const before = code === null && known in read ? `${read[known]},` : ''
-    read[known] = code === null ? before + value : once(code, known, read[known], value)
+    read[known] = code === null ? before + value : singleValue(code, known, read[known], value)
   }
   return read
 }
@@ -94,8 +94,11 @@ function parsePage(text: string): number {
   return Math.min(page, PAGE_MAX)
 }
 
-/** Returns the value of a parameter that may be given once. @throws ApiError with this code if it was given before */
-function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
+/**
+ * Returns the value of a parameter that may be given once. `before`: its earlier value. @throws ApiError with this code if there
+ * is one
+ */
+function singleValue<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
   if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
   return value
 }

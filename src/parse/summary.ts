@@ -17,9 +17,9 @@ import {
   type SummaryQuery,
 } from '../model/summary.ts'
 import { addFilter, parseFilter } from './filter.ts'
-import type { Form } from './headers.ts'
+import type { ListForm } from './headers.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
-import { amongWhich, faultOfName } from './nearestProperty.ts'
+import { faultOfName, listOrNone } from './nearestProperty.ts'
 import { type CommonParameters, csvFormOf, readCommonParameter, rejectUnusedParameters, SUMMARY_PAGES } from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
@@ -33,8 +33,8 @@ const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page'
 
 const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
 /** Names that other APIs use for the parameters of summaries. */
-const MEANT = Object.entries({ avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' })
-const HINTS = new Map(MEANT.map(([word, name]) => [word, ` Did you mean ${name}?`]))
+const OTHER_NAMES = Object.entries({ avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' })
+const HINTS = new Map(OTHER_NAMES.map(([word, name]) => [word, ` Did you mean ${name}?`]))
 HINTS.set('count', ' Its groups always have a count.')
 /** Members of every group's JSON, so no key may have these names. */
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
@@ -48,7 +48,7 @@ interface Parameters extends CommonParameters {
 }
 
 /** Parses the query string of a summary, without `?`. D76 @throws ApiError for the first fault */
-export function parseSummary(entity: Entity, query: string, form: Form): SummaryQuery {
+export function parseSummary(entity: Entity, query: string, form: ListForm): SummaryQuery {
   const read = readParameters(entity, query)
   rejectUnusedParameters(read, form)
   const { filters, keys, measures, queryWithoutPaging } = read
@@ -85,7 +85,7 @@ function filterOf(entity: Entity, parameter: Parameter): Filter {
 }
 
 function addKey(keys: GroupKey[], entity: Entity, text: string) {
-  const key = keyOf(entity, text)
+  const key = parseKey(entity, text)
   const { property } = key
   if (!takesKey(property))
     throw invalidKey(`${property.name} cannot be a key: "${property.path[0]}" of a group is something else.`)
@@ -94,25 +94,25 @@ function addKey(keys: GroupKey[], entity: Entity, text: string) {
   if (keys.push(key) > KEYS_MAX) throw invalidKey(`Rows are grouped by up to ${KEYS_MAX} properties.`)
 }
 
-function keyOf(entity: Entity, text: string): GroupKey {
+function parseKey(entity: Entity, text: string): GroupKey {
   const [, word, name] = EXPRESSION.exec(text) ?? []
   if (word === undefined || name === undefined) return { property: propertyOf(entity, text, 'groupBy'), period: null }
   const period = PERIODS.find((one) => one === word.toLowerCase())
   if (!period) throw invalidKey(`There is no "${excerpt(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
   const property = propertyOf(entity, name, 'groupBy')
   if (takesPeriods(property)) return { property, period }
-  const taken = `${period}() takes a date or a date-time${amongWhich(entity, entity.properties.filter(takesPeriods))}.`
-  throw invalidKey(`${property.name} is ${property.kind.allowed}: ${taken}`)
+  const accepted = `${period}() takes a date or a date-time${listOrNone(entity, entity.properties.filter(takesPeriods))}.`
+  throw invalidKey(`${property.name} is ${property.kind.allowed}: ${accepted}`)
 }
 
 function addMeasure(measures: Measure[], entity: Entity, aggregate: Aggregate, text: string) {
   const property = propertyOf(entity, text, aggregate)
-  const invalid = (message: string) => new ApiError('InvalidAggregate', message, { target: aggregate })
+  const invalidMeasure = (message: string) => new ApiError('InvalidAggregate', message, { target: aggregate })
   if (!takesAggregate(property, aggregate))
-    throw invalid(`${property.name} is ${meaningOf(property)}: ${aggregate} takes ${takenBy(entity, aggregate)}.`)
+    throw invalidMeasure(`${property.name} is ${meaningOf(property)}: ${aggregate} takes ${listAccepted(entity, aggregate)}.`)
   const same = measures.filter((other) => other.aggregate === aggregate)
   if (same.some((other) => other.property === property)) return
-  if (same.length === MEASURES_MAX) throw invalid(`${aggregate} takes up to ${MEASURES_MAX} properties.`)
+  if (same.length === MEASURES_MAX) throw invalidMeasure(`${aggregate} takes up to ${MEASURES_MAX} properties.`)
   measures.push({ aggregate, property })
 }
 
@@ -148,7 +148,7 @@ function meaningOf(property: Property): string {
 }
 
 /** Lists the properties that an aggregate accepts, to continue "sum takes". */
-function takenBy(entity: Entity, aggregate: Aggregate): string {
+function listAccepted(entity: Entity, aggregate: Aggregate): string {
   const names = aggregated(entity, aggregate).map(({ name }) => name)
   if (names.length > 0) return listed(names, 'or')
   return isOfNumbers(aggregate)
@@ -160,9 +160,9 @@ function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate)
   const code = target === 'groupBy' ? 'InvalidGroupBy' : 'InvalidAggregate'
   const member = findMember(entity, name)
   if (member && !isGroup(member)) return member
-  const among = target === 'groupBy' ? entity.properties.filter(takesKey) : aggregated(entity, target)
-  if (!member) throw new ApiError(code, faultOfName(entity, name, target, among), { target })
-  const parts = among.filter((part) => member.properties.includes(part)).map((part) => part.name)
+  const candidates = target === 'groupBy' ? entity.properties.filter(takesKey) : aggregated(entity, target)
+  if (!member) throw new ApiError(code, faultOfName(entity, name, target, candidates), { target })
+  const parts = candidates.filter((part) => member.properties.includes(part)).map((part) => part.name)
   const what = parts.length === 0 ? 'none of its parts is taken' : `give one of ${listed(parts, 'or')}`
   throw new ApiError(code, `${member.name} is an object: ${what}.`, { target })
 }

@@ -51,7 +51,7 @@ export class WorkerAdmission {
     const networks = trustedProxies === null ? null : parseNetworks(trustedProxies)
     this.admission = new Admission(this.keyring, this.limiters, networks, this.keys)
     // The worker that logged the outage may have died; then this one logs the end of the outage.
-    this.ready = this.store?.greeting.promise.then((isHere) => isHere && this.logOutage(null))
+    this.ready = this.store?.firstOutcome.promise.then((isHere) => isHere && this.logOutage(null))
     this.noteLimits()
     this.timers = [
       setInterval(() => this.keys.refresh().catch(() => undefined), REFRESH_EVERY_MS),

@@ -5,7 +5,7 @@ import { jsonOf, rowWriter } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
 /** A change event as the database stores it. */
-export interface ChangeLine {
+export interface ChangeEvent {
   readonly token: string
   readonly entity: Entity
   readonly id: string
@@ -25,40 +25,45 @@ export interface ChangeLine {
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
 /** Responds with a page of events. `hasValues`: with the values that have changed, if they were recorded. */
-export function respondChanges(lines: readonly ChangeLine[], next: string | null, more: boolean, hasValues: boolean): TextReply {
-  const changes = lines.map((line) => lineText(line, hasValues)).join()
+export function respondChanges(
+  events: readonly ChangeEvent[],
+  next: string | null,
+  more: boolean,
+  hasValues: boolean,
+): TextReply {
+  const changes = events.map((event) => eventText(event, hasValues)).join()
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
 }
 
 /** Time of an event in the format of JSON. */
-export function instantOf({ at }: ChangeLine): string {
+export function instantOf({ at }: ChangeEvent): string {
   return `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
 }
 
 /** Name of an event, such as `Employees:update`. */
-export function eventOf({ entity, action }: ChangeLine, separator: string): string {
+export function eventOf({ entity, action }: ChangeEvent, separator: string): string {
   return `${entity.plural}${separator}${ACTIONS[action]}`
 }
 
 /** Writes an event as JSON, the same for pages, streams and webhooks. */
-export function lineText(line: ChangeLine, hasValues: boolean): string {
-  const { token, entity, id, action, key, before, after } = line
-  const changed = changedProperties(line)
-  const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(line)}"`
+export function eventText(event: ChangeEvent, hasValues: boolean): string {
+  const { token, entity, id, action, key, before, after } = event
+  const changed = changedProperties(event)
+  const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(event)}"`
   const names = changed.map(({ property }) => JSON.stringify(property.name))
-  const row = line.row === undefined ? '' : `,"row":${line.row === null ? 'null' : rowWriter(entity)(line.row)}`
+  const row = event.row === undefined ? '' : `,"row":${event.row === null ? 'null' : rowWriter(entity)(event.row)}`
   const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]${row}`
   if (!hasValues) return `{${text}}`
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
 /** Properties that have changed, each with its index among the event's values. Columns without a property are left out. */
-function changedProperties({ entity, changed }: ChangeLine) {
+function changedProperties({ entity, changed }: ChangeEvent) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []
   return entity.properties.flatMap((property) => {
-    const place = names.indexOf(property.column)
-    return place < 0 ? [] : [{ property, place }]
+    const index = names.indexOf(property.column)
+    return index < 0 ? [] : [{ property, index }]
   })
 }
 
@@ -67,7 +72,7 @@ function valuesText(changed: ReturnType<typeof changedProperties>, texts: string
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)
   const members = changed.map(
-    ({ property: { name, kind }, place }) => `${JSON.stringify(name)}:${jsonOf(kind, values[place] ?? null)}`,
+    ({ property: { name, kind }, index }) => `${JSON.stringify(name)}:${jsonOf(kind, values[index] ?? null)}`,
   )
   return `{${members.join()}}`
 }

@@ -10,22 +10,22 @@ import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
 /** Result of a list: rows that begin with the entity's columns, and the total. */
-export interface Found {
+export interface ListResult {
   readonly rows: readonly Row[] | CodedRows
   readonly total: number
 }
 
 /** Responds with a page. `found`: rows in the order of `compileList`; `url`: absolute, without a query. */
-export function respondPage(entity: Entity, query: ListQuery, found: Found, url: string, cursors: Cursors): BytesReply {
+export function respondPage(entity: Entity, query: ListQuery, found: ListResult, url: string, cursors: Cursors): BytesReply {
   const { rows, total } = found
-  const [begin, end] = shownRows(query, rows)
+  const [begin, end] = rangeOfPage(query, rows)
   const body = isCoded(rows) ? codedBody(entity, query, rows, begin, end) : printedBody(entity, query, rows.slice(begin, end))
   const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
   const cursorOf = (side: Seek['side'], page: number | null, index: number) => {
     if (page === null || begin === end) return null
     return cursors.write(entity, query, { side, position: positionOf(entity, query, rows, index) })
   }
-  const linked = { previous: cursorOf('before', links.previous, begin), next: cursorOf('behind', links.next, end - 1) }
+  const linked = { previous: cursorOf('before', links.previous, begin), next: cursorOf('after', links.next, end - 1) }
   return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.queryWithoutPaging))
 }
 
@@ -41,7 +41,7 @@ export function respondPaged(
   return { status: 200, headers, body }
 }
 
-function isCoded(rows: Found['rows']): rows is CodedRows {
+function isCoded(rows: ListResult['rows']): rows is CodedRows {
   return 'write' in rows
 }
 
@@ -68,17 +68,17 @@ function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin
 }
 
 /** Range of the rows to show: without a row that only carries the total, and without the extra row of a page by cursor. */
-function shownRows({ pageSize, seek }: ListQuery, rows: Found['rows']): [begin: number, end: number] {
+function rangeOfPage({ pageSize, seek }: ListQuery, rows: ListResult['rows']): [begin: number, end: number] {
   if (!isCoded(rows) && rows[0]?.[0] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
 /** Values of a row by which the list is sorted. */
-function positionOf(entity: Entity, { sorts }: ListQuery, rows: Found['rows'], index: number): Seek['position'] {
+function positionOf(entity: Entity, { sorts }: ListQuery, rows: ListResult['rows'], index: number): Seek['position'] {
   return order(entity, sorts).map(({ property }) => {
-    const place = entity.properties.indexOf(property)
-    return isCoded(rows) ? rows.print(index, place) : (rows[index]?.[place] as string | null)
+    const column = entity.properties.indexOf(property)
+    return isCoded(rows) ? rows.print(index, column) : (rows[index]?.[column] as string | null)
   })
 }
 
@@ -86,10 +86,10 @@ function positionOf(entity: Entity, { sorts }: ListQuery, rows: Found['rows'], i
 export interface CodedRows {
   readonly length: number
   /** Returns the value as PostgreSQL prints it; null if there is none. */
-  print(index: number, place: number): string | null
-  hasValue(index: number, place: number): boolean
+  print(index: number, column: number): string | null
+  hasValue(index: number, column: number): boolean
   /** Writes the value as JSON; `null` if there is none. */
-  write(index: number, place: number, into: JsonWriter): void
+  write(index: number, column: number, into: JsonWriter): void
 }
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
@@ -103,16 +103,16 @@ export function codedWriter(entity: Entity, choice: Projection | null): WriteRow
 
 /** Returns a writer of `{"a":1,"b":{"c":2}}`, in which an object is null if none of its parts has a value. */
 function compile(members: readonly (Property | Group)[], entity: Entity): WriteRow {
-  const placeOf = (property: Property) => entity.properties.indexOf(property)
+  const columnOf = (property: Property) => entity.properties.indexOf(property)
   const parts = members.map((member, index) => {
     const prefix = encoder.encode(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
-    if (!isGroup(member)) return { prefix, place: placeOf(member), whole: null, write: null }
-    return { prefix, place: -1, whole: member.whole.map(placeOf), write: compile(member.properties, entity) }
+    if (!isGroup(member)) return { prefix, column: columnOf(member), whole: null, write: null }
+    return { prefix, column: -1, whole: member.whole.map(columnOf), write: compile(member.properties, entity) }
   })
   return (rows, index, into) => {
-    for (const { prefix, place, whole, write } of parts) {
+    for (const { prefix, column, whole, write } of parts) {
       into.raw(prefix)
-      if (write === null) rows.write(index, place, into)
+      if (write === null) rows.write(index, column, into)
       else if (hasAny(rows, index, whole)) write(rows, index, into)
       else into.raw(NONE)
     }
@@ -123,7 +123,7 @@ function compile(members: readonly (Property | Group)[], entity: Entity): WriteR
 /**
  * Returns whether the row has a value in any of these properties. A loop, because `some` would allocate a closure for each row.
  */
-function hasAny(rows: CodedRows, index: number, places: readonly number[]): boolean {
-  for (const place of places) if (rows.hasValue(index, place)) return true
+function hasAny(rows: CodedRows, index: number, columns: readonly number[]): boolean {
+  for (const column of columns) if (rows.hasValue(index, column)) return true
   return false
 }

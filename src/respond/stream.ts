@@ -9,7 +9,7 @@ import { choiceWriter, type PrintableKind } from './json.ts'
 import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
-type Form = keyof typeof TYPES
+type StreamForm = keyof typeof TYPES
 
 /** Start of a stream, and the writer of its rows. */
 export interface StreamWriter {
@@ -19,10 +19,10 @@ export interface StreamWriter {
 }
 
 /** Returns the writer of a stream's rows, which have these columns. */
-export function streamWriter(entity: Entity, query: StreamQuery, columns: readonly Property[], form: Form): StreamWriter {
+export function streamWriter(entity: Entity, query: StreamQuery, columns: readonly Property[], form: StreamForm): StreamWriter {
   const choice = query.choice ?? entity
   if (form === 'ndjson') return linesWriter(choiceWriter(choice, columns))
-  const cells = choice.properties.map((property): Cell => {
+  const cells = choice.properties.map((property): CsvColumn => {
     const index = columns.indexOf(property)
     return { path: property.path, text: (row) => row[index] ?? null, write: cellWriter(property.kind, query) }
   })
@@ -35,7 +35,7 @@ export function linesWriter(write: (row: Row) => string): StreamWriter {
 }
 
 /** Headers of a stream, which browsers save as `file`. Its length and total are unknown when they are sent. */
-export function streamHeaders(file: string, form: Form, request: Headers): Record<string, string> {
+export function streamHeaders(file: string, form: StreamForm, request: Headers): Record<string, string> {
   const own = { 'Content-Type': TYPES[form], 'Cache-Control': NO_STORE, Vary: 'Accept, Accept-Encoding' }
   const headers: Record<string, string> = own
   if (form === 'csv') headers['Content-Disposition'] = `attachment; filename="${file}.csv"`
@@ -51,18 +51,18 @@ const QUOTED = { ',': /[",\r\n]|^[ \t]|[ \t]$/, ';': /[";\r\n]|^[ \t]|[ \t]$/ }
 const separatorOf = ({ hasDecimalComma }: CsvForm) => (hasDecimalComma ? ';' : ',')
 
 /** A column of a CSV: its value as text, and the writer that formats it. */
-interface Cell {
+interface CsvColumn {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
   readonly write: (text: string) => string
 }
 
 /** Returns a writer of CSV lines, with the names first. An empty cell is no value; an empty text is `""`. RFC 4180 */
-export function csvWriter(cells: readonly Cell[], form: CsvForm): StreamWriter {
+export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
   const names = cells.map(({ path }) => path.join('.'))
   const begin = (form.hasMark ? BYTE_ORDER_MARK : '') + names.join(separator) + END
-  const cellOf = (text: string | null, write: Cell['write']) => (text === null ? '' : write(text))
+  const cellOf = (text: string | null, write: CsvColumn['write']) => (text === null ? '' : write(text))
   return { begin, write: (row) => cells.map(({ text, write }) => cellOf(text(row), write)).join(separator) + END }
 }
 

@@ -28,7 +28,7 @@ export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): Stre
 }
 
 /** A value of a group: its path in the JSON, and how its text follows from the row. */
-interface Member {
+interface GroupValue {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
   readonly kind: PrintableKind
@@ -37,7 +37,7 @@ interface Member {
 /** Kind of counts, sums and averages, whose text is a JSON number. */
 const NUMBER: PrintableKind = { name: 'decimal', readText: null }
 
-function membersOf(query: SummaryQuery): Member[] {
+function membersOf(query: SummaryQuery): GroupValue[] {
   const { keys, measures } = query
   const text = (index: number) => (row: Row) => row[index] ?? null
   return [
@@ -51,7 +51,7 @@ function membersOf(query: SummaryQuery): Member[] {
   ]
 }
 
-function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: Measure): Member['text'] {
+function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: Measure): GroupValue['text'] {
   const index = (name: Parameters<typeof figureIndex>[1]) => keys.length + 1 + figureIndex(figures, name, property)
   if (aggregate !== 'average') {
     const column = index(aggregate)
@@ -75,10 +75,10 @@ function averageOf(sum: string | null, values: string): string | null {
 }
 
 /** Returns a writer of groups as JSON. Objects stand where their first member stands. */
-function groupWriter(members: readonly Member[], depth = 0): Write {
+function groupWriter(members: readonly GroupValue[], depth = 0): Write {
   const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
-  const writerOf = (own: Member[]): Write => {
-    const [{ path, text, kind }] = own as [Member]
+  const writerOf = (own: GroupValue[]): Write => {
+    const [{ path, text, kind }] = own as [GroupValue]
     return path.length > depth + 1 ? groupWriter(own, depth + 1) : (row) => jsonOf(kind, text(row))
   }
   return objectWriter([...byKey].map(([key, own]) => [key, writerOf(own)]))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { addressBehind, type Client, clientOf, keyClient } from '../../src/admit/address.ts'
+import { type Client, clientAddress, clientOf, keyClient } from '../../src/admit/address.ts'
 import { parseNetworks } from '../../src/model/networks.ts'
 
 const byte = fc.integer({ min: 0, max: 255 })
@@ -129,22 +129,22 @@ describe('addressBehind', () => {
     ['no peer', '', '198.51.100.1', ''],
   ]
   for (const [name, peer, forwardedFor, address] of cases)
-    test(name, () => expect(addressBehind(trusted, peer, forwardedFor)).toBe(address))
+    test(name, () => expect(clientAddress(trusted, peer, forwardedFor)).toBe(address))
 
   test('what stands left of the first stranger from the right changes nothing', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 40 }), ipv4, fc.array(byte, { maxLength: 4 }), (made, parts, hops) => {
         const client = ['198', ...parts.slice(1)].join('.')
         const chain = [client, ...hops.map((hop) => `10.0.0.${hop}`)].join(', ')
-        expect(addressBehind(trusted, '10.0.0.1', `${made}, ${chain}`)).toBe(client)
+        expect(clientAddress(trusted, '10.0.0.1', `${made}, ${chain}`)).toBe(client)
       }),
     )
   })
 
   test('a very long chain is not read to its end', () => {
     const long = ['198.51.100.1', ...Array.from({ length: 100_000 }, () => '10.0.0.2')].join(',')
-    expect(addressBehind(trusted, '10.0.0.1', long)).toBe('10.0.0.2')
+    expect(clientAddress(trusted, '10.0.0.1', long)).toBe('10.0.0.2')
     const few = ['198.51.100.1', ...Array.from({ length: 31 }, () => '10.0.0.2')].join(',')
-    expect(addressBehind(trusted, '10.0.0.1', few)).toBe('198.51.100.1')
+    expect(clientAddress(trusted, '10.0.0.1', few)).toBe('198.51.100.1')
   })
 })

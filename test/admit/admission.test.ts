@@ -192,7 +192,7 @@ describe('Keys that are none are charged to their address', () => {
     if (!hasRedis) return leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server: apt-get install redis-server')
     const redis = await startRedis()
     const windows = [new RedisWindows(redis.url, () => undefined), new RedisWindows(redis.url, () => undefined)] as const
-    await Promise.all(windows.map(({ greeting }) => greeting.promise))
+    await Promise.all(windows.map(({ firstOutcome }) => firstOutcome.promise))
     const one = workerOf(undefined, undefined, windows[0])
     // Another machine has tables of its own.
     files = filesOf(`${LIMIT}/1h`)

@@ -14,7 +14,7 @@ function directoryOf(
   const memory = region ?? privateRegion(Table.words(clients, depth), seed)
   const table = new Table(memory.words, clients, depth)
   const directory = new Directory(memory, table, SILENT_MS, () => nowMs, reach ?? clients)
-  const enter = (client: number) => directory.enter(client, -client)
+  const enter = (client: number) => directory.assign(client, -client)
   const find = (client: number) => directory.find(client, -client)
   return { directory, table, words: memory.words, region: memory, enter, find }
 }
@@ -23,8 +23,8 @@ const range = (length: number, from = 1) => Array.from({ length }, (_, index) =>
 
 test('a client is found where it entered, once, and all 64 bits count', () => {
   const { directory } = directoryOf(16)
-  expect([directory.find(1, 1), directory.enter(-1, 1) !== null]).toEqual([null, true])
-  const slots = [directory.enter(1, 1), directory.enter(1, 2), directory.enter(2, 1), directory.enter(-1, 1)]
+  expect([directory.find(1, 1), directory.assign(-1, 1) !== null]).toEqual([null, true])
+  const slots = [directory.assign(1, 1), directory.assign(1, 2), directory.assign(2, 1), directory.assign(-1, 1)]
   expect(new Set(slots).size).toBe(4)
   expect([directory.find(1, 1), directory.find(1, 2), directory.find(2, 1), directory.find(-1, 1)]).toEqual(slots)
   expect([directory.find(2, 2), directory.find(1, -1)]).toEqual([null, null])
@@ -70,7 +70,7 @@ test('a large table is full to the half before a client is turned away; then a s
 
 test('where a client is looked for first differs with the seeds of the region, and neighbours do not crowd one place', () => {
   const homes = (seed: number, client: (index: number) => [number, number] = (index) => [index, -index]) =>
-    range(1_000).map((index) => directoryOf(1_000, { seed, depth: 1 }).directory.enter(...client(index)))
+    range(1_000).map((index) => directoryOf(1_000, { seed, depth: 1 }).directory.assign(...client(index)))
   const first = homes(1)
   expect(homes(1)).toEqual(first)
   expect(homes(2).filter((home, index) => home === first[index]).length).toBeLessThan(50)

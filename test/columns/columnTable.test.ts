@@ -70,10 +70,10 @@ function besideFault(
   const position = order(table.entity, sorts).map(
     ({ property }) => row[table.entity.properties.indexOf(property)] as string | null,
   )
-  for (const side of ['behind', 'before'] as const) {
+  for (const side of ['after', 'before'] as const) {
     const page = columns.page(filters, sorts, { side, position }, size, bounds)
-    const from = side === 'behind' ? at + 1 : Math.max(0, at - size - 1)
-    const ids = all.slice(from, side === 'behind' ? at + size + 2 : at)
+    const from = side === 'after' ? at + 1 : Math.max(0, at - size - 1)
+    const ids = all.slice(from, side === 'after' ? at + size + 2 : at)
     if (page === null || page.total !== all.length || idsOf(page).join() !== ids.join())
       return `${side} ${position}: ${page?.total} ${idsOf(page)}, not ${ids}`
   }

@@ -26,7 +26,7 @@ test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Grou
     const query = parseList(entity, 'sort=Name&PageSize=5')
     const first = async (of: typeof query) => (await database.read(compileList(entity, of)))[0]?.slice(0, 2)
     expect(await first({ ...query, page: 2 })).toEqual(['6', 'F'])
-    expect(await first({ ...query, seek: { side: 'behind', position: ['B', '2'] } })).toEqual(['3', 'C'])
+    expect(await first({ ...query, seek: { side: 'after', position: ['B', '2'] } })).toEqual(['3', 'C'])
     expect(await database.read(compileChangedRows(entity, relation, new Snapshot('3:3:'), 5))).toHaveLength(1)
   },
 )

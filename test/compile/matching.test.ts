@@ -34,7 +34,7 @@ const MATCHING = Array.from({ length: ROWS }, (_, index) => index + 1).filter(
 )
 
 const listOf = (query: string, seek: Seek | null = null) => compileList(note, { ...parseList(note, `${FILTERS}&${query}`), seek })
-const behind = (...position: (string | null)[]): Seek => ({ side: 'behind', position })
+const behind = (...position: (string | null)[]): Seek => ({ side: 'after', position })
 function pieceOf(query: string, position: readonly string[] | null): Statement {
   const stream = parseStream(note, `${FILTERS}&${query}`, 'ndjson')
   return compilePiece(note, stream, streamColumns(note, stream), position, 100)

@@ -10,7 +10,7 @@ import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
 
 const cursors = new Cursors('secret')
-const seek: Seek = { side: 'behind', position: ['Approved', null, '7'] }
+const seek: Seek = { side: 'after', position: ['Approved', null, '7'] }
 const QUERY = 'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason'
 
 const write = (query: string, place = seek, entity: Entity = absence) =>
@@ -20,7 +20,7 @@ const read = (query: string, text: string, entity: Entity = absence) => cursors.
 test('what was written is read again, no value apart from an empty one', () => {
   const value = fc.option(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', ...hostileTexts)))
   const place = fc.record<Seek>({
-    side: fc.constantFrom('behind', 'before'),
+    side: fc.constantFrom('after', 'before'),
     position: fc.array(value, { minLength: 1, maxLength: 5 }),
   })
   const property = fc.property(place, (one) => {
@@ -93,13 +93,13 @@ describe('a cursor belongs to its list', () => {
   })
 
   test('and to no other collection with the same properties', () => {
-    const text = write('', { side: 'behind', position: ['7'] })
+    const text = write('', { side: 'after', position: ['7'] })
     expect(read('', text)).not.toBeNull()
     for (const entity of [company, employee]) expect(read('', text, entity)).toBeNull()
   })
 
   test('filters that only look alike when they are put together are others', () => {
-    const text = write('Name=a","b&Name=c', { side: 'behind', position: ['7'] }, company)
+    const text = write('Name=a","b&Name=c', { side: 'after', position: ['7'] }, company)
     for (const query of ['Name=a&Name=b","c', 'Name=a","b","c', 'Name=a","b', 'Name=c&Name=a"%2C"b%0A'])
       expect(read(query, text, company)).toBeNull()
   })

@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { countEnded, deleteEnded, freeEnded, PREFIX } from '../../src/os/endedServers.ts'
-import { inTurn } from '../../src/os/folder.ts'
+import { withStartLock } from '../../src/os/folder.ts'
 import { tryLock } from '../../src/os/libc.ts'
 import { openRegion, RegionFile } from '../../src/os/region.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -119,8 +119,8 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
 
     test('waits for another that is at it', () => {
       const [path, order] = [leave(), [] as string[]]
-      inTurn(() => order.push('first'))
-      inTurn((isAlone) => order.push(`alone: ${isAlone}`))
+      withStartLock(() => order.push('first'))
+      withStartLock((hasLock) => order.push(`alone: ${hasLock}`))
       expect([order, isFreed(path)]).toEqual([['first', 'alone: true'], true])
     })
   })

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { HEADER_WORDS, OWN_WORD, openRegion, RegionFile, SEED_WORD } from '../../src/os/region.ts'
+import { HEADER_WORDS, openRegion, RegionFile, SEED_WORD, USER_WORD } from '../../src/os/region.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 const WORDS = 2_000
@@ -44,7 +44,7 @@ function mark(file: RegionFile, value: number) {
 
 describe('a region', () => {
   test('has seeds of its own', () => {
-    const seeds = () => [...openRegion(start().path).words.subarray(SEED_WORD, OWN_WORD)]
+    const seeds = () => [...openRegion(start().path).words.subarray(SEED_WORD, USER_WORD)]
     const first = seeds()
     rmSync(path)
     expect(seeds()).not.toEqual(first)

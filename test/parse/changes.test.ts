@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { ApiError } from '../../src/errors.ts'
-import { comparePlaces, readToken, writeToken } from '../../src/model/changesToken.ts'
+import { comparePositions, readToken, writeToken } from '../../src/model/changesToken.ts'
 import { parseChanges } from '../../src/parse/changes.ts'
 
 const ENTITIES = [absence, company]
@@ -57,10 +57,10 @@ describe('a token', () => {
 
   test('stands before another by its numbers, not by its digits', () => {
     const place = (position: string, number: string) => ({ position, number })
-    expect(comparePlaces(place('9', '5'), place('10', '1'))).toBeLessThan(0)
-    expect(comparePlaces(place('10', '9'), place('10', '10'))).toBeLessThan(0)
-    expect(comparePlaces(place('9007199254740993', '0'), place('9007199254740992', '9'))).toBeGreaterThan(0)
-    expect(comparePlaces(place('1', '1'), place('1', '1'))).toBe(0)
+    expect(comparePositions(place('9', '5'), place('10', '1'))).toBeLessThan(0)
+    expect(comparePositions(place('10', '9'), place('10', '10'))).toBeLessThan(0)
+    expect(comparePositions(place('9007199254740993', '0'), place('9007199254740992', '9'))).toBeGreaterThan(0)
+    expect(comparePositions(place('1', '1'), place('1', '1'))).toBe(0)
   })
 })
 

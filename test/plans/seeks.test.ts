@@ -26,7 +26,7 @@ async function* seeksBy(entity: Entity, { name, kind }: Property) {
   for (const sign of ['-', '%2B']) {
     const query = parseList(entity, `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
     const position = await positionOn(entity, query, 250)
-    for (const side of ['behind', 'before'] as const) {
+    for (const side of ['after', 'before'] as const) {
       yield { ...query, seek: { side, position } }
       if (kind.nullable) yield { ...query, seek: { side, position: [null, MIDDLE_ID] } }
     }
@@ -62,7 +62,7 @@ describe('D32: a page by cursor in the order of any property', () => {
             expect(scansOf(plan)).toEqual(branches)
             expect(pageNodes(plan).length).toBeLessThan(allNodes(plan).length)
             const isDescending = query.sorts[0]?.descending === true
-            const isBackwards = isDescending === (query.seek.side === 'behind')
+            const isBackwards = isDescending === (query.seek.side === 'after')
             for (const scan of branches) {
               const { 'Node Type': type, 'Scan Direction': direction, 'Index Cond': range, Filter: filter = null } = scan
               const keys = site.indexKeys.get(scan['Index Name'] ?? '')
@@ -91,7 +91,7 @@ describe('D32: a page by cursor in the order of several properties', () => {
       const entity = entities.find(({ name }) => name === 'Absence') as Entity
       const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
       for (const page of [2, 75, 250, 490])
-        for (const side of ['behind', 'before'] as const) {
+        for (const side of ['after', 'before'] as const) {
           const position = await positionOn(entity, query, page)
           const plan = await explain(site.database, compileList(entity, { ...query, seek: { side, position } }))
           const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { HEAD, Table } from '../../src/admit/table.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import type { Rule } from '../../src/model/limits.ts'
-import { OWN_WORD, openRegion, RegionFile } from '../../src/os/region.ts'
+import { openRegion, RegionFile, USER_WORD } from '../../src/os/region.ts'
 import { Random } from '../support/random.ts'
 import { fineMs } from './fineClock.ts'
 import { isRight } from './limiterOracle.ts'
@@ -172,8 +172,8 @@ function contend([path, log, rulesText, ...numbers]: string[]) {
   })
   const random = new Random(seed)
   const room = words.length / ENTRY_WORDS - 2
-  Atomics.add(region.words, OWN_WORD, 1)
-  while (Atomics.load(region.words, OWN_WORD) < together) Bun.sleepSync(1)
+  Atomics.add(region.words, USER_WORD, 1)
+  while (Atomics.load(region.words, USER_WORD) < together) Bun.sleepSync(1)
   for (let made = 0; (decisions === 0 || made < decisions) && (words[0] as number) < room; made++) {
     key = 1 + random.below(keys)
     const { admitted } = windows.admit(key, key)
