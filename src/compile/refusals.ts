@@ -30,8 +30,8 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Selects the first `countMax` causes for which new rows were refused: the row's number, from 1, and the column of the reference or
- * the constraint of the unique value. `properties`: references and unique ones; `values`: a PostgreSQL array for each. Returns
+ * Selects the first `countMax` causes for which new rows were refused: the row's number, from 1, and the column of the reference
+ * or the constraint of the unique value. `properties`: references and unique ones; `values`: a PostgreSQL array for each. Returns
  * null if no cause is possible.
  */
 export function compileRowRefusals(
