@@ -34,7 +34,7 @@ const spelling = fc.record({
 const numbersOf = ({ low, high }: Client) => [low, high]
 
 describe('clientOf', () => {
-  test('D35: an IPv4 address is a client of its own', () => {
+  test('D35: an IPv4 address is one client', () => {
     fc.assert(
       fc.property(ipv4, ipv4, (one, other) => {
         const [a, b] = [clientOf(one.join('.')), clientOf(other.join('.'))]
@@ -46,7 +46,7 @@ describe('clientOf', () => {
     )
   })
 
-  test('D35: an IPv6 address is its /64, however it is written', () => {
+  test('D35: all addresses of an IPv6 /64 are one client, in any notation', () => {
     fc.assert(
       fc.property(ipv6, fc.tuple(word, word, word, word), spelling, spelling, zone, (words, others, one, other, tail) => {
         const neighbour = [...words.slice(0, 4), ...others]
@@ -59,7 +59,7 @@ describe('clientOf', () => {
     )
   })
 
-  test('D35: neighbours are different clients: the next address of IPv4, the next /64 of IPv6', () => {
+  test('D35: the next IPv4 address and the next IPv6 /64 are other clients', () => {
     const addresses = ['0.0.0.0', '0.0.0.1', '1.0.0.0', '127.0.0.1', '128.0.0.0', '255.255.255.255', '192.0.2.1']
     const networks = ['2001:db8::1', '2001:db8:0:1::1', '2001:db8:1::1', '2001:db9::1', '2001:db8:0:8000::1', '2002:db8::1']
     const texts = [...addresses, ...networks]
@@ -67,7 +67,7 @@ describe('clientOf', () => {
     expect(new Set(texts.map((text) => clientOf(text).text)).size).toBe(texts.length)
   })
 
-  test('no IPv4 address and no IPv6 network are taken for each other, and the low number is never 0', () => {
+  test('an IPv4 address never equals an IPv6 network, and `low` is never 0', () => {
     fc.assert(
       fc.property(ipv4, ipv6, spelling, (four, six, how) => {
         const [a, b] = [clientOf(four.join('.')), clientOf(written(six, how))]
@@ -81,16 +81,16 @@ describe('clientOf', () => {
   test.each([
     ...['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:192.0.2.1%eth0', '::ffff:c000:201', '::ffff:c000:0201'],
     ...['0:0:0:0:0:ffff:192.0.2.1', '0000:0000:0000:0000:0000:FFFF:C000:0201'],
-  ])('an IPv4 address as a socket of IPv6 writes it is that address: %s', (address) =>
+  ])('an IPv4-mapped IPv6 address is the client of its IPv4 address: %s', (address) =>
     expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
   )
 
   test.each(['', 'garbage', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1:2:3', ':::', 'g::', '%eth0', '1.2.3.4:80'])(
-    'what is no address is one client for all: "%s"',
+    'all texts that are no address are one client: "%s"',
     (address) => expect(clientOf(address)).toEqual({ low: 2, high: 0, text: 'address:unknown' }),
   )
 
-  test('any text is taken', () => {
+  test('any text gives a client', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
         const { low, high } = clientOf(text)
@@ -101,20 +101,20 @@ describe('clientOf', () => {
 })
 
 describe('keyClient', () => {
-  test('the same name is the same client, 100,000 names are as many', () => {
+  test('the same name gives the same client, and 100,000 names give 100,000 clients', () => {
     expect(keyClient('ci')).toEqual(keyClient('ci'))
     const clients = Array.from({ length: 100_000 }, (_, index) => keyClient(`ci-${index}`))
     expect(new Set(clients.map(({ low, high }) => low * 2 ** 32 + high)).size).toBe(100_000)
     expect(clients.every(({ low, high }) => low !== 0 && (low | 0) === low && (high | 0) === high)).toBe(true)
   })
 
-  test('its text has no character that a store could mistake, and is another for each name', () => {
+  test('its text has only characters that are safe in a store, and differs for each name', () => {
     for (const name of ['a b', 'a:b', '{x}', 'Zoë', '\n1', '%20']) expect(keyClient(name).text).toMatch(/^key:[\w%.~-]+$/)
     expect(keyClient('a b').text).not.toBe(keyClient('a%20b').text)
   })
 })
 
-describe('addressBehind', () => {
+describe('clientAddress', () => {
   const trusted = parseNetworks('10.0.0.0/8,127.0.0.1,2001:db8:a::/48')
   // More of them are sent to a server by the tests of the API.
   const cases: [string, string, string | null, string][] = [
@@ -131,7 +131,7 @@ describe('addressBehind', () => {
   for (const [name, peer, forwardedFor, address] of cases)
     test(name, () => expect(clientAddress(trusted, peer, forwardedFor)).toBe(address))
 
-  test('what stands left of the first stranger from the right changes nothing', () => {
+  test('forged entries left of the client’s address do not change it', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 40 }), ipv4, fc.array(byte, { maxLength: 4 }), (made, parts, hops) => {
         const client = ['198', ...parts.slice(1)].join('.')
@@ -141,7 +141,7 @@ describe('addressBehind', () => {
     )
   })
 
-  test('a very long chain is not read to its end', () => {
+  test('only the last entries of a very long chain are read', () => {
     const long = ['198.51.100.1', ...Array.from({ length: 100_000 }, () => '10.0.0.2')].join(',')
     expect(clientAddress(trusted, '10.0.0.1', long)).toBe('10.0.0.2')
     const few = ['198.51.100.1', ...Array.from({ length: 31 }, () => '10.0.0.2')].join(',')

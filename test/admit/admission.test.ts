@@ -82,7 +82,7 @@ async function storedKeys(number: number): Promise<TestKey[]> {
 
 describe('A valid key costs its address nothing', () => {
   test.each([false, true])(
-    'when 200 of its first requests come at once, which share looks; at an open page: %p',
+    'when 200 of its first requests come at once, which share look-ups; at an open page: %p',
     async (isOpen) => {
       const worker = workerOf()
       const [key] = await storedKeys(1)
@@ -92,14 +92,14 @@ describe('A valid key costs its address nothing', () => {
     },
   )
 
-  test('when 200 new keys come at once from one address, to each worker', async () => {
+  test('when each of 200 new keys comes from one address, to each worker', async () => {
     const workers = [workerOf(), workerOf()]
     const keys = (await storedKeys(200)).map(({ text }) => text)
     for (const worker of workers) expect(count(await worker.ask(keys), 'key')).toBe(200)
     expect(await workers[0]?.left()).toBe(LIMIT)
   })
 
-  test('when others of its address send keys that are none', async () => {
+  test('while others send unknown keys from the same address', async () => {
     const worker = workerOf()
     const [key] = await storedKeys(1)
     const texts = unknownKeys(100).flatMap((text) => [text, key?.text as string])
@@ -118,7 +118,7 @@ describe('A valid key costs its address nothing', () => {
       'the keys cannot be read',
       () => ({ ...keySource(database), current: () => database.read({ text: 'select 1/0', values: [] }) as never }),
     ],
-  ])('when it cannot be looked up: %s', async (_, source) => {
+  ])('while it cannot be looked up: %s', async (_, source) => {
     const worker = workerOf(undefined, source())
     const [key] = await storedKeys(1)
     expect(count(await worker.ask(Array(50).fill(key?.text)), 503)).toBe(50)
@@ -126,12 +126,12 @@ describe('A valid key costs its address nothing', () => {
   })
 })
 
-describe('Keys that are none are charged to their address', () => {
+describe('Unknown keys are charged to their address', () => {
   test.each([
     ['1,000 different ones', () => unknownKeys(1_000)],
     ['1,000 times the same', () => Array(1_000).fill(makeKey().text)],
   ])(
-    'of %s at once as many as the limit, after two looks at most; the others are refused, and later ones without a look',
+    'of %s at once the limit is admitted, after at most two look-ups; the others are refused, and later ones without a look-up',
     async (_, make) => {
       const worker = workerOf()
       const outcomes = await worker.ask(make())
@@ -143,27 +143,27 @@ describe('Keys that are none are charged to their address', () => {
     },
   )
 
-  test('and cause no more looks than the address has requests, one after the other', async () => {
+  test('they cause no more look-ups than the address has requests, one after the other', async () => {
     const worker = workerOf()
     const outcomes: unknown[] = []
     for (const text of unknownKeys(LIMIT + 20)) outcomes.push(...(await worker.ask([text])))
     expect([count(outcomes, 401), worker.looks()]).toEqual([LIMIT, LIMIT])
   })
 
-  test('by two workers together, exactly', async () => {
+  test('two workers together charge exactly their number', async () => {
     const workers = [workerOf(), workerOf()]
     const outcomes = (await Promise.all(workers.map((worker) => worker.ask(unknownKeys(100))))).flat()
     expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 200 - LIMIT])
   })
 
-  test('and not to another', async () => {
+  test('they are not charged to another address', async () => {
     const worker = workerOf()
     await worker.ask(unknownKeys(100))
     expect(await worker.ask(unknownKeys(1), '203.0.113.2')).toEqual([401])
     expect(await worker.left('203.0.113.2')).toBe(LIMIT - 1)
   })
 
-  test('at any time: no period has more than the limit, and no request that fits is refused. D36', async () => {
+  test('D36: no period admits more than the limit, and no request that fits is refused', async () => {
     const [limit, periodMs] = [25, 1_000]
     files = filesOf(`${limit}/1s`)
     const worker = workerOf(`${limit}/1s`)
@@ -188,7 +188,7 @@ describe('Keys that are none are charged to their address', () => {
     expect([tooSoon, seen.refused.filter((refused) => mayCount(refused) < limit)]).toEqual([[], []])
   })
 
-  test('in a store that machines share: an address that another machine has used up is refused without a look', async () => {
+  test('with Redis, an address that another machine has used up is refused without a look-up', async () => {
     if (!hasRedis) return leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server: apt-get install redis-server')
     const redis = await startRedis()
     const windows = [new RedisWindows(redis.url, () => undefined), new RedisWindows(redis.url, () => undefined)] as const

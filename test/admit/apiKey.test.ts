@@ -9,7 +9,7 @@ describe('D34: a new key', () => {
     expect(canonicalAuthorization(`ApiKey ${keys[0]}`)).toBe(`ApiKey ${keys[0]}`)
   })
 
-  test('has each of the 62 letters equally often, in every place', () => {
+  test('has each of the 62 characters equally often, at every position', () => {
     const letters = keys.map((key) => key.slice(7, 17) + key.slice(18))
     const counts = new Map<string, number>()
     for (const letter of letters.join('')) counts.set(letter, (counts.get(letter) ?? 0) + 1)
@@ -24,7 +24,7 @@ describe('D34: a new key', () => {
 
 describe('idOf', () => {
   const secret = 's'.repeat(43)
-  test('is what stands between prefix and secret', () => expect(idOf(`roster_0123456789_${secret}`)).toBe('0123456789'))
+  test('returns the characters between prefix and secret', () => expect(idOf(`roster_0123456789_${secret}`)).toBe('0123456789'))
 
   for (const text of [
     '',
@@ -35,10 +35,10 @@ describe('idOf', () => {
     `xroster_123456789_${secret}`,
     `roster_dev_${'0'.repeat(48)}`,
   ])
-    test(`${JSON.stringify(text.slice(0, 20))} of ${text.length} has none`, () => expect(idOf(text)).toBe(''))
+    test(`finds no id in ${JSON.stringify(text.slice(0, 20))} of ${text.length} characters`, () => expect(idOf(text)).toBe(''))
 })
 
-test('the hash of a key is SHA-256, also into bytes that are given', () => {
+test('hashKey returns the SHA-256 of a key, also into a given buffer', () => {
   const into = Buffer.alloc(32)
   expect(hashKey('abc', into)).toBe(into)
   for (const hash of [into, hashKey('abc')])

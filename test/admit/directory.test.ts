@@ -21,7 +21,7 @@ function directoryOf(
 
 const range = (length: number, from = 1) => Array.from({ length }, (_, index) => from + index)
 
-test('a client is found where it entered, once, and all 64 bits count', () => {
+test('a client is found in the slot that it was assigned, and all 64 bits count', () => {
   const { directory } = directoryOf(16)
   expect([directory.find(1, 1), directory.assign(-1, 1) !== null]).toEqual([null, true])
   const slots = [directory.assign(1, 1), directory.assign(1, 2), directory.assign(2, 1), directory.assign(-1, 1)]
@@ -30,7 +30,7 @@ test('a client is found where it entered, once, and all 64 bits count', () => {
   expect([directory.find(2, 2), directory.find(1, -1)]).toEqual([null, null])
 })
 
-test('a client that enters while another waits for the lock is found, not entered twice', () => {
+test('a client that was assigned a slot while it waited for the lock is found, not assigned again', () => {
   const region = privateRegion(Table.words(16, 3))
   const first = directoryOf(16, { region })
   let before: number | null = null
@@ -45,7 +45,7 @@ test('a client that enters while another waits for the lock is found, not entere
   expect(before).not.toBeNull()
 })
 
-test('who has just got the last entry by another process is found, though nothing is vacant any more', () => {
+test('a client that another process has just assigned the last slot is found although no slot is vacant', () => {
   const region = privateRegion(Table.words(1, 3))
   const [first, second] = [directoryOf(1, { region }), directoryOf(1, { region })]
   expect(second.find(1)).toBeNull()
@@ -54,7 +54,7 @@ test('who has just got the last entry by another process is found, though nothin
   expect(second.enter(2)).toBeNull()
 })
 
-test('a large table is full to the half before a client is turned away; then a stranger costs no more than the reach', () => {
+test('a large table is half full before it refuses a new client, and a refused client costs no more than the longest probe', () => {
   const { enter, table } = directoryOf(8_192, { depth: 1, reach: 64 })
   expect(range(4_096).map(enter)).not.toContain(null)
   for (const client of range(30_000)) enter(client)
@@ -68,7 +68,7 @@ test('a large table is full to the half before a client is turned away; then a s
   expect(looked).toBeLessThan(200)
 })
 
-test('where a client is looked for first differs with the seeds of the region, and neighbours do not crowd one place', () => {
+test('home slots differ with the seeds of the region, and similar clients do not crowd one part of the table', () => {
   const homes = (seed: number, client: (index: number) => [number, number] = (index) => [index, -index]) =>
     range(1_000).map((index) => directoryOf(1_000, { seed, depth: 1 }).directory.assign(...client(index)))
   const first = homes(1)

@@ -46,8 +46,8 @@ function countedSource() {
 
 const away = () => keySource(new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true }))
 
-describe('D34: a look', () => {
-  test('reads the keys only when they have changed, or were not taken', async () => {
+describe('D34: a refresh of the keys', () => {
+  test('reads the keys only if they have changed, or were not taken', async () => {
     const [refresh, partial] = [refreshOf(), refreshOf(keySource(database), false)]
     for (let look = 0; look < 3; look++) await refresh.refresh()
     expect(reads).toBe(1)
@@ -55,7 +55,7 @@ describe('D34: a look', () => {
     expect(reads).toBe(4)
   })
 
-  test('is shared by all that come while one is under way, and begins after they came', async () => {
+  test('is shared by callers that arrive while another runs, and begins after they arrived', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     const first = refresh.refresh()
@@ -66,14 +66,14 @@ describe('D34: a look', () => {
   })
 })
 
-describe('D34: keys are confirmed', () => {
-  test('right after a look, and else by another one', async () => {
+describe('D34: confirming the keys', () => {
+  test('needs no refresh right after one, and else starts one', async () => {
     const refresh = refreshOf()
     expect(await refresh.confirm()).toBe(true)
     expect([reads, refresh.confirm()]).toEqual([1, true])
   })
 
-  test('anew before a request is let in that comes a second later, without a timer', async () => {
+  test('waits for a refresh before a request is admitted a second later, without a timer', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     await refresh.refresh()
@@ -83,13 +83,13 @@ describe('D34: keys are confirmed', () => {
     expect([await confirmed, asked()]).toEqual([true, 2])
   })
 
-  test('while the database is away as a whole', async () => {
+  test('succeeds while the database gives no answer at all', async () => {
     const refresh = refreshOf(away())
     await expect(refresh.refresh()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
     expect([await refresh.confirm(), errors]).toEqual([true, []])
   })
 
-  test('while the database is away as a whole, which is said once it has been there; and once that it is back', async () => {
+  test('logs once that the database is away, if it was there before, and once that it is back', async () => {
     const [here, gone] = [keySource(database), away()]
     let isAway = false
     const source = { ...here, version: () => (isAway ? gone : here).version() }
@@ -103,7 +103,7 @@ describe('D34: keys are confirmed', () => {
     expect(errors.slice(1)).toEqual(['away no more'])
   })
 
-  test('not where only they cannot be read, which is said once; and again when they can', async () => {
+  test('fails while only the keys cannot be read, and logs that once, and again when they can', async () => {
     const refresh = refreshOf()
     await sql`alter table api_key_version rename to gone`
     expect([await refresh.confirm(), await refresh.confirm()]).toEqual([false, false])

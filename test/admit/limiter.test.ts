@@ -33,9 +33,9 @@ const no: Decision = { admitted: false, rule: 0, remaining: 0, waitMs: 30_000 }
 const refusals = () => seriesOf('limited', 'key', 'refused').values[0] as number
 const secondOf = (text: string) => Date.parse(text) / 1_000
 
-describe('a status', () => {
+describe('the status of a client', () => {
   test.each([1, 250, 999, 1_000, 1_001, 59_999, 60_000, 43_200_000, 518_400_000])(
-    'D37: a wait of %d ms is one of whole seconds, and Reset is the second after it, never one before',
+    'D37: rounds a wait of %d ms up to seconds, and Reset is never before its end',
     async (waitMs) => {
       const { limiter } = meterOf('5/1m', storeOf(Array(50).fill({ ...no, waitMs })))
       for (let round = 0; round < 50; round++) {
@@ -49,7 +49,7 @@ describe('a status', () => {
     },
   )
 
-  test('Resets that are far from each other do not take each other’s place', async () => {
+  test('keeps reset times apart that share an entry of the cache', async () => {
     const waits = Array.from({ length: 40 }, (_, index) => (index % 8) * 256_000)
     const { limiter } = meterOf('5/1m', storeOf(waits.map((waitMs) => ({ ...no, waitMs }))))
     for (const waitMs of waits) {
@@ -61,10 +61,10 @@ describe('a status', () => {
   })
 })
 
-describe('a store that machines share', () => {
+describe('a store that several machines share', () => {
   const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.peek(low, high).remaining
 
-  test('decides, by the client’s text and the rules; what it admits is charged here too, what it refuses is not', async () => {
+  test('decides by the client’s text and the rules; this machine counts what the store admits, not what it refuses', async () => {
     const store = storeOf([yes, no, yes, no, no])
     const { limiter, windows } = meterOf('5/1m', store)
     expect(await limiter.charge(client)).toMatchObject({ admitted: true, remaining: '41', retryAfterSeconds: 0 })
@@ -75,8 +75,8 @@ describe('a store that machines share', () => {
   })
 })
 
-describe('D59: more requests of one', () => {
-  test('that fit no more are one refusal for the metrics', async () => {
+describe('D59: charging several requests at once', () => {
+  test('counts as one refusal in the metrics if they do not fit', async () => {
     const { limiter } = meterOf('5/1m', null)
     for (let count = 0; count < 3; count++) await limiter.charge(client)
     const before = refusals()
@@ -84,7 +84,7 @@ describe('D59: more requests of one', () => {
     expect(refusals() - before).toBe(1)
   })
 
-  test('by a store that refuses one of them, those before stay charged', async () => {
+  test('keeps the requests before one that the store refuses charged', async () => {
     const store = storeOf([yes, yes, no])
     const { limiter } = meterOf('50/1m', store)
     expect(await limiter.chargeMore(client, 5)).toMatchObject({ admitted: false, retryAfterSeconds: 30 })

@@ -55,8 +55,8 @@ function mark(path: string, value: number) {
 }
 const marked = (path: string) => openRegion(path).words.at(-1)
 
-describe('the tables that all share', () => {
-  test('are made with room for so many keys, and for addresses, and again when they are damaged', () => {
+describe('the tables that all keys and addresses share', () => {
+  test('have room for the configured keys and addresses, and are made again when they are damaged', () => {
     const files = start()
     const memory = ensure(files)
     expect(there()).toEqual(['anonymous', 'keys'])
@@ -75,7 +75,7 @@ describe('the tables that all share', () => {
     ['limits of another period', { rateLimits: parseRules('9/2m') }, 0, 8],
     ['room for more keys', { rateLimitClients: 4 }, 0, 8],
     ['other limits of addresses', { rateLimitsAnonymous: parseRules('100001/1m') }, 7, 0],
-  ])('go on at the next start, but for those that are for others, with %s', (_, settings, keys, anonymous) => {
+  ])('keep their counts at the next start, except those whose setting has changed: %s', (_, settings, keys, anonymous) => {
     const before = ensure(start())
     mark(before.keys, 7)
     mark(before.anonymous, 8)
@@ -84,8 +84,8 @@ describe('the tables that all share', () => {
   })
 })
 
-describe('the table of a key with limits of its own', () => {
-  test('has room for that key and those limits, is another for each name, and one for all keys of a name', () => {
+describe('the table of a key with its own limits', () => {
+  test('has room for one key and its limits; keys of one name share it, others do not', () => {
     const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m'), keyOf('plain', null)]
     const { own: paths } = ensure(start(), ...records)
     expect([...paths.keys()]).toEqual(['a\n20/1m', 'b\n20/1m'])
@@ -95,7 +95,7 @@ describe('the table of a key with limits of its own', () => {
     expect([marked(pathOf(paths, 'a')), marked(pathOf(paths, 'b'))]).toEqual([7, 0])
   })
 
-  test('is kept while the key is there, by later starts too, and goes with the key and with its limits', () => {
+  test('is kept while the key exists, also by later starts, and is deleted with the key or its limits', () => {
     const files = start()
     const ci = keyOf('ci', '20/1m')
     mark(pathOf(ensure(files, ci).own, 'ci'), 7)
@@ -105,7 +105,7 @@ describe('the table of a key with limits of its own', () => {
     expect(marked(pathOf(ensure(start(), ci).own, 'ci'))).toBe(7)
   })
 
-  test('that is damaged, or of other limits, is new', () => {
+  test('is replaced if it is damaged, or of other limits', () => {
     const files = start()
     mark(pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci'), 7)
     truncateSync(join(folder.path, own()[0] as string), 10)
@@ -118,7 +118,7 @@ describe('the table of a key with limits of its own', () => {
     expect(own()).toHaveLength(1)
   })
 
-  test('that an earlier run left stays until the keys are known; other files stay always', () => {
+  test('is kept after a restart until the keys are known; other files are never deleted', () => {
     writeFileSync(join(folder.path, 'own-left'), 'x')
     writeFileSync(join(folder.path, 'lock'), '')
     const files = start()
@@ -128,7 +128,7 @@ describe('the table of a key with limits of its own', () => {
     expect(there()).toEqual(['anonymous', 'keys', 'lock'])
   })
 
-  test('for which there is no room is left out with a word, and made when there is', async () => {
+  test('is left out with a log line if there is no room, and made when there is', async () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')

@@ -37,8 +37,8 @@ beforeEach(() => {
 
 const withLimits = (key: TestKey, limits: string | null): TestKey => ({ ...key, record: { ...key.record, limits } })
 
-describe('keys with limits of their own', () => {
-  test('for which there is no room have those of all, also in place of former ones', () => {
+describe('keys with their own limits', () => {
+  test('share the limits of all keys if there is no room, also if they had a table before', () => {
     const { charge, update } = limiterOf(other)
     update([withLimits(ci, '20/1h')], new Map())
     expect(charge(ci)).toEqual([true, 9, '8'])
@@ -48,7 +48,7 @@ describe('keys with limits of their own', () => {
     expect(charge(ci)).toEqual([true, 9, '7'])
   })
 
-  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('may be named %s, with room and without', (name) => {
+  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('may have the name %s, with room and without', (name) => {
     const key = makeKey({ name, limits: '20/1h' })
     expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])
     const { charge, update } = limiterOf(other)

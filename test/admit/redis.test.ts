@@ -58,7 +58,7 @@ function ruleTests() {
     expect(refusals).toBeLessThan(36_000)
   })
 
-  test('a decision that charges nothing says what the next one would be, and leaves no trace', async () => {
+  test('a decision without a charge equals the next one, and leaves no trace', async () => {
     const rules = parseRules('2/1m,9/1h')
     const client = newcomer()
     for (let round = 0; round < 3; round++) expect(await decideAt(START_MS, client, rules, false)).toEqual(admitted(1, 9, 0))
@@ -71,7 +71,7 @@ function ruleTests() {
     expect(await decideAt(START_MS + 3_600_011, client, rules, false)).toEqual(admitted(1, 9, 0))
   })
 
-  test('a clock set back neither admits more nor makes the client wait longer', async () => {
+  test('setting the clock back neither admits more nor makes the client wait longer', async () => {
     const rules = parseRules('2/1m')
     const client = newcomer()
     await decideAt(START_MS, client, rules)
@@ -126,7 +126,7 @@ function outageTests() {
     return { answers, slowestMs: performance.now() - startedMs }
   }
 
-  test('notices nothing of emptied scripts', async () => {
+  test('the limiter does not notice when Redis loses its scripts', async () => {
     own = await startRedis()
     open(own.url)
     const [client, rules] = [newcomer(), parseRules('9/1h')]
@@ -140,7 +140,7 @@ function outageTests() {
     expect([away, back]).toEqual([[], 0])
   })
 
-  test('a pause of this process is not taken for an outage', async () => {
+  test('a pause of this process is no outage', async () => {
     own = await startRedis()
     open(own.url)
     await decided()
@@ -151,7 +151,7 @@ function outageTests() {
     expect([away, back]).toEqual([[], 0])
   })
 
-  test('no more than 10,000 wait for answers at a time', async () => {
+  test('at most 10,000 decisions wait for Redis at a time', async () => {
     own = await startRedis()
     open(own.url)
     await decided()
@@ -163,7 +163,7 @@ function outageTests() {
     await until(() => answered === 10_500)
   })
 
-  test('without a server every answer is null, and the outage is reported once', async () => {
+  test('without a server every decision is null, and the outage is reported once', async () => {
     open(`redis://127.0.0.1:${freePort()}`)
     const { answers, slowestMs } = await burst(1_000)
     expect(new Set(answers)).toEqual(new Set([null]))
@@ -174,7 +174,7 @@ function outageTests() {
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
-  test('a server that goes away while no request asks is missed all the same', async () => {
+  test('a server that goes away while no request comes is reported', async () => {
     own = await startRedis()
     open(own.url)
     await decided()
@@ -183,7 +183,7 @@ function outageTests() {
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
-  test('a frozen server: null within the deadline, then at once, and back when it goes on', async () => {
+  test('a frozen server gives null within the deadline, then at once, and is used again when it continues', async () => {
     own = await startRedis()
     open(own.url)
     await decided()
@@ -200,7 +200,7 @@ function outageTests() {
     expect([away.length, back]).toEqual([1, 1])
   })
 
-  test('a wrong password is named as the reason, and is not in it', async () => {
+  test('a wrong password is named as the reason, but not shown', async () => {
     own = await startRedis('--requirepass', 'right')
     open(own.url.replace('//', '//:wr0ng-s3cret@'))
     await until(() => away.length > 0)
@@ -224,7 +224,7 @@ function outageTests() {
     expect(away).toEqual(['ERR unknown command'])
   })
 
-  test('a server that answers but cannot write stays away, without coming back in between', async () => {
+  test('a server that answers but cannot write stays away, and is never reported back in between', async () => {
     own = await startRedis('--replicaof', `127.0.0.1 ${freePort()}`)
     open(own.url)
     await until(() => away.length > 0)
@@ -233,7 +233,7 @@ function outageTests() {
     expect([away.length, back]).toEqual([1, 0])
   })
 
-  test('an address that is none is reported at once', () => {
+  test('an invalid URL is reported at once', () => {
     expect(() => open('http://127.0.0.1')).toThrow('protocol')
   })
 
@@ -264,5 +264,5 @@ if (hasRedis) {
   describe('the rules', ruleTests)
   describe('outages', outageTests)
 } else
-  test('needs a redis-server in the path, and is not run without one', () =>
+  test('rate limits in Redis are not tested without a redis-server in the PATH', () =>
     leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server'))

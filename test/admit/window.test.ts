@@ -21,14 +21,14 @@ function decide(windows: SlidingWindows, client: number): Decision {
   return { ...windows.admit(client, client) }
 }
 
-describe('one process', () => {
-  test('decisions on random rules and schedules are those of the reference oracle. D36', () => {
+describe('sliding windows in one process', () => {
+  test('D36: decide on random rules and schedules as the reference oracle does', () => {
     const { decisions, refused } = proveWindow(DECISIONS, firstSeed)
     expect(decisions).toBeGreaterThanOrEqual(DECISIONS)
     expect(refused).toBeGreaterThan(DECISIONS / 6)
   })
 
-  test('a client that is slow but never silent: old laps do not come back when the clock of 31 bits wraps', () => {
+  test('forget no client that is slow but never idle, when the clock of 31 bits wraps around', () => {
     const rules = parseRules('100/12h')
     const windows = windowsFor(16, rules)
     const oracle = new Oracle(rules)
@@ -39,7 +39,7 @@ describe('one process', () => {
     }
   })
 
-  test('a peek at several says whether all of them fit, and when they will. D59', () => {
+  test('D59: tell whether several requests fit, and when they will', () => {
     const rules = parseRules('5/1s,12/1m')
     const random = new Random(5)
     let refusals = 0
@@ -66,7 +66,7 @@ describe('one process', () => {
 })
 
 describe('a table that is full', () => {
-  test('gives the entry of a client who was silent for the longest period, and no other', () => {
+  test('assigns the entry of a client that was idle for the longest period, and no other', () => {
     const rules = parseRules('3/10s')
     const windows = windowsFor(16, rules)
     const oracles = new Map<number, Oracle>()
@@ -90,7 +90,7 @@ describe('a table that is full', () => {
     expect([own > 10_000, shared > 1_000]).toEqual([true, true])
   })
 
-  test('clients without an entry share one, so that each request is counted', () => {
+  test('counts clients without an entry in one that they share, so that no request is free', () => {
     const windows = windowsFor(4, parseRules('3/1m'))
     for (let client = 1; client <= 4; client++) decide(windows, client)
     const isForeseen = (client: number) => windows.foresee(client, client).admitted
@@ -102,15 +102,15 @@ describe('a table that is full', () => {
   })
 })
 
-describe('several processes', () => {
-  test('decisions by four processes: exactly the limit is admitted, none refused that fits', async () => {
+describe('sliding windows in several processes', () => {
+  test('admit exactly the limit with four processes, and refuse no request that fits', async () => {
     const rules = [{ limit: 20_000, periodMs: HOUR_MS }]
     const found = await proveContention({ rules, processes: 4, keys: 1, decisions: DECISIONS, seed: firstSeed })
     expect(found).toMatchObject({ admitted: 20_000, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
     expect(found.refusalsChecked).toBeGreaterThan(DECISIONS / 25)
   }, 60_000)
 
-  test('the same with several rules, whose short windows turn over all the time', async () => {
+  test('admit exactly the limit with several rules, whose short windows always move', async () => {
     const rules = [
       { limit: 40, periodMs: 3 },
       { limit: 400, periodMs: 100 },
@@ -121,7 +121,7 @@ describe('several processes', () => {
     expect(found.refusalsChecked).toBeGreaterThan(DECISIONS / 25)
   }, 60_000)
 
-  test('processes killed at random moments: nothing is admitted beyond the limit', async () => {
+  test('admit no more than the limit while processes are killed at random moments', async () => {
     const rules = [
       { limit: 40, periodMs: 3 },
       { limit: 400, periodMs: 100 },
@@ -131,7 +131,7 @@ describe('several processes', () => {
     expect(found.refusalsChecked).toBeGreaterThan(0)
   }, 60_000)
 
-  test('a process that dies at any atomic step leaves the state before its decision, or after it', async () => {
+  test('are as before or after a decision when its process dies at any atomic step', async () => {
     const program = join(import.meta.dir, '../prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
     const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<string, number>

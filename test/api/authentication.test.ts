@@ -11,7 +11,7 @@ const REFUSED = '401 Unauthorized Api'
 
 describe('5 Authentication', () => {
   test.each([`ApiKey ${KEY}`, `apikey ${KEY}`, `APIKEY ${KEY}`, `ApiKey    ${KEY}`, `apikey  ${KEY}`])(
-    'rule 1, D33: the scheme word in any case and one space or more: "%s"',
+    'rule 1, D33: the word ApiKey is accepted in any case, with one space or more: "%s"',
     (authorization) => expectAll(server, '200', [['GET /Companies', undefined, { authorization }]]),
   )
 
@@ -51,11 +51,11 @@ describe('5 Authentication', () => {
     ...[['GET', '/Companies'] as const, ['GET', '/Employees/1'] as const, ['GET', '/Nowhere'] as const],
     ...[['PUT', '/Companies/1'] as const, ['PATCH', '/Companies/1'] as const, ['DELETE', '/Companies/1'] as const],
     ['GET', `/Companies?apikey=${KEY}`],
-  ])('D33: %s %s, with the key elsewhere or none, is 401, whether it exists or not', (method, path) =>
+  ])('D33: %s %s without a valid key in the header is 401, whether the path exists or not', (method, path) =>
     expectAll(server, REFUSED, [[`${method} ${path}`, undefined, { authorization: '' }]]),
   )
 
-  test('D33: without a key a body is not looked at, and nothing is written', async () => {
+  test('D33: a body without a key is not read, and nothing is written', async () => {
     const form = { authorization: '', 'content-type': 'application/x-www-form-urlencoded' }
     const bodies = ['', '{', '[]', '{"Enabled": 5}', { Name: 'Intruder' }, { access_token: KEY, ApiKey: KEY }]
     await expectAll(server, REFUSED, [
@@ -65,7 +65,7 @@ describe('5 Authentication', () => {
     expect(await server.sql`select count(*)::int as rows from company`).toEqual([{ rows: 0 }] as never)
   })
 
-  test.each(['/', '/livez', '/readyz', '/errors/NotFound'])('D33: %s is open, without a key and with a wrong one', (path) =>
+  test.each(['/', '/livez', '/readyz', '/errors/NotFound'])('D33: %s needs no key, and accepts a wrong one', (path) =>
     expectAll(
       server,
       '200',
@@ -78,7 +78,7 @@ describe('5 Keys of the database', () => {
   const statusOf = async ({ headers }: { headers: Record<string, string> }, method = 'GET') =>
     (await server.send(method, '/Companies', method === 'POST' ? { Name: 'Kept' } : undefined, headers)).status
 
-  test('D33, D34: a key is accepted once the worker has received it, and refused as one that never was when it is gone', async () => {
+  test('D33, D34: a key is accepted once the worker has received it, and refused like an unknown one when it is gone', async () => {
     const [one, two] = [makeKey(), makeKey()]
     for (const [keys, statuses] of [
       [[], [401, 401]],
@@ -94,7 +94,7 @@ describe('5 Keys of the database', () => {
     expect([gone.text, gone.headers.get('www-authenticate')]).toEqual([never.text, 'ApiKey'])
   })
 
-  test('D34: a key is accepted as soon as the database has it, and charged to itself', async () => {
+  test('D34: a key is accepted as soon as the database has it, and its requests are charged to it', async () => {
     const limited = await startServer({ environment: { RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '2/1h' } })
     const store = new KeyStore(limited.sql)
     const [known, unknown, late] = [makeKey(), makeKey(), makeKey()]
@@ -112,7 +112,7 @@ describe('5 Keys of the database', () => {
     await limited.stop()
   })
 
-  test('D34: the first 64 requests with a new, and with a rotated key are admitted at once, behind a proxy too', async () => {
+  test('D34: the first 64 requests with a new or a rotated key are admitted at once, also behind a proxy', async () => {
     const environment = { RATE_LIMITS_ANONYMOUS: '10/1h', TRUSTED_PROXIES: '127.0.0.0/8' }
     const narrow = await startServer({ environment })
     const store = new KeyStore(narrow.sql)
@@ -131,14 +131,14 @@ describe('5 Keys of the database', () => {
     await narrow.stop()
   })
 
-  test('D34: a key that was made while requests with it were refused is accepted at once', async () => {
+  test('D34: a key that is created while requests with it are refused is accepted at once', async () => {
     const [key, store] = [makeKey(), new KeyStore(server.sql)]
     expect(await statusOf(key)).toBe(401)
     await store.create(key.record)
     expect(await statusOf(key)).toBe(200)
   })
 
-  test('D34: a key is 503 while the server cannot confirm it; what needs no confirmation goes on', async () => {
+  test('D34: requests are 503 while their key cannot be confirmed; others are answered', async () => {
     const stale = await startServer()
     const [key, store] = [makeKey(), new KeyStore(stale.sql)]
     await store.create(key.record)
@@ -162,7 +162,7 @@ describe('5 Keys of the database', () => {
     await stale.stop()
   })
 
-  test('D34: changed rights hold at once', async () => {
+  test('D34: changed rights apply at once', async () => {
     const key = makeKey({ rights: 'Companies:read' })
     for (const [rights, statuses] of [
       ['Companies:read', [200, 403]],
@@ -174,7 +174,7 @@ describe('5 Keys of the database', () => {
     }
   })
 
-  test('D33: the scheme word in any case, and more spaces, with such a key too; of two headers neither counts', async () => {
+  test('D33: the word ApiKey may be in any case, with several spaces; of two Authorization headers neither counts', async () => {
     const key = makeKey()
     await server.replaceKeys([key.record])
     for (const authorization of [`apikey ${key.text}`, `APIKEY    ${key.text}`])

@@ -10,7 +10,7 @@ import type { Answer, Json } from '../support/server.ts'
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
 for (const prepare of ['true', 'false'])
-  describe(`requests at the same time, DATABASE_PREPARE=${prepare}`, () => {
+  describe(`concurrent requests, DATABASE_PREPARE=${prepare}`, () => {
     const server = useServer({ environment: { DATABASE_PREPARE: prepare } })
     let known: Known
     beforeEach(async () => {
@@ -34,7 +34,7 @@ for (const prepare of ['true', 'false'])
       return rows
     }
 
-    test.each(collections)('a create of any values in %s: every client gets a row of its own, as written', async (collection) => {
+    test.each(collections)('creating any values in %s, every client gets its own row as written', async (collection) => {
       const drafts = fc.array(draft(collection, 'any'), { minLength: 2, maxLength: 20 })
       await fc.assert(
         fc.asyncProperty(drafts, async (some) => void (await createAll(collection, some))),
@@ -42,7 +42,7 @@ for (const prepare of ['true', 'false'])
       )
     })
 
-    test('they share statements: rows that one statement wrote', async () => {
+    test('creating rows, they share statements', async () => {
       await createAll(
         'Companies',
         times(100, (index) => ({ Name: `shared ${index}` })),
@@ -53,7 +53,7 @@ for (const prepare of ['true', 'false'])
       expect(row?.statements).toBeLessThan(50)
     })
 
-    test('an update of any values, PATCH and PUT: every client gets its own row, as written', async () => {
+    test('updating any values by PATCH and PUT, every client gets its own row as written', async () => {
       const pair = fc.record({ base: draft('Absences', 'any'), change: draft('Absences', 'any') })
       const property = fc.asyncProperty(
         fc.array(pair, { minLength: 2, maxLength: 15 }),
@@ -107,7 +107,7 @@ for (const prepare of ['true', 'false'])
       },
     )
 
-    test('one that is refused among many that are not: it alone gets its error, the others are written once', async () => {
+    test('one that is refused gets its error, and the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
       const { id } = await createRow(server, '/Absences', { Start: start })
       const bodies = times(40, (index) => ({ Reason: `r${index}`, EmployeeId: index === 7 ? 999_999 : null }))
@@ -126,7 +126,7 @@ for (const prepare of ['true', 'false'])
       expect(rows.map(({ reason }) => reason as string).sort()).toEqual(expected.sort())
     })
 
-    test('updates of one row: each is applied, each client sees its own', async () => {
+    test('updating one row, each is applied, and each client sees its own update', async () => {
       const { id } = await createRow(server, '/Absences', { Status: 'before' })
       const changes: Json[] = [{ Type: 't' }, { Reason: 'r' }, { End: '2024-02-01T00:00:00Z' }, { EmployeeId: 1 }]
       changes.push(...['Prefered', 'Days', 'Hours'].map((part, index) => ({ Period: { [part]: index || 'p' } })))
@@ -141,7 +141,7 @@ for (const prepare of ['true', 'false'])
       expect(statuses).toContain(body.status)
     })
 
-    test('gets: rows that are there, that are not, and the same one many times', async () => {
+    test('reading existing and missing rows, and the same one many times, each gets its own answer', async () => {
       const { id } = await createRow(server, '/Companies', { Name: 'there' })
       const ids = times(100, (index) => (index % 3 === 0 ? 999_000 + index : index % 3 === 1 ? id : 1 + (index % 4)))
       const together = await getAll('/Companies', ids)

@@ -28,8 +28,8 @@ async function oneByOne(count: number, ask: () => Promise<Answer>) {
   return answers
 }
 
-describe('a row that another transaction holds', () => {
-  test('keeps the updates of it waiting, and no others: not those that come with them, not those that come later', async () => {
+describe('a row that another transaction has locked', () => {
+  test('delays its own updates only, not those of other rows in the same batch or later', async () => {
     const [held, ...others] = await createRows(
       server,
       '/Absences',
@@ -51,7 +51,7 @@ describe('a row that another transaction holds', () => {
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(waiting.map(() => 200))
   })
 
-  test('keeps the creates that refer to it waiting, and no others', async () => {
+  test('delays the creates that refer to it, and no others', async () => {
     const [held, other] = await createRows(server, '/Employees', [{ FirstName: 'held' }, { FirstName: 'other' }])
     const create = (EmployeeId: number | null, Status: string) => server.post('/Absences', { EmployeeId, Status })
     let waiting: Promise<Answer>[] = []
@@ -75,7 +75,7 @@ describe('a row that another transaction holds', () => {
   })
 })
 
-test('a client whose write is answered sees it: by id, in lists, in lists of one reference', async () => {
+test('a client sees its answered write: by id, in lists, in lists of one reference', async () => {
   const employees = await createRows(
     server,
     '/Employees',
@@ -97,7 +97,7 @@ test('a client whose write is answered sees it: by id, in lists, in lists of one
   await Promise.all(employees.map(({ id }) => client(id)))
 })
 
-test('lists of one reference, all at once, are each as alone: rows, order, total, links', async () => {
+test('concurrent lists of one reference have the rows, order, total and links that they have alone', async () => {
   await server.sql`insert into employee (first_name) select 'e' || n from generate_series(1, 12) as n`
   await server.sql`
     insert into absence (employee_id, employee_key, status, start, period_days)
@@ -117,7 +117,7 @@ function compared({ status, text, headers }: Answer) {
   return { status, text, headers: names.map((name) => headers.get(name)) }
 }
 
-test('renames and references to what is renamed, all at once: copies are right', async () => {
+test('concurrent renames and references to the renamed rows leave correct copies', async () => {
   const companies = await createRows(
     server,
     '/Companies',
@@ -152,7 +152,7 @@ async function transactionsOf(table: string): Promise<number> {
   return row?.n
 }
 
-test('renames at the same time are statements of their own, and all copies follow them', async () => {
+test('concurrent renames are separate statements, and all copies follow them', async () => {
   const rows = times(20, () => ({}))
   const companies = await createRows(server, '/Companies', rows)
   const employees = await Promise.all(companies.map(({ id }) => createRow(server, '/Employees', { CompanyId: id })))
@@ -167,7 +167,7 @@ test('renames at the same time are statements of their own, and all copies follo
   expect(row?.n).toBe(rows.length)
 })
 
-test('connections that are killed: reads answer, writes say 201 or 503, and nothing is written twice', async () => {
+test('when connections are killed, reads are answered, writes are 201 or 503, and nothing is written twice', async () => {
   const { id } = await createRow(server, '/Companies', { Name: 'kept' })
   let isOver = false
   const reads: number[] = []

@@ -8,7 +8,7 @@ const server = useServer()
 const postAs = (type: string) => server.send('POST', '/Companies', { Name: 'Typed' }, { 'content-type': type })
 
 describe('4.1 Property names in bodies', () => {
-  test.each(['Name', 'name', 'NAME', 'nAmE'])('D2: %s is the name', async (key) => {
+  test.each(['Name', 'name', 'NAME', 'nAmE'])('D2: the key %s sets the name', async (key) => {
     expect((await server.post('/Companies', { [key]: 'Acme' })).body).toMatchObject({ name: 'Acme' })
     const { body } = await server.post('/Absences', { PERIOD: { preFERED: 'Hours', days: 1 } })
     expect(body.period).toEqual({ prefered: 'Hours', days: 1, hours: null })
@@ -23,19 +23,22 @@ describe('4.1 Property names in bodies', () => {
     expectAll(server, `400 DuplicateProperty ${target}`, [[`POST ${path}`, body]]),
   )
 
-  test('D2: of the same key twice the last counts', async () => {
+  test('D2: the last of two equal keys counts', async () => {
     expect((await server.post('/Companies', '{"Name":"a","Name":"b"}')).body).toMatchObject({ name: 'b' })
     const { body } = await server.post('/Absences', '{"Period":{"Days":1,"Days":2}}')
     expect(body.period.days).toBe(2)
   })
 
-  test.each(['__proto__', 'constructor', 'toString', '', 'name ', 'name_key', 'Nmae'])('D9: "%s" is no property', async (key) => {
-    const answer = await server.post('/Companies', `{${JSON.stringify(key)}:"x"}`)
-    expect(outcomeOf(answer)).toBe(`400 UnknownProperty ${key}`)
-    if (key === 'Nmae') expect(answer.body.Error.Message).toContain('Did you mean Name?')
-  })
+  test.each(['__proto__', 'constructor', 'toString', '', 'name ', 'name_key', 'Nmae'])(
+    'D9: "%s" is not a property',
+    async (key) => {
+      const answer = await server.post('/Companies', `{${JSON.stringify(key)}:"x"}`)
+      expect(outcomeOf(answer)).toBe(`400 UnknownProperty ${key}`)
+      if (key === 'Nmae') expect(answer.body.Error.Message).toContain('Did you mean Name?')
+    },
+  )
 
-  test('D9: one fault has its own code and target on top, and is in Details too', async () => {
+  test('D9: a single fault has its code and target at the top, and in Details', async () => {
     const answer = await server.post('/Companies', { Name: 5 })
     expect(outcomeOf(answer)).toBe('400 InvalidValue Name')
     const { Details, Message } = answer.body.Error
@@ -113,7 +116,7 @@ describe('4.1 Bodies', () => {
     expect(outcomeOf(await server.post('/Companies', body))).toBe('400 InvalidJson Body')
   })
 
-  test('D18: a body beyond ASCII arrives as it was sent', async () => {
+  test('D18: a body of characters beyond ASCII is stored as it was sent', async () => {
     const { id } = await createRow(server, '/Companies', { Name: 'Æther 北京 🦊' })
     expect((await server.get(`/Companies/${id}`)).body.name).toBe('Æther 北京 🦊')
   })

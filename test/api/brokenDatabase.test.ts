@@ -113,14 +113,14 @@ async function requireNotReady() {
 }
 
 describe('a database', () => {
-  test.each(harms)('%s is 503, not our failure', async (_, isReady, harm) => {
+  test.each(harms)('%s is 503, not 500', async (_, isReady, harm) => {
     repair = harm()
     await reconnect()
     await requireUnavailable()
     if (!isReady) await requireNotReady()
   })
 
-  test('that takes our rights away is 503', async () => {
+  test('that has taken rights from our role is 503', async () => {
     const change = async (text: string) => {
       const own = connect(databaseUrl)
       await own.unsafe(text)

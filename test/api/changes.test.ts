@@ -22,7 +22,7 @@ const since = async (token: string, more = '') => {
 const brief = ({ entity, id, action, changed }: Json) => [action, entity, id, ...changed].join(' ')
 
 describe('GET /Changes', () => {
-  test('has a line for each write, in their order, with the key that has asked for it', async () => {
+  test('has an event for each write, in their order, with the key that wrote', async () => {
     const after = await now()
     const company = (await server.post('/Companies', { Name: 'Acme' })).body
     const employee = (await server.post('/Employees', { FirstName: 'Ada', CompanyId: company.id })).body
@@ -46,7 +46,7 @@ describe('GET /Changes', () => {
     expect((await since(next)).changes).toEqual([])
   })
 
-  test('leads on from any line, and from page to page', async () => {
+  test('continues after any event, and from page to page', async () => {
     const after = await now()
     for (let index = 0; index < 5; index++) await server.post('/Companies', { Name: `Company ${index}` })
     const { changes } = await since(after)
@@ -58,7 +58,7 @@ describe('GET /Changes', () => {
     expect([...walked, ...page.changes]).toEqual(changes)
   })
 
-  test('has what is committed behind a token that was given before, though its transaction began earlier', async () => {
+  test('has events that are committed after a token was given, even of transactions that began before', async () => {
     let token = ''
     const late = await server.sql.begin(async (transaction) => {
       await transaction`select pg_current_xact_id()`
@@ -76,7 +76,7 @@ describe('GET /Changes', () => {
     await server.sql`delete from entity_change where key = 'late'`
   })
 
-  test('of some entities alone', async () => {
+  test('has events of the chosen entities only', async () => {
     const after = await now()
     await server.post('/Companies', { Name: 'One' })
     await server.post('/Absences', { Reason: 'Other' })
@@ -89,7 +89,7 @@ describe('GET /Changes', () => {
     expect(wrong.body.Error.Message).toContain('Did you mean Absences?')
   })
 
-  test('of what the key may read: others are left out, and refused where they are named', async () => {
+  test('has events that the key may read; others are left out, and refused if they are named', async () => {
     const after = await now()
     await server.post('/Absences', { Reason: 'Hidden' })
     await server.post('/Companies', { Name: 'Shown' })
@@ -103,7 +103,7 @@ describe('GET /Changes', () => {
     ])
   })
 
-  test('leaves out what was refused, and what changes nothing', async () => {
+  test('has no events of refused writes, and of writes that change nothing', async () => {
     const { id } = (await server.post('/Companies', { Name: 'Same' })).body
     const after = await now()
     expect((await server.patch(`/Companies/${id}`, { Name: 'Same' })).status).toBe(200)
@@ -112,7 +112,7 @@ describe('GET /Changes', () => {
     expect((await since(after)).changes).toEqual([])
   })
 
-  test('a write under an Idempotency-Key has one line, however often it is sent', async () => {
+  test('has one event for a write under an Idempotency-Key, however often it is sent', async () => {
     const after = await now()
     const headers = { 'Idempotency-Key': 'changes-once' }
     const write = () => server.send('POST', '/Companies', { Name: 'Once' }, headers)
@@ -121,7 +121,7 @@ describe('GET /Changes', () => {
     expect((await since(after)).changes.map(brief)).toEqual([`create Companies ${one.body.id}`])
   })
 
-  test('writes of one moment, in batches, have a line each', async () => {
+  test('has an event for each write of a batch', async () => {
     const after = await now()
     const made = await Promise.all(Array.from({ length: 40 }, (_, index) => server.post('/Companies', { Name: `${index}` })))
     const ids = made.map(({ body }) => body.id as number)
@@ -134,8 +134,8 @@ describe('GET /Changes', () => {
   })
 })
 
-describe('a token', () => {
-  test('of another run, of the future, or from before what is kept is refused', async () => {
+describe('a token of the change feed', () => {
+  test('is refused if it is of another run, of the future, or from before the kept events', async () => {
     const [feed] = await server.sql`select run from change_feed`
     const refusal = async (position: string, run: string = feed?.run) =>
       outcomeOf(await server.get(`/Changes?after=${writeToken({ run, position, number: '0' })}`))
@@ -150,15 +150,15 @@ describe('a token', () => {
   })
 
   test.each(['', 'x', 'now2', `${writeToken({ run: '0123456789ab', position: '1', number: '1' })}=`])(
-    'that is none is refused: %p',
+    'is refused if it is not one of ours: %p',
     async (text) => {
       expect(outcomeOf(await server.get(`/Changes?after=${text}`))).toBe('400 InvalidToken after')
     },
   )
 })
 
-describe('wait', () => {
-  test('is answered once there is a change, of what it asks for', async () => {
+describe('a request with wait', () => {
+  test('is answered once there is an event that it asks for', async () => {
     const after = await now()
     let isAnswered = false
     const waiting = server.get(`/Changes?after=${after}&wait=30&entity=Companies`).then((answer) => {
@@ -172,7 +172,7 @@ describe('wait', () => {
     expect((await waiting).body.changes.map(brief)).toEqual([`create Companies ${id}`])
   })
 
-  test('is refused once its key is revoked, or has lost its rights, and says no line to it', async () => {
+  test('is refused without an event once its key is revoked, or has lost its rights', async () => {
     const after = await now()
     const [kept, revoked, changed] = [reader, makeKey({ name: 'revoked' }), makeKey({ name: 'changed' })]
     const wait = ({ headers }: TestKey) => server.get(`/Changes?after=${after}&wait=30&entity=Absences,Companies`, headers)
@@ -189,7 +189,7 @@ describe('wait', () => {
     await server.replaceKeys(all)
   })
 
-  test('is answered with nothing when its time has passed', async () => {
+  test('is answered without events when its time has passed', async () => {
     const { body } = await server.get(`/Changes?after=${await now()}&wait=1`)
     expect(body.changes).toEqual([])
     expect(await since(body.next)).toMatchObject({ changes: [] })
@@ -197,7 +197,7 @@ describe('wait', () => {
 })
 
 describe('the history of a row', () => {
-  test('has its changes, also when it is gone', async () => {
+  test('has its events, also after its deletion', async () => {
     const { id } = (await server.post('/Employees', { FirstName: 'Ada' })).body
     await server.patch(`/Employees/${id}`, { FirstName: 'Bea' })
     await server.remove(`/Employees/${id}`)
@@ -211,7 +211,7 @@ describe('the history of a row', () => {
     expect(end).toEqual({ changes: [], next: body.next, more: false })
   })
 
-  test('of a row that there never was is 404, and of one without changes empty', async () => {
+  test('is 404 for a row that never existed, and empty for one without events', async () => {
     expect((await server.get('/Companies/999999/Changes')).status).toBe(404)
     expect((await server.get('/Companies/x/Changes')).status).toBe(404)
     expect((await server.get('/Companies/999999/Changes?after=now')).status).toBe(404)
@@ -227,7 +227,7 @@ describe('the history of a row', () => {
   })
 })
 
-test('with CHANGES_VALUES=on and no memory, a history has the values', async () => {
+test('a history has the values, with CHANGES_VALUES=on and without memory', async () => {
   const environment = { CHANGES_VALUES: 'on', MEMORY_MB: '0' }
   const keeping = await startServer({ databaseUrl: server.databaseUrl, environment })
   const { id } = (await keeping.post('/Absences', { Reason: 'Flu', Period: { Days: 1.5 } })).body

@@ -41,7 +41,7 @@ async function follow(query: string, headers: Record<string, string> = ADMIN) {
 }
 const company = async (name: string): Promise<number> => (await server.post('/Companies', { Name: name })).body.id
 
-test('lines come as they are committed, behind a token for where they began, and as pages have them', async () => {
+test('events are sent as they are committed, in the form of pages, after a token for the start', async () => {
   const { response, lines } = await follow('?after=now')
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8')
@@ -56,7 +56,7 @@ test('lines come as they are committed, behind a token for where they began, and
   expect(page.changes).toEqual(lines.slice(1))
 })
 
-test('who comes back with the last token goes on behind it, without a gap', async () => {
+test('a client that comes back with the last token gets the next event', async () => {
   const first = await follow('?after=now&entity=Companies')
   await until(() => first.lines.length === 1)
   const ids = [await company('A')]
@@ -82,7 +82,7 @@ test('a key that is revoked, or loses its right, ends the stream with a line tha
   await server.replaceKeys(keys)
 })
 
-test('a request is charged for each 1,000 lines begun', async () => {
+test('a stream costs a request for each 1,000 events begun', async () => {
   const after = (await server.get('/Changes?after=now')).body.next
   await server.sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -94,7 +94,7 @@ test('a request is charged for each 1,000 lines begun', async () => {
   expect(lines.at(-1).Error.Code).toBe('RateLimitExceeded')
 })
 
-test('places are bounded for one key, and given back when a client leaves', async () => {
+test('streams of one key are limited, and a slot is free again when a client disconnects', async () => {
   const streams = await Promise.all(Array.from({ length: 8 }, () => follow('?after=now', crowd.headers)))
   expect(streams.map(({ response }) => response.status)).toEqual(Array(8).fill(200))
   const refused = await follow('?after=now', crowd.headers)
@@ -104,7 +104,7 @@ test('places are bounded for one key, and given back when a client leaves', asyn
   await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
 })
 
-test('where a few keys have taken all places, one that has none gets one', async () => {
+test('a key without a stream gets a slot although a few keys have taken all', async () => {
   const all = crowds.flatMap(({ headers }) => Array.from({ length: 8 }, () => follow('?after=now', headers)))
   const streams = await Promise.all(all)
   expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))
@@ -114,7 +114,7 @@ test('where a few keys have taken all places, one that has none gets one', async
   expect(ended.map(({ lines }) => lines.at(-1).Error.Code)).toEqual(['ServiceUnavailable'])
 })
 
-test('what pages have and streams have not is refused, and faults before the first line are answers of their own', async () => {
+test('parameters of pages are refused for streams, and faults before the first event are normal responses', async () => {
   for (const [query, outcome, headers = {}] of [
     ['?wait=3', '400 InvalidWait wait'],
     ['?PageSize=3', '400 InvalidPageSize PageSize'],
@@ -127,7 +127,7 @@ test('what pages have and streams have not is refused, and faults before the fir
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
 })
 
-test('a stream that was asked for with gzip has each line as soon as it is there', async () => {
+test('a gzipped stream sends each event at once', async () => {
   const { response, lines } = await follow('?after=now', { ...ADMIN, 'Accept-Encoding': 'gzip' })
   expect(response.headers.get('content-encoding')).toBe('gzip')
   await until(() => lines.length === 1)
@@ -135,7 +135,7 @@ test('a stream that was asked for with gzip has each line as soon as it is there
   await until(() => lines.length === 2)
 })
 
-test('where nothing comes a token does, again and again', async () => {
+test('a stream without events sends a token again and again', async () => {
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(
@@ -156,7 +156,7 @@ test('where nothing comes a token does, again and again', async () => {
   expect(new Set(said).size).toBe(4)
 })
 
-test('the end of the server ends a stream without a fault', async () => {
+test('a stream ends without an error when the server stops', async () => {
   const own = await startServer()
   const response = await fetch(`${own.url}/Changes?after=now`, {
     headers: { Accept: 'application/x-ndjson', ...ADMIN },

@@ -37,7 +37,7 @@ describe('CONNECT', () => {
     expect(answer).toContain('"Code":"MethodNotAllowed"')
   })
 
-  test('on a connection that has been used is answered too, and what stands behind it is not', async () => {
+  test('on a used connection is answered, too, and bytes after it are not', async () => {
     const connection = new Connection(server.url)
     const request = `GET ${item} HTTP/1.1\r\n${AUTHORIZED}\r\n`
     expect((await connection.send(Buffer.from(request), false)).status).toBe(200)
@@ -79,7 +79,7 @@ function flood(head: string, piece: Buffer, { url } = server): Promise<{ answer:
 const BYTES = Buffer.alloc(65_536, ' ')
 const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), BYTES, Buffer.from('\r\n')])
 
-describe('a body that does not end, and is not asked for,', () => {
+describe('a body without an end, which no operation reads,', () => {
   const key = `Authorization: ApiKey ${KEY}\r\n`
   const json = 'Content-Type: application/json\r\n'
 
@@ -95,7 +95,7 @@ describe('a body that does not end, and is not asked for,', () => {
     ['GET', '/livez', '', 200],
     ['POST', '/Companies', key + json, 413],
     ['POST', '/Companies', key, 415],
-  ])('of %s %s is not read: answered, and the connection closed', async (method, path, headers, status) => {
+  ])('of %s %s is not read: the request is answered, and the connection closed', async (method, path, headers, status) => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${headers}`
     const { answer, sentBytes } = await flood(`${head}Content-Length: 5000000000\r\n\r\n`, BYTES)
     expect(statusesOf(answer)).toEqual([status])
@@ -107,7 +107,7 @@ describe('a body that does not end, and is not asked for,', () => {
     expect(chunked.sentBytes).toBeLessThan(100_000_000)
   })
 
-  test('is charged as any request is, and refused when the limit is reached', async () => {
+  test('is charged as any request is, and refused beyond the limit', async () => {
     const limited = await startServer({ environment: { RATE_LIMITS: '3/1h' } })
     const answers: unknown[] = []
     for (const method of ['GET', 'GET', 'DELETE', 'GET']) {
@@ -119,7 +119,7 @@ describe('a body that does not end, and is not asked for,', () => {
     expect(answers.map(String)).toEqual(['200,2', '200,1', '405,0', '429,0'])
   })
 
-  test('of no bytes leaves the connection open', async () => {
+  test('leaves the connection open if it has no bytes', async () => {
     const connection = new Connection(server.url)
     for (const line of ['DELETE /Companies', `GET ${item}`, 'POST /Companies']) {
       const request = `${line} HTTP/1.1\r\n${AUTHORIZED}Content-Length: 0\r\n\r\n`
@@ -139,7 +139,7 @@ describe('a small body of a request that is refused before it is read', () => {
     ['DELETE /Nowhere', 404, AUTHORIZED],
   ]
 
-  test.each(refused)('is read to its end: %s is %d, and the connection stays', async (line, status, headers) => {
+  test.each(refused)('is read to its end: %s is %d, and the connection stays open', async (line, status, headers) => {
     const connection = new Connection(server.url)
     const again = Buffer.from(`GET ${item} HTTP/1.1\r\n${AUTHORIZED}\r\n`)
     const chunked = [`${line} HTTP/1.1\r\n${headers}Transfer-Encoding: chunked\r\n\r\n`, '2\r\n{}\r\n', '0\r\n\r\n']
@@ -153,7 +153,7 @@ describe('a small body of a request that is refused before it is read', () => {
     connection.close()
   })
 
-  test('that does not end is not waited for', async () => {
+  test('is not waited for if it does not end', async () => {
     const head = `POST /Companies HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{`
     const answer = await exchange(server.url, head, 30_000)
     expect(statusesOf(answer)).toEqual([401])
@@ -161,7 +161,7 @@ describe('a small body of a request that is refused before it is read', () => {
   })
 })
 
-test('a client that leaves is known by its address, or nothing is done for it', async () => {
+test('a client that disconnects is known by its address, or its request has no effect', async () => {
   const lines: { message: string; fields: LogFields }[] = []
   const note = (message: string, fields: LogFields = {}) => lines.push({ message, fields })
   const log = { debug: note, info: note, warn: note, error: note, isEnabled: () => true, flush: async () => undefined }
@@ -205,7 +205,7 @@ async function sendFramed(headers: string, body: string): Promise<number[]> {
 }
 
 // So that a request is hidden in the body of another. RFC 9112, 6.1 and 11.2
-describe('what a proxy and a server may read otherwise is refused, and its connection closed: nothing behind it is read', () => {
+describe('a request that a proxy may read differently is refused and its connection closed, and nothing after it is read', () => {
   test.each([
     'xchunked',
     'chunked, identity',
@@ -228,7 +228,7 @@ describe('what a proxy and a server may read otherwise is refused, and its conne
     expect(await sendFramed(`Content-Length: ${length}`, BODY)).toEqual([400])
   })
 
-  test('two equal lengths are one, with the same bound', async () => {
+  test('two equal Content-Length headers count as one', async () => {
     const { id } = await createRow(server, '/Companies', { Name: 'Twice' })
     const statusOf = async (text: string) => {
       const lengths = `Content-Length: ${text.length}\r\n`.repeat(2)
@@ -259,7 +259,7 @@ describe('what a proxy and a server may read otherwise is refused, and its conne
     expect(await sendFramed('Transfer-Encoding: chunked', chunks)).toEqual([400])
   })
 
-  test('a target: raw bytes of UTF-8 are read, others are the character U+FFFD, and escaped 400. D4', async () => {
+  test('a target may contain raw UTF-8; other bytes become U+FFFD, and invalid escapes are 400. D4', async () => {
     const { id } = await createRow(server, '/Companies', { Name: 'Bé' })
     const answerTo = async (...value: number[]) => {
       const begin = Buffer.from('GET /Companies?Name=B')
@@ -274,7 +274,7 @@ describe('what a proxy and a server may read otherwise is refused, and its conne
     await server.remove(`/Companies/${id}`)
   })
 
-  test('nothing was deleted or created', async () => {
+  test('none of the refused requests has deleted or created a row', async () => {
     expect(await listed(server, '/Companies')).toEqual(['Acme'])
   })
 })

@@ -20,7 +20,7 @@ async function streamed(path: string): Promise<{ token: string | null; rows: Jso
 }
 
 describe('D73: changes with rows=current', () => {
-  test('have the row as GET by id has it now, of each entity, and null where it is gone', async () => {
+  test('have each entity’s row as GET by id has it, and null for a deleted one', async () => {
     const { token } = await streamed('/Companies')
     const company = (await server.post('/Companies', { Name: 'Acme "1"', Enabled: true })).body
     const other = (await server.post('/Companies', { Enabled: false })).body
@@ -47,7 +47,7 @@ describe('D73: changes with rows=current', () => {
     expect(plain).toEqual(changes.map(({ row, ...change }) => change))
   })
 
-  test('a page of 500 costs one request', async () => {
+  test('cost one request for a page of 500', async () => {
     const { token } = await streamed('/Absences')
     await server.sql`insert into absence (reason) select 'many' from generate_series(1, 600)`
     await untilSettled(server.sql)
@@ -57,7 +57,7 @@ describe('D73: changes with rows=current', () => {
     expect(page.body.changes.every(({ row }: Json) => row.reason === 'many')).toBe(true)
   })
 
-  test('a stream of changes has them, too', async () => {
+  test('have the rows in streams, too', async () => {
     const { token } = await streamed('/Companies')
     const company = (await server.post('/Companies', { Name: 'Streamed' })).body
     const ending = new AbortController()
@@ -75,12 +75,12 @@ describe('D73: changes with rows=current', () => {
     ['/Changes?rows=all', 'InvalidForm', 'rows is current, or left out.'],
     ['/Changes?rows=current&rows=current', 'InvalidForm', 'rows is given twice.'],
     ['/Companies/1/Changes?rows=current', 'UnknownParameter', 'Changes have no parameter "rows".'],
-  ])('%s is refused', async (path, code, message) => {
+  ])('are refused for %s', async (path, code, message) => {
     expect((await server.get(path)).body.Error).toMatchObject({ Code: code, Message: message })
   })
 })
 
-test('D73: a stream and what has changed since its token make an exact copy, whatever is written while it is read', async () => {
+test('D73: a stream and the changes since its token make an exact copy, whatever is written meanwhile', async () => {
   const total = 3_000
   await server.sql`insert into absence (reason) select 'row ' || n from generate_series(1, ${total}::int) n`
   let isDone = false

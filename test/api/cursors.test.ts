@@ -36,7 +36,7 @@ async function follow(answer: Answer, relation: string, change: Record<string, s
 const cursorOf = (answer: Answer, relation = 'next') => urlOf(answer, relation).searchParams.get('cursor') as string
 
 describe('D32: links', () => {
-  test('to the next and the previous page have a cursor behind the page, those to the ends have none', async () => {
+  test('to the next and the previous page have a cursor, those to the first and the last have none', async () => {
     const answer = await server.get(`${LIST}&page=3`)
     const names = pageLinksOf(answer).map(({ relation, url }) => [relation, ...url.searchParams.keys()])
     expect(names).toEqual([
@@ -49,12 +49,12 @@ describe('D32: links', () => {
     expect(cursorOf(answer)).not.toBe(cursorOf(answer, 'previous'))
   })
 
-  test('past the last page have none, since there is no row to begin beside', async () => {
+  test('past the last page have no cursor, since there is no row to begin at', async () => {
     const answer = await server.get(`${LIST}&page=9`)
     for (const { url } of pageLinksOf(answer)) expect(url.searchParams.has('cursor')).toBe(false)
   })
 
-  test('have none where it would be too long; they lead to the page by its number', async () => {
+  test('have no cursor if it would be too long, and lead to the page by its number', async () => {
     await server.sql`update company set name = name || repeat(${'😀'}, 420)`
     const own = await startServer({ databaseUrl: server.databaseUrl, hasForeignRows: true })
     const { search, pathname } = urlOf(await own.get(LIST), 'next')
@@ -63,13 +63,13 @@ describe('D32: links', () => {
     await own.stop()
   })
 
-  test('have none where the server would refuse them for their length', async () => {
+  test('have no cursor if the server would refuse their length', async () => {
     const answer = await server.get(`/Companies?Name=!=${'y'.repeat(3_020)}&PageSize=5`)
     expect(urlOf(answer, 'next').searchParams.has('cursor')).toBe(false)
     expect(idsOf(await follow(answer, 'next'))).toEqual(ids(10, 6).toReversed())
   })
 
-  test('are of use to every server on the database, and after a restart', async () => {
+  test('can be used with every server on the database, and after a restart', async () => {
     const answer = await server.get(LIST)
     const { pathname, search } = urlOf(answer, 'next')
     for (const _ of [1, 2]) {
@@ -91,36 +91,36 @@ const drop = (which: string) => `delete from company where id ${which}`
 const add = (...names: string[]) => `insert into company (name) values ${names.map((name) => `('${name}')`)}`
 
 describe('D32: a page with a cursor', () => {
-  test('begins behind the row even if that is gone, or elsewhere now', async () => {
+  test('begins after the row even if that is deleted, or has another position now', async () => {
     expect(idsOf(await followAfter(1, 'next', drop('= 19')))).toEqual(ids(18, 14))
     expect(idsOf(await followAfter(1, 'next', 'update company set name = null where id = 18'))).toEqual(ids(17, 13))
   })
 
-  test('has a next link as long as there are rows behind, though its number is that of the last page', async () => {
+  test('has a next link while rows follow, even if its number is that of the last page', async () => {
     const fifth = await followAfter(4, 'next', drop('> 10'), add(...Array(6).fill('A')))
     expect(seen(fifth)).toEqual([[3, 2, 1, 29, 28], { first: '1', previous: '3', next: '4', last: '4' }, '16'])
     expect(seen(await follow(fifth, 'next'))).toEqual([ids(27, 24), { first: '1', previous: '3' }, '16'])
   })
 
-  test('has a previous link as long as there are rows before, though its number is 1', async () => {
+  test('has a previous link while rows precede it, even if its number is 1', async () => {
     const first = await followAfter(2, 'previous', add('Company WA', 'Y', 'Z'))
     expect(seen(first)).toEqual([ids(23, 19), { first: '1', previous: '1', next: '2', last: '6' }, '26'])
     expect(seen(await follow(first, 'previous'))).toEqual([[26, 25, 24], { next: '2', last: '6' }, '26'])
   })
 
-  test('behind which nothing is left is empty, and lies past the last', async () => {
+  test('is empty after the last row, and counts as past the last page', async () => {
     const empty = await followAfter(3, 'next', drop('< 9'))
     expect(seen(empty)).toEqual([[], { first: '1', previous: '3', last: '3' }, '15'])
     expect(idsOf(await follow(empty, 'previous'))).toEqual(ids(13, 9))
   })
 
-  test('before which nothing is left is empty, and the next is the first', async () => {
+  test('is empty before the first row, and its next page is the first', async () => {
     const empty = await followAfter(3, 'previous', drop('> 13'))
     expect(seen(empty)).toEqual([[], { first: '1', next: '1', last: '3' }, '13'])
     expect(idsOf(await follow(empty, 'next'))).toEqual(ids(13, 9))
   })
 
-  test('without its number goes as page 1', async () => {
+  test('counts as page 1 without a number', async () => {
     const answer = await follow(await server.get(`${LIST}&page=2`), 'next', { page: null })
     expect(idsOf(answer)).toEqual(ids(13, 9))
     expect(pagesOf(answer)).toEqual({ first: '1', previous: '1', next: '2', last: '5' })
@@ -128,7 +128,7 @@ describe('D32: a page with a cursor', () => {
 })
 
 describe('D32: 400 InvalidCursor', () => {
-  test('for a cursor that was altered, for two, though both are good, and for that of another list', async () => {
+  test('answers an altered cursor, two valid ones, and that of another list', async () => {
     const cursor = cursorOf(await server.get(LIST))
     const altered = ['', `${cursor}A`, `${cursor}=`, `A${cursor}`, cursor.slice(0, -1), 'x', `${cursor}&Cursor=${cursor}`]
     altered.push(cursor.replace(/.$/, (own) => (own === 'A' ? 'B' : 'A')))

@@ -8,13 +8,13 @@ const server = useServer(async () => ({ databaseUrl: await createSampleDatabase(
 const open = { authorization: '' }
 
 describe('D33: /openapi.json', () => {
-  test('is open, and names this server', async () => {
+  test('needs no key, and names this server', async () => {
     const { status, headers, body } = await server.get('/openapi.json', open)
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     expect(body).toMatchObject({ openapi: '3.1.1', servers: [{ url: server.url }] })
   })
 
-  test('stands on PUBLIC_URL where that is set', async () => {
+  test('uses PUBLIC_URL if it is set', async () => {
     const behind = await startServer({ environment: { PUBLIC_URL: 'https://api.example.com/people/' } })
     const { body } = await behind.get('/openapi.json', open)
     await behind.stop()
@@ -22,7 +22,7 @@ describe('D33: /openapi.json', () => {
     expect(JSON.stringify(body)).not.toContain('127.0.0.1')
   })
 
-  test('is gzipped for clients that take it, and the same', async () => {
+  test('has the same content gzipped, for clients that accept it', async () => {
     const plain = await fetch(`${server.url}/openapi.json`, { headers: { 'accept-encoding': 'identity' } })
     const zipped = await fetch(`${server.url}/openapi.json`, {
       headers: { 'accept-encoding': 'gzip' },
@@ -37,7 +37,7 @@ describe('D33: /openapi.json', () => {
   })
 })
 
-describe('the examples of its parameters work', () => {
+describe('the examples of the document’s parameters work', () => {
   test.each(['Companies', 'Employees', 'Absences'])('of %s: each filter, each sort, and all sorts', async (plural) => {
     const { body: document } = await server.get('/openapi.json')
     const { parameters } = document.paths[`/${plural}`].get

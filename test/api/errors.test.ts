@@ -68,7 +68,7 @@ describe('7 Errors', () => {
     },
   )
 
-  test('D38: what a client sent comes back as text, not as markup or a header', async () => {
+  test('D38: texts of the client are returned as text, not as markup or a header', async () => {
     const name = '<script>\r\nX-Evil: 1\r\n"\\</script>'
     const answer = await server.get(`/Companies?${encodeURIComponent(name)}=1`)
     expect(outcomeOf(answer)).toBe(`400 UnknownParameter ${name}`)
@@ -87,7 +87,7 @@ describe('7 Failures', () => {
     await server.sql`drop trigger if exists fail on company`
   })
 
-  test('D39: a failure is 500 with a fixed text and the request id, and nothing of the cause', async () => {
+  test('D39: a failure is 500 with a fixed text and the request id, without its cause', async () => {
     await failWith('22012')
     const { status, text, body, headers } = await server.post('/Companies', { Name: 'of the client' })
     const id = headers.get('x-request-id')
@@ -102,7 +102,7 @@ describe('7 Failures', () => {
   test.each([
     ['a full disk', '53100'],
     ['no memory', '53200'],
-  ])('D39: a database with %s is 503 with Retry-After, and reads go on', async (_, code) => {
+  ])('D39: writes to a database with %s are 503 with Retry-After, and reads are answered', async (_, code) => {
     await failWith(code)
     const answer = await server.post('/Companies', { Name: 'x' })
     expect([outcomeOf(answer), answer.text.includes('secret')]).toEqual(['503 ServiceUnavailable Api', false])
@@ -112,7 +112,7 @@ describe('7 Failures', () => {
 })
 
 describe('7 Request ids', () => {
-  test('D40: each request without one gets a new id', async () => {
+  test('D40: each request without an id gets a new one', async () => {
     const answers = [await server.get('/Companies'), await server.get('/'), await server.send('OPTIONS', '/Companies')]
     answers.push(await server.get('/errors/NotFound'), await server.send('HEAD', '/Companies'))
     const ids = answers.map(idOf)
@@ -120,7 +120,7 @@ describe('7 Request ids', () => {
     expect(new Set(ids).size).toBe(5)
   })
 
-  test('D40: the log has the id, and neither key nor query string', async () => {
+  test('D40: the log line has the request id, and neither key nor query string', async () => {
     await server.get('/Companies?Name=somebody', { 'x-request-id': 'in-the-log' })
     const own = lines.filter(({ fields }) => fields.requestId === 'in-the-log')
     expect(own).toHaveLength(1)
@@ -130,7 +130,7 @@ describe('7 Request ids', () => {
     expect(text).not.toContain(KEY)
   })
 
-  test('a traceparent stands in the line of the request; one that is invalid does not, and the request is answered', async () => {
+  test('the log line has a valid traceparent; an invalid one is ignored', async () => {
     const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
     for (const [id, end, expected] of [['traced', '', [traceId, spanId]] as const, ['untraced', '-x', []] as const]) {
       const headers = { 'x-request-id': id, traceparent: `00-${traceId}-${spanId}-01${end}` }

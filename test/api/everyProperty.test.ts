@@ -34,11 +34,11 @@ beforeAll(async () => {
 })
 
 describe.each(['Companies', 'Employees', 'Absences'])('every property of %s', (plural) => {
-  test('has a value in the row that these tests look for', () => {
+  test('has a value in the row of these tests', () => {
     expect(propertiesOf(full[plural]).filter(([, value]) => value === null)).toEqual([])
   })
 
-  test('Filtering 1, Sorting 1, D21, D27: can be filtered and sorted by, parts of an object by a dot', async () => {
+  test('Filtering 1, Sorting 1, D21, D27: can be filtered and sorted by, parts of an object with a dot', async () => {
     const own = full[plural].id
     const empty = (await server.get(`/${plural}/${own - 1}`)).body
     for (const [name, value] of propertiesOf(full[plural])) {

@@ -88,7 +88,7 @@ describe('4.2 Filtering', () => {
     expect(await listed(server, `/Absences?${query}`, 'reason')).toEqual(reasons)
   })
 
-  test.each(['%', '%ZZ', '%4', '%FF', '%C3', '%ED%A0%80'])('D4: %s cannot be decoded', (bytes) =>
+  test.each(['%', '%ZZ', '%4', '%FF', '%C3', '%ED%A0%80'])('D4: %s cannot be decoded, and is 400', (bytes) =>
     expectAll(
       server,
       '400 InvalidQueryString Api',
@@ -123,7 +123,7 @@ describe('4.2 Filtering', () => {
     ['D25', 'Absences', 'Start', ['yesterday', '2023-02-30T00:00:00Z', '2023-01-01', '2023-01-01T00:00:00', '1672531200']],
     ['D25', 'Absences', 'Period.Days', ['x', '0x1', 'NaN', 'Infinity', '1,5', '.5', '1_0']],
     ['D25', 'Companies', 'Name', ['a\0b']],
-  ])('%s: on %s, what is no value for %s is 400: %j', async (_, plural, name, operands) => {
+  ])('%s: a filter of %s by %s with an invalid value is 400: %j', async (_, plural, name, operands) => {
     const all = operands.flatMap((operand) => (/^[<>]/.test(operand) ? [operand] : [operand, `!=${operand}`]))
     const requests = all.map((text) => [`GET /${plural}?${name}=${encodeURIComponent(text)}`] as const)
     await expectAll(server, `400 InvalidFilter ${name}`, requests)

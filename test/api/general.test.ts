@@ -28,19 +28,22 @@ describe('1 General rules', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, JSON_TYPE])
   })
 
-  test.each(['/Companies', '/companies', '/COMPANIES/', '/companies/'])('rule 6, D1: %s is the companies', async (path) => {
-    expect(await listed(server, `${path}?sort=Id&PageSize=5`)).toEqual(expect.arrayContaining(['Acme', 'Beta']) as never)
-    const { id } = await createRow(server, path, { Name: 'By any name' })
-    // One slash behind an id is ignored, too.
-    expect((await server.get(`/cOmPaNiEs/${id}/`)).body).toEqual({ id, name: 'By any name', enabled: false })
-  })
+  test.each(['/Companies', '/companies', '/COMPANIES/', '/companies/'])(
+    'rule 6, D1: %s is the list of companies',
+    async (path) => {
+      expect(await listed(server, `${path}?sort=Id&PageSize=5`)).toEqual(expect.arrayContaining(['Acme', 'Beta']) as never)
+      const { id } = await createRow(server, path, { Name: 'By any name' })
+      // One slash behind an id is ignored, too.
+      expect((await server.get(`/cOmPaNiEs/${id}/`)).body).toEqual({ id, name: 'By any name', enabled: false })
+    },
+  )
 
   test.each(['Name=Acme&PageSize=5&page=1&sort=Id', 'name=Acme&pagesize=5&PAGE=1&SORT=Id', 'NAME=Acme&PAGESIZE=5&Sort=id'])(
-    'rule 5, D1: parameter names match in Pascal case and in any other: %s',
+    'rule 5, D1: parameter names match in any case: %s',
     async (query) => expect(await listed(server, `/Companies?${query}`)).toEqual(['Acme']),
   )
 
-  test('D3: every field is there, null where there is no value', async () => {
+  test('D3: every property is in the JSON, null if it has no value', async () => {
     const { text } = await server.post('/Absences', {})
     expect(text).toMatch(
       /^\{"id":\d+,"status":null,"employeeId":null,"employee":null,"type":null,"reason":null,"start":null,"end":null,"period":null\}$/,
@@ -49,12 +52,15 @@ describe('1 General rules', () => {
 })
 
 describe('4.1 Methods and paths', () => {
-  test.each(['/Companies', '/Companies/1', '/', '/livez', '/readyz', '/errors/NotFound'])('D19: HEAD %s', async (path) => {
-    const get = await server.get(path)
-    const { status, text, headers } = await server.send('HEAD', path)
-    expect([status, text, headers.get('content-type')]).toEqual([200, '', get.headers.get('content-type')])
-    expect(headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)))
-  })
+  test.each(['/Companies', '/Companies/1', '/', '/livez', '/readyz', '/errors/NotFound'])(
+    'D19: HEAD %s is answered as GET, without a body',
+    async (path) => {
+      const get = await server.get(path)
+      const { status, text, headers } = await server.send('HEAD', path)
+      expect([status, text, headers.get('content-type')]).toEqual([200, '', get.headers.get('content-type')])
+      expect(headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)))
+    },
+  )
 
   test.each([
     ['/Companies/999999', 404],
@@ -89,9 +95,12 @@ describe('4.1 Methods and paths', () => {
     ...['/Companies/1/Employees', '/Companies%2F1', '/errors/NoSuchCode', '/docs/nothing.js', '/%ZZ', '/__proto__'],
   ])('rule 1, D1, D5, D19: the path %s is unknown: 404', (path) => expectAll(server, '404 NotFound Api', [[`GET ${path}`]]))
 
-  test.each(['//Companies', '//Companies/1', '/Companies//1'])('D19: an empty segment is not skipped: %s', async (path) => {
-    expect((await sendRaw(server, `GET ${path}`)).status).toBe(404)
-  })
+  test.each(['//Companies', '//Companies/1', '/Companies//1'])(
+    'D19: an empty segment of a path is not skipped: %s',
+    async (path) => {
+      expect((await sendRaw(server, `GET ${path}`)).status).toBe(404)
+    },
+  )
 
   test('D19: OPTIONS on an unknown path is 404', () => expectAll(server, '404 NotFound Api', [['OPTIONS /Nowhere']]))
 })

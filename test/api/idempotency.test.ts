@@ -36,7 +36,7 @@ const ABSENCE = {
   period: { days: 2.5, hours: 0.00000001 },
 }
 
-test('D43: a write that is repeated with a rotated key, which has the same name, is done once', async () => {
+test('D43: a write that is repeated with a rotated key of the same name is done once', async () => {
   const key = newKey()
   expect((await create({ Name: 'Once' }, key, other.headers)).status).toBe(201)
   expect((await create({ Name: 'Once' }, key, rotated.headers)).headers.get('idempotency-replayed')).toBe('true')
@@ -52,7 +52,7 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     ['PATCH', '/Companies/:id', { enabled: true }],
     ['PATCH', '/Companies/:id', { name: 'Renamed, with its copies' }],
     ['DELETE', '/Companies/:id', undefined],
-  ])('%s %s %j is done once, and answered the same', async (method, path, body) => {
+  ])('%s %s %j is done once, and gets the same answer again', async (method, path, body) => {
     const { id } = (await server.post('/Companies', { name: 'There' })).body
     const target = path.replace(':id', id)
     const key = newKey()
@@ -69,7 +69,7 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect(await count('absence')).toBe(path === '/Absences' ? 1 : 0)
   })
 
-  test('D43: is answered as it was, though the row is another one now, or gone', async () => {
+  test('D43: is answered as it was, even if the row has changed or is gone', async () => {
     const key = newKey()
     const first = await create({ name: 'First' }, key)
     await server.patch(`/Companies/${first.body.id}`, { name: 'Changed' })
@@ -79,14 +79,14 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect(await count('company')).toBe(0)
   })
 
-  test('the same body in another notation is the same', async () => {
+  test('is the same write if its body has another notation', async () => {
     const key = newKey()
     const first = await create({ name: 'One', enabled: true }, key)
     const again = await server.send('POST', '/companies/', { ENABLED: true, Name: 'One' }, under(key))
     expect([again.status, again.text]).toEqual([201, first.text])
   })
 
-  test('D34: a key that may not read gets the id alone, also of what it may read no more', async () => {
+  test('D34: is answered with the id only, to a key that may no longer read', async () => {
     const key = newKey()
     const write = () => create({ name: 'One' }, key, writer.headers)
     const first = await write()
@@ -98,21 +98,21 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect((await write()).body).toEqual({ id: first.body.id })
   })
 
-  test('another API key has keys of its own', async () => {
+  test('is another write under another API key', async () => {
     const key = newKey()
     const [first, second] = [await create({ name: 'Same' }, key), await create({ name: 'Same' }, key, other.headers)]
     expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 201, null])
     expect(await count('company')).toBe(2)
   })
 
-  test('a PATCH of nothing does nothing, and keeps nothing', async () => {
+  test('has no effect, and is not stored, for a PATCH of nothing', async () => {
     const { id } = (await server.post('/Companies', { name: 'There' })).body
     const key = newKey()
     expect((await server.send('PATCH', `/Companies/${id}`, {}, under(key))).status).toBe(200)
     expect(await count('idempotency_key')).toBe(0)
   })
 
-  test('without the header nothing is kept', async () => {
+  test('is not stored without the header', async () => {
     await server.post('/Companies', { name: 'One' })
     await server.post('/Companies', { name: 'One' })
     expect([await count('company'), await count('idempotency_key')]).toEqual([2, 0])
@@ -127,7 +127,7 @@ describe('422 IdempotencyMismatch', () => {
     ['PATCH', '/Companies/:id', { name: 'One' }],
     ['PATCH', '/Companies/:id', {}],
     ['DELETE', '/Companies/:id', undefined],
-  ])('%s %s %j under the key of another request', async (method, path, body) => {
+  ])('is the answer to %s %s %j under the key of another request', async (method, path, body) => {
     const key = newKey()
     const { id } = (await create({ name: 'One' }, key)).body
     const answer = await server.send(method, path.replace(':id', id), body, under(key))
@@ -136,7 +136,7 @@ describe('422 IdempotencyMismatch', () => {
     expect(await count('employee')).toBe(0)
   })
 
-  test('a PATCH of another row, and the same PATCH as PUT', async () => {
+  test('is the answer to a PATCH of another row, and to the same PATCH as PUT', async () => {
     const [a, b] = [(await server.post('/Companies', { name: 'a' })).body, (await server.post('/Companies', {})).body]
     const key = newKey()
     const body = { name: 'Both', enabled: false }
@@ -147,7 +147,7 @@ describe('422 IdempotencyMismatch', () => {
 })
 
 describe('a write that is refused under a key', () => {
-  test('is refused anew, and done once nothing speaks against it', async () => {
+  test('is refused again, and done once when nothing prevents it', async () => {
     const key = newKey()
     const body = { companyId: 987_654_321 }
     const refused = await server.send('POST', '/Employees', body, under(key))
@@ -167,7 +167,7 @@ describe('a write that is refused under a key', () => {
   })
 })
 
-describe('while the first runs', () => {
+describe('while the first write under a key runs', () => {
   // Statements last until the gate is open. For a lock they would wait outside of their connections, too.
   beforeAll(async () => {
     await server.sql.unsafe(`
@@ -180,7 +180,7 @@ describe('while the first runs', () => {
       create trigger gate before insert on employee for each row execute function wait_at_gate()`)
   })
 
-  test('others with its key are 409 InProgress at once, of this worker and of another; then they are answered as it was', async () => {
+  test('others with its key are 409 InProgress at once, on every worker, and get its answer afterwards', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     for (const [method, path, body] of [
       ['POST', '/Employees', { companyId: id }],
@@ -207,7 +207,7 @@ describe('while the first runs', () => {
     }
   })
 
-  test('D69: of two workers whose writes wait for a lock in turns exactly one is done', async () => {
+  test('D69: two workers whose writes wait for a lock do exactly one', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     const key = newKey()
     let answers: Promise<Answer[]> = Promise.resolve([])
@@ -223,7 +223,7 @@ describe('while the first runs', () => {
     expect(await count('employee')).toBe(1)
   })
 
-  test('of many at once, in batches and of two workers, exactly one is done', async () => {
+  test('D43: of many concurrent writes with one key, in batches and on two workers, exactly one is done', async () => {
     const asked = Array.from({ length: 20 }, () => newKey())
     const answers = await Promise.all(
       asked.flatMap((key, index) =>
@@ -242,7 +242,7 @@ describe('while the first runs', () => {
   })
 })
 
-describe('the header', () => {
+describe('the header Idempotency-Key', () => {
   test.each(['""', '"open', 'a, b', '"a", "b"', '"a";p=1', 'two words', '"tab\tin"', 'x'.repeat(256), '"é"'])(
     '%j is 400 InvalidHeader',
     async (text) => {

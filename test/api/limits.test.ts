@@ -25,14 +25,14 @@ describe('8 Limits', () => {
     expect({ status, name: body?.name }).toEqual({ status: 201, name: 'Largest' })
   })
 
-  test.each(['POST', 'PUT', 'PATCH'])('rule 3, D18: one byte more is 413 for %s', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH'])('rule 3, D18: a body with one byte more is 413 for %s', async (method) => {
     const path = method === 'POST' ? '/Companies' : '/Companies/1'
     const answer = await server.send(method, path, bodyOf(BODY_BYTES_MAX + 1, 'Too large'))
     expect(outcomeOf(answer)).toBe('413 PayloadTooLarge Body')
     expect(await listed(server, '/Companies?Name=Too+large')).toEqual([])
   })
 
-  test('D18: a body without Content-Length is counted as it comes', async () => {
+  test('D18: the bytes of a body without Content-Length are counted as they come', async () => {
     const send = async (bytes: number) => {
       const whole = new TextEncoder().encode(bodyOf(bytes, 'Chunked'))
       const stream = new ReadableStream({
@@ -82,7 +82,7 @@ describe('8 Limits', () => {
     expect(await headOf(head, chunk)).toBe('413 close')
   })
 
-  test('D59: an array of over 1 MiB is read, after a byte order mark and white space, too', async () => {
+  test('D59: an array of over 1 MiB is read, also after a byte order mark and white space', async () => {
     for (const begin of ['[', ' \n[', '\u{feff}[', `${' '.repeat(BODY_BYTES_MAX)}[`]) {
       const rows = `${begin}{"Name":"Many"}${' '.repeat(BODY_BYTES_MAX / 2)},${' '.repeat(200_000)}{"Name":"Many"}]`
       expect((await server.send('POST', '/Companies?dryRun=1', rows)).body).toEqual({ rows: 2 })

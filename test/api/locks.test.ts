@@ -45,7 +45,7 @@ async function attempt(locked: number, id: number): Promise<string[] | null> {
 
 const rename = (id: number) => server.patch(`/Companies/${id}`, { Name: 'Renamed' })
 
-test('while a write waits for a lock of another program, others are answered over the connections left', async () => {
+test('while a write waits for a lock of another program, others use the other connections', async () => {
   const { id: locked } = await createRow(server, '/Companies', { Name: 'Locked' })
   const { id } = await createRow(server, '/Companies', { Name: 'Free' })
   // Until every connection has its statement prepared, which from then on waits for nothing but its result.
@@ -55,7 +55,7 @@ test('while a write waits for a lock of another program, others are answered ove
   expect(events as unknown).toEqual(['at once 200', 'at once 201', 'late 200'])
 })
 
-describe('D69: a key that writes what is locked', () => {
+describe('D69: a key that writes locked rows', () => {
   const [greedy, other] = [makeKey(), makeKey()]
   const busy = useServer({ keys: [greedy.record, other.record] })
   let blocker: postgres.Sql
@@ -69,7 +69,7 @@ describe('D69: a key that writes what is locked', () => {
     ['DELETE', '/Companies/ID', undefined],
     ['POST', '/Employees', { CompanyId: 'ID' }],
     ['POST', '/Employees', [{ CompanyId: 'ID' }, { CompanyId: 'ID' }]],
-  ])('%s %s holds up its own writes alone, and each is done or refused', async (method, path, body) => {
+  ])('%s %s delays its own writes only, and each is done or refused', async (method, path, body) => {
     const { id } = await createRow(busy, '/Companies', { Name: 'Locked' })
     const fill = (text: string) => text.replaceAll('"ID"', String(id)).replaceAll('ID', String(id))
     const sent = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body)))
@@ -100,7 +100,7 @@ describe('D69: a key that writes what is locked', () => {
     for (const answer of await own) expect(known).toContain(answer as string)
   })
 
-  test('a read by id waits for a lock that ends in time', async () => {
+  test('waits with a read by id for a lock that ends in time', async () => {
     const { id } = await createRow(busy, '/Companies', { Name: 'Read' })
     const asked = await blocker.begin(async (transaction) => {
       await transaction`lock table company in access exclusive mode`
@@ -111,7 +111,7 @@ describe('D69: a key that writes what is locked', () => {
     expect((await Promise.all(asked.answers)).map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('of employees who are each other’s managers is done, without a deadlock', async () => {
+  test('is answered, without a deadlock, for employees who are each other’s managers', async () => {
     const ids = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => (await createRow(busy, '/Employees', { LastName: `L${index}` })).id),
     )

@@ -7,7 +7,7 @@ import { createRow, createRows, listed } from '../support/rows.ts'
 const server = useServer()
 
 describe('4.1 operations on an entity', () => {
-  test('rule 1, D20: a create sends only what it sets, gets the whole entity, and its address as Location', async () => {
+  test('rule 1, D20: a create sets only what it sends, and gets the whole entity and its address in Location', async () => {
     const { status, headers, body } = await server.post('/Companies', { Name: 'Acme' })
     expect([status, body]).toEqual([201, { id: expect.any(Number), name: 'Acme', enabled: false }])
     expect(headers.get('location')).toBe(`${server.url}/Companies/${body.id}`)
@@ -26,7 +26,7 @@ describe('4.1 operations on an entity', () => {
     ['D20: all', 'PUT', { Name: 'New', Enabled: false }, { name: 'New', enabled: false }],
     ['D20: all', 'PATCH', { Name: 'New', Enabled: false }, { name: 'New', enabled: false }],
     ['D8: a read-only property is ignored', 'PATCH', { Id: 'x', Enabled: false }, { name: 'Acme', enabled: false }],
-  ])('%s: a %s of %j is answered with the entity, and touches no other', async (_, method, body, expected) => {
+  ])('%s: a %s of %j is answered with the entity, and changes no other', async (_, method, body, expected) => {
     const [{ id }, other] = await createRows(server, '/Companies', [{ Name: 'Acme', Enabled: true }, { Name: 'Other' }])
     const answer = await ask(server, [`${method} /Companies/${id}`, body])
     expect([answer.status, answer.body]).toEqual([200, { id, ...expected }])
@@ -34,7 +34,7 @@ describe('4.1 operations on an entity', () => {
     expect((await server.get(`/Companies/${other.id}`)).body).toEqual(other)
   })
 
-  test('rule 4: a delete answers 204 without a body, the entity is gone, and a second one is 404', async () => {
+  test('rule 4: a delete answers 204 without a body, the entity is gone, and a second delete is 404', async () => {
     const [{ id }, other] = await createRows(server, '/Companies', [{ Name: 'Gone' }, { Name: 'Other' }])
     const { status, text, headers } = await server.remove(`/Companies/${id}`)
     expect([status, text, headers.get('content-type')]).toEqual([204, '', null])
@@ -43,7 +43,7 @@ describe('4.1 operations on an entity', () => {
     expect((await server.get(`/Companies/${other.id}`)).body).toEqual(other)
   })
 
-  test('rule 5: the root answers 200', async () => {
+  test('rule 5: the root path answers 200', async () => {
     const { status, body } = await server.get('/')
     expect([status, Object.values(body.resources)]).toEqual([200, expect.arrayContaining([`${server.url}/Companies`])])
   })
@@ -60,7 +60,7 @@ describe('4.1 operations on an entity', () => {
     expect(await listed(server, '/Companies?Name=Null')).toEqual([])
   })
 
-  test('D8: read-only properties of a body are ignored, whatever they hold', async () => {
+  test('D8: read-only properties of a body are ignored, whatever their values', async () => {
     const company = await createRow(server, '/Companies', { Id: 999_999, Name: 'Acme' })
     expect(company.id).not.toBe(999_999)
     const ignored = { DisplayName: 'Z', Company: 'Z', Manager: { a: 1 } }

@@ -21,15 +21,18 @@ for (const key of [undefined, 'own'])
     ['PUT', '/Companies/1', { Name: 'Checked', Enabled: true }],
     ['PATCH', '/Companies/1', { Enabled: true }],
     ['DELETE', '/Companies/3', undefined],
-  ])(`%s %s of %j is a Conflict${key ? ', under an Idempotency-Key, too' : ''}`, async (method, path, body) => {
-    const headers: Record<string, string> = key ? { 'Idempotency-Key': `${method}-${key}` } : {}
-    for (const _ of [1, 2]) {
-      const { status, body: answer } = await server.send(method, path, body, headers)
-      expect([status, answer.Error.Code]).toEqual([409, 'Conflict'])
-    }
-  })
+  ])(
+    `%s %s of %j against a constraint of the operator is a Conflict${key ? ', under an Idempotency-Key, too' : ''}`,
+    async (method, path, body) => {
+      const headers: Record<string, string> = key ? { 'Idempotency-Key': `${method}-${key}` } : {}
+      for (const _ of [1, 2]) {
+        const { status, body: answer } = await server.send(method, path, body, headers)
+        expect([status, answer.Error.Code]).toEqual([409, 'Conflict'])
+      }
+    },
+  )
 
-test('a taken name is AlreadyExists all the same', async () => {
+test('a taken name is AlreadyExists, also beside an operator’s constraint', async () => {
   const { status, body } = await server.send('PUT', '/Companies/1', { Name: 'Kept', Enabled: true })
   expect([status, body.Error.Code, body.Error.Target]).toEqual([409, 'AlreadyExists', 'Name'])
 })

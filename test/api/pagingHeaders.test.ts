@@ -41,7 +41,7 @@ describe('4.2 Paging', () => {
     ['PageSize=10&pagesize=10', '400 InvalidPageSize PageSize'],
     ['page=1&page=2', '400 InvalidPage page'],
     ['page=1&PAGE=1', '400 InvalidPage page'],
-  ])('D28: %s is %s', async (query, expected) => expect(outcomeOf(await get(query as string))).toBe(expected as string))
+  ])('D28: the query %s is %s', async (query, expected) => expect(outcomeOf(await get(query as string))).toBe(expected as string))
 
   test.each([
     ...['7', '1000', '9007199254740993', '9223372036854775808', '9'.repeat(400)].map((page) => [page, '', '55', '6'] as const),
@@ -65,7 +65,7 @@ describe('4.3 Paging response headers', () => {
     ['a last page that is just full has no next', 'Enabled=true&PageSize=6&page=2', { first: '1', previous: '1' }],
     ['D31: where no link applies there is none', 'Enabled=true', {}],
     ['D31: of nothing there is none', 'Name=nobody', {}],
-  ])('%s: %s', async (_, query, pages) => {
+  ])('%s, for the query %s', async (_, query, pages) => {
     const answer = await get(query)
     expect(pagesOf(answer)).toEqual(pages)
     expect([answer.headers.has('location'), answer.headers.has('link')]).toEqual(Array(2).fill(Object.keys(pages).length > 0))
@@ -80,19 +80,19 @@ describe('4.3 Paging response headers', () => {
       expect([url.searchParams.getAll('Id'), url.searchParams.get('pagesize')]).toEqual([['>0', '<1000'], '5'])
   })
 
-  test('a # in the query does not make a fragment of what stands behind it in a link', async () => {
+  test('a # in the query of a link is escaped, so that it begins no fragment', async () => {
     const { head } = await sendRaw(server, 'GET /Companies?Name=!=#x&PageSize=5')
     expect(head).toContain('?Name=!=%23x&PageSize=5&page=2&cursor=')
   })
 
-  test('HEAD carries the headers of GET', async () => {
+  test('HEAD has the paging headers of GET', async () => {
     const path = '/Companies?PageSize=5&page=3'
     const head = await server.send('HEAD', path)
     expect([head.status, head.text, totalOf(head)]).toEqual([200, '', '55'])
     expect(pagesOf(head)).toEqual(pagesOf(await server.get(path)))
   })
 
-  test('D31: with PUBLIC_URL every link stands on it', async () => {
+  test('D31: with PUBLIC_URL every link begins with it', async () => {
     const behind = await startServer({ environment: { PUBLIC_URL: 'https://api.example.com/people/' } })
     try {
       const { id } = await createRow(behind, '/Companies', { Name: 'One' })

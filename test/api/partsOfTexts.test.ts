@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 const target = (operator: string, value: string) => `/Employees?LastName[${operator}]=${encodeURIComponent(value)}`
 
-describe('D72: texts', () => {
+describe('D72: parts of texts', () => {
   test.each([
     ['begins', '이', ['이']],
     ['begins', 'ㅇ', []],
@@ -54,12 +54,12 @@ describe('D72: texts', () => {
     ['contains', 'ΡΣΟΣ', ['Kαρσος']],
     ['contains', '%', ['100%']],
     ['contains', '\u0308%', ['100%']],
-  ])('[%s]=%s are found alike in memory and by PostgreSQL', async (operator, value, names) => {
+  ])('[%s]=%s finds the same rows in memory and in PostgreSQL', async (operator, value, names) => {
     const expected = NAMES.filter((name) => name !== null && names.includes(name))
     for (const server of [plain, memory]) expect(await listed(server, target(operator, value), 'lastName')).toEqual(expected)
   })
 
-  test('[begins] and [contains] refuse a value of nothing but accents, as an empty one', async () => {
+  test('[begins] and [contains] refuse a value that has only accents, like an empty one', async () => {
     const requests = ['', '\u0301', '\u0323\u0301', '\u0344', '\u034f'].flatMap((value) =>
       ['begins', 'contains'].map((operator) => [`GET ${target(operator, value)}`] as const),
     )

@@ -43,8 +43,8 @@ const named = (index: number) => ({ FirstName: `${MARK} ${index}`, LastName: `${
 const ill = (more: object = {}) => ({ Type: 'Sickness', Reason: `${MARK} has the flu`, Status: `of ${MARK}`, ...more })
 const people = (count: number) => createRows(server, '/Employees', times(count, named))
 
-describe('personal values of requests that are refused are in no log', () => {
-  test('references that name no row, alone and together with others', async () => {
+describe('personal values of refused requests are in no log', () => {
+  test('references to missing rows, alone and together with others', async () => {
     const [someone] = await people(1)
     const own = await createRow(server, '/Absences', ill())
     const refused: [string, string, Json][] = [
@@ -76,7 +76,7 @@ describe('personal values of requests that are refused are in no log', () => {
     expect(codesOf([started])).toEqual(['400 InvalidValue'])
   })
 
-  test('rows that others refer to, deleted alone and together with others', async () => {
+  test('deletions of referenced rows, alone and together with others', async () => {
     const [boss, ...reports] = await people(6)
     for (const { id } of reports) await ask('PATCH', `/Employees/${id}`, { ManagerId: boss.id })
     const absent = await createRow(server, '/Absences', ill({ EmployeeId: reports[0].id }))
@@ -87,7 +87,7 @@ describe('personal values of requests that are refused are in no log', () => {
     expect((await ask('DELETE', `/Absences/${absent.id}`)).status).toBe(204)
   })
 
-  test('texts, numbers and dates that no column takes, and bodies that are no JSON', async () => {
+  test('texts, numbers and dates that no column accepts, and bodies that are not JSON', async () => {
     const bodies: unknown[] = [
       ...hostileTexts.slice(0, 30).map((text) => ({ Reason: `${MARK}${text}`, EmployeeId: 999_999 })),
       ...[{ Reason: `${MARK}\0` }, { Reason: `${MARK}\ud800` }, { Reason: MARK.repeat(100) }, { [MARK]: MARK }],
@@ -102,13 +102,13 @@ describe('personal values of requests that are refused are in no log', () => {
     expect(answers.filter(({ status }) => status < 400 || status >= 500)).toEqual([])
   })
 
-  test('filters, sorts and cursors that nothing matches or that are wrong', async () => {
+  test('filters, sorts and cursors that match nothing or are invalid', async () => {
     const values = ['Employee=', 'Start=', 'Period.Days=', 'sort=', 'cursor=', 'Reason=!=', `${MARK}=`, 'Id=', 'page=']
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}`)
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}%00%ff`)
   })
 
-  test('rows deleted while others begin to refer to them, or are renamed, or deleted by others too', async () => {
+  test('deletions beside writes that refer to the rows, or rename or delete them', async () => {
     const rows = await people(60)
     const races = rows.map(async ({ id }, index) => {
       const path = `/Employees/${id}`
@@ -127,7 +127,7 @@ describe('personal values of requests that are refused are in no log', () => {
     expect(codes.map((code) => code.replace(' undefined', '')).filter((code) => !allowed.includes(code))).toEqual([])
   })
 
-  test('a row that is held by others until its writers give up, and connections that are cut', async () => {
+  test('a row that others lock until its writers give up, and killed connections', async () => {
     const rows = await people(4)
     const writes = () => rows.map(({ id }) => ask('PATCH', `/Employees/${id}`, { Title: `${MARK}` }))
     await server.sql.begin(async (transaction) => {
@@ -139,7 +139,7 @@ describe('personal values of requests that are refused are in no log', () => {
     for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
   })
 
-  test('unique values that are taken, one after the other and at the same time', async () => {
+  test('taken unique values, one after the other and at the same time', async () => {
     await server.sql`alter table company add constraint company_name_unique unique (name)`
     const unique = await startServer({ databaseUrl: postgres.url, log, entitiesDir: folder.path, hasForeignRows: true })
     const name = (at: number) => ({ Name: `${MARK} & Sons ${at}` })
@@ -154,7 +154,7 @@ describe('personal values of requests that are refused are in no log', () => {
     await server.sql`alter table company drop constraint company_name_unique`
   })
 
-  test('all of that was sent, and neither log has any of it; no constraint had to refuse anything', async () => {
+  test('all requests of these tests were sent, neither log has a value of them, and no constraint had to refuse one', async () => {
     await log.flush()
     expect(asked).toBeGreaterThan(200)
     expect([400, 409, 503].filter((status) => !statuses.has(status))).toEqual([])
@@ -167,7 +167,7 @@ describe('personal values of requests that are refused are in no log', () => {
     expect(lines(ownLog, MARK)).toEqual([])
   })
 
-  test('a constraint would have written the row down: the log is where it would be', async () => {
+  test('a violated constraint does write its row to the log of PostgreSQL', async () => {
     const broken = server.sql`insert into absence (reason, employee_id) values (${`${MARK} herself`}, 999999)`
     await expect(broken.execute()).rejects.toThrow('violates check constraint')
     expect(postgres.log()).toContain(`${MARK} herself`)

@@ -143,7 +143,7 @@ const notCounted: Case[] = [
 ]
 
 describe('8 Rate limit headers', () => {
-  test.each(counted)('D37: %s (%d) has them, and counts itself', async (_, status, ask, keyId = asKey) => {
+  test.each(counted)('D37: %s (%d) has rate limit headers, and counts itself', async (_, status, ask, keyId = asKey) => {
     const before = await look(keyId)
     const seen = await ask(keyId)
     expect([seen.status, seen.headers.get('x-ratelimit-limit')]).toEqual([status, keyId.period])
@@ -159,15 +159,18 @@ describe('8 Rate limit headers', () => {
     expect(await look(keyId)).toBe(before - 2)
   })
 
-  test.each(notCounted)('D35, D37: %s (%d) has none, and is not counted', async (_, status, ask, keyId = asKey) => {
-    const before = await look(keyId)
-    const { status: got, headers } = await ask(keyId)
-    const sent = [...headers.keys()].filter((name) => name.includes('ratelimit'))
-    expect({ status: got, sent }).toEqual({ status, sent: [] })
-    expect(await look(keyId)).toBe(before - 1)
-  })
+  test.each(notCounted)(
+    'D35, D37: %s (%d) has no rate limit headers, and is not counted',
+    async (_, status, ask, keyId = asKey) => {
+      const before = await look(keyId)
+      const { status: got, headers } = await ask(keyId)
+      const sent = [...headers.keys()].filter((name) => name.includes('ratelimit'))
+      expect({ status: got, sent }).toEqual({ status, sent: [] })
+      expect(await look(keyId)).toBe(before - 1)
+    },
+  )
 
-  test.each(['/livez', '/readyz'])('D37: %s answers a right key, a wrong one and none alike', async (path) => {
+  test.each(['/livez', '/readyz'])('D37: %s gives the same answer for a right key, a wrong one and none', async (path) => {
     const answers: unknown[] = []
     for (const authorization of ['', key.headers.authorization, 'ApiKey wrong', makeKey().headers.authorization]) {
       const { status, text, headers } = await server.get(path, { authorization })
@@ -176,7 +179,7 @@ describe('8 Rate limit headers', () => {
     expect(answers).toEqual(Array(4).fill(answers[0]))
   })
 
-  test('D37: Reset is when the first request leaves the longest window, rounded up, and stays', async () => {
+  test('D37: Reset is when the first request leaves the longest window, rounded up, and does not move', async () => {
     const clients = [
       [12 * HOUR_MS, (await freshKey()).headers],
       [6 * HOUR_MS, { authorization: '', 'x-forwarded-for': '203.0.113.3' }],
@@ -197,7 +200,7 @@ describe('8 Rate limit headers', () => {
       expect(await Promise.all(clients.map(([, own]) => resetOf(path, own)))).toEqual(resets)
   })
 
-  test('D37: while the database is away they are there too', async () => {
+  test('D37: responses have the headers while the database is away', async () => {
     const away = await startServer({
       environment,
       databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster',
@@ -213,7 +216,7 @@ describe('8 Rate limit headers', () => {
     }
   })
 
-  test('D37: while the server stops they are there too', async () => {
+  test('D37: responses have the headers while the server stops', async () => {
     const ending = await startServer({ environment, keys: [key.record] })
     await ending.get('/', key.headers)
     const stopped = ending.stop(300)
@@ -223,7 +226,7 @@ describe('8 Rate limit headers', () => {
     await stopped
   })
 
-  test('D37: a body that took too long to arrive (408) has them', async () => {
+  test('D37: a 408 for a slow body has the headers', async () => {
     const answer = await slowAnswer
     const [head = '', body = ''] = answer.split('\r\n\r\n')
     const headers = headersOf(head)

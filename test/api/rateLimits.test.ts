@@ -92,7 +92,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     }
   })
 
-  test('D36: consumes nothing, of any rule', async () => {
+  test('D36: is charged to no rule', async () => {
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
       expect(await statusesOf(20, headers)).toEqual(Array(20).fill(429))
@@ -105,7 +105,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     expect(left(await ask('GET', '/', passing.headers))).toBe(50 - admitted - 1)
   })
 
-  test('D36: is refused by the rule that asks to wait longest', async () => {
+  test('D36: is refused by the rule with the longest wait', async () => {
     const { headers } = await newKey({ limits: '2/1h,2/3h,2/1m' })
     expect(await statusesOf(3, headers)).toEqual([200, 200, 429])
     expect((await ask('GET', '/', headers)).headers.get('x-ratelimit-limit')).toBe('3h')
@@ -116,7 +116,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     ...['GET /', 'GET /Companies', 'GET /Companies?Id=x', 'GET /Companies/999999', 'GET /Nowhere', 'HEAD /Companies'],
     ...['OPTIONS /Companies', 'OPTIONS /Nowhere', 'GET /errors/RateLimitExceeded', `GET /${'x'.repeat(9_000)}`],
     ...['DELETE /Companies', 'POST /', 'POST /Companies', `PUT ${item}`, `PATCH ${item}`, `DELETE ${item}`],
-  ])('D35: %.40s is refused like any other, with a key and without, and writes nothing', async (line) => {
+  ])('D35: is refused also as %.40s, with a key and without, and writes nothing', async (line) => {
     const [method = '', path = ''] = line.replace(item, row).split(' ')
     const contents = async () => [...(await server.sql`select * from company order by id`)]
     const before = await contents()
@@ -130,7 +130,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     expect(before).toHaveLength(1)
   })
 
-  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: %s is never refused', async (line) => {
+  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: is answered nevertheless at %s', async (line) => {
     const [method = '', path = ''] = line.split(' ')
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
@@ -139,7 +139,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     }
   })
 
-  test('of hundreds at once exactly the limit is admitted', async () => {
+  test('is refused exactly beyond the limit, when hundreds come at once', async () => {
     const { headers } = await newKey({ limits: '40/1h' })
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask('GET', '/', headers)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(40)
@@ -147,7 +147,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   })
 })
 
-test('D37: who waits RetryAfter seconds is admitted, a second before is not', async () => {
+test('D37: a client that waits RetryAfter seconds is admitted, a second earlier it is not', async () => {
   const brief = await startServer({
     environment: { RATE_LIMITS: '1/3s', RATE_LIMITS_ANONYMOUS: '1/3s', RATE_LIMIT_CLIENTS: '4' },
   })
@@ -174,8 +174,8 @@ test('D37: who waits RetryAfter seconds is admitted, a second before is not', as
   }
 })
 
-describe('D35: who is charged', () => {
-  test('keys do not touch each other, nor the address they come from', async () => {
+describe('D35: the client to charge', () => {
+  test('is the key, apart from other keys and from its address', async () => {
     const address = newAddress()
     const [one, two] = [await newKey(), await newKey()]
     await exhaust({ ...address, ...one.headers })
@@ -192,13 +192,13 @@ describe('D35: who is charged', () => {
     ['a key with a wrong secret', () => `ApiKey ${known[0]?.text.slice(0, -3)}xxx`],
     ['a revoked key', () => revoked()],
     ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
-  ])('%s is charged to the address, and refused 429 like all when that is exhausted', async (_, authorizationOf) => {
+  ])('is the address for %s, which is refused with 429 like all when that is exhausted', async (_, authorizationOf) => {
     const address = { ...newAddress(), authorization: await authorizationOf() }
     expect(await statusesOf(4, address, '/Companies')).toEqual([401, 401, 401, 429])
     expect(await leftOf({ ...address, authorization: '' })).toBe(0)
   })
 
-  test('a guess that was refused does not say whether it was right', async () => {
+  test('does not reveal, when a guess is refused, whether the key was right', async () => {
     const address = newAddress()
     await exhaust(address)
     const guess = await ask('GET', '/Companies', { ...address, ...makeKey().headers })
@@ -214,14 +214,14 @@ describe('D35: who is charged', () => {
   }
 })
 
-describe('limits of a key’s own', () => {
+describe('a key’s own limits', () => {
   /** Status, period and remaining requests of a request. */
   const said = async ({ headers: own }: TestKey) => {
     const { status, headers } = await ask('GET', '/Companies', own)
     return `${status} ${headers.get('x-ratelimit-limit')} ${headers.get('x-ratelimit-remaining')}`
   }
 
-  test('stand in place of the server’s, fewer or more', async () => {
+  test('replace the server’s, whether there are fewer or more', async () => {
     const few = await newKey({ limits: '1/5m' })
     const many = await newKey({ limits: '5/5m' })
     expect([await said(few), await said(few)]).toEqual(['200 5m 0', '429 5m 0'])
@@ -230,18 +230,18 @@ describe('limits of a key’s own', () => {
     expect(await said(many)).toBe('429 5m 0')
   })
 
-  test.each([[null], ['3/1h,100/12h']])('two keys of one name, as after a rotation, are charged together: %s', async (limits) => {
+  test.each([[null], ['3/1h,100/12h']])('are shared by two keys of one name, as after a rotation: %s', async (limits) => {
     const [old, current] = [await newKey({ name: `old ${limits}`, limits }), await newKey({ name: `old ${limits}`, limits })]
     expect([await said(old), await said(current), await said(old)]).toEqual(['200 12h 99', '200 12h 98', '200 12h 97'])
     for (const key of [current, old]) expect((await ask('GET', '/Companies', key.headers)).status).toBe(429)
   })
 
-  test('that cannot be read are those of the server, and the log says so', async () => {
+  test('are those of the server if they cannot be read, and the log says so', async () => {
     expect(await said(await newKey({ limits: '5/1y' }))).toBe('200 12h 99')
     expect(warnings).toContain('the limits of a key cannot be used: "5/1y" is not a limit like 750/1m')
   })
 
-  test('that are given to a key, changed and taken away hold from then on', async () => {
+  test('apply from the moment when they are set, changed or removed', async () => {
     const key = await newKey()
     expect(await said(key)).toBe('200 12h 99')
     for (const [limits, expected] of [
@@ -301,7 +301,7 @@ describe('D35: TRUSTED_PROXIES', () => {
     expect(await isSame(proxied, one, other)).toBe(false)
   })
 
-  test('a peer that is not trusted is charged itself, whatever it tells', async () => {
+  test('charges a peer that is not trusted by its own address, whatever it claims', async () => {
     const before = await leftAt(direct, null)
     for (const [index, forwarded] of ['203.0.113.1', '10.0.0.1', '203.0.113.1, 10.0.0.1', '::1', 'x'].entries())
       expect(await leftAt(direct, forwarded)).toBe(before - 1 - index)

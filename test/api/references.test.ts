@@ -40,13 +40,13 @@ describe('D16 references', () => {
     ),
   )
 
-  test('D9: two references that name no row are one 409 with both in Details', async () => {
+  test('D9: two references to missing rows are one 409 with both in Details', async () => {
     const answer = await server.post('/Employees', { CompanyId: 999_999_999, ManagerId: 999_999_998 })
     expect(outcomeOf(answer)).toBe('409 ReferenceNotFound Body')
     expect(faultsOf(answer).sort()).toEqual(['ReferenceNotFound CompanyId', 'ReferenceNotFound ManagerId'])
   })
 
-  test('deleting a row that others refer to is 409, and nothing is deleted', async () => {
+  test('deleting a referenced row is 409, and nothing is deleted', async () => {
     const { id: CompanyId } = await company('Acme')
     const boss = await employee({ FirstName: 'Boss', CompanyId })
     const report = await employee({ FirstName: 'Report', ManagerId: boss.id })
@@ -59,7 +59,7 @@ describe('D16 references', () => {
     for (const path of [`/Absences/${absence.id}`, ...referred]) expect((await server.remove(path)).status).toBe(204)
   })
 
-  test('a row is deleted once the last reference to it is null', async () => {
+  test('a row can be deleted once the last reference to it is null', async () => {
     const { id: CompanyId } = await company('Acme')
     const { id } = await employee({ FirstName: 'Ada', CompanyId })
     await server.patch(`/Employees/${id}`, { CompanyId: null })
@@ -67,8 +67,8 @@ describe('D16 references', () => {
   })
 })
 
-describe('2 Names of rows referred to', () => {
-  test('renaming an employee renames in absences and in the manager of direct reports alone', async () => {
+describe('2 Names of referenced rows', () => {
+  test('renaming an employee renames them in absences and as the manager of direct reports, and nowhere else', async () => {
     const { id } = await employee({ FirstName: 'Augusta', LastName: 'Byron' })
     const report = await employee({ FirstName: 'Report', ManagerId: id })
     const low = await employee({ FirstName: 'Low', ManagerId: report.id })
@@ -82,7 +82,7 @@ describe('2 Names of rows referred to', () => {
     expect(await listed(server, '/Employees?Manager=Augusta+Byron', 'id')).toEqual([])
   })
 
-  test('D10: renaming a company renames in its own employees, also to none and to the empty text', async () => {
+  test('D10: renaming a company renames it in its own employees, also to null and to the empty text', async () => {
     const { id } = await company('Twin')
     const twin = await company('Twin')
     const [own, other] = [await employee({ CompanyId: id }), await employee({ CompanyId: twin.id })]
@@ -94,7 +94,7 @@ describe('2 Names of rows referred to', () => {
     expect((await one(`/Employees/${other.id}`)).company).toBe('Twin')
   })
 
-  test('an employee who is their own manager, renamed, and deleted', async () => {
+  test('an employee who is their own manager can be renamed and deleted', async () => {
     const { id } = await employee({ FirstName: 'Ada' })
     const path = `/Employees/${id}`
     const writes: [string, Json, Json][] = [
@@ -115,7 +115,7 @@ describe('2 Names of rows referred to', () => {
     expect((await server.remove(path)).status).toBe(204)
   })
 
-  test('a nameless employee is referred to by null, later by the name', async () => {
+  test('a nameless employee appears as null in references, later by the name', async () => {
     const { id, displayName } = await employee({})
     const report = await employee({ ManagerId: id })
     const absence = await createRow(server, '/Absences', { EmployeeId: id })

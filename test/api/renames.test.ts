@@ -21,8 +21,8 @@ async function namesOf(company: number) {
   )
 }
 
-describe('a rename takes all copies along, however many', () => {
-  test('under an Idempotency-Key once: another with it is InProgress meanwhile, and answered as the first then', async () => {
+describe('a rename changes all copies, however many', () => {
+  test('under an Idempotency-Key once: meanwhile another request with it is InProgress, and afterwards gets the same answer', async () => {
     const company = await companyOf(COPIES_MAX + 1)
     const headers = { 'Idempotency-Key': 'rename-of-many' }
     const rename = (name = 'after') => server.send('PATCH', `/Companies/${company}`, { Name: name }, headers)
@@ -45,7 +45,7 @@ describe('a rename takes all copies along, however many', () => {
     expect(await namesOf(company)).toEqual([['after', COPIES_MAX + 1]])
   })
 
-  test('that take longer than the deadline of other statements, while others are answered', async () => {
+  test('also if that takes longer than the deadline of other statements, while others are answered', async () => {
     const company = await companyOf(COPIES_MAX + 200)
     // As on a larger table or a slower disk.
     await server.sql`
@@ -75,7 +75,7 @@ describe('a rename takes all copies along, however many', () => {
     }
   }, 60_000)
 
-  test('an employee with many absences: also where what is changed is not copied', async () => {
+  test('an employee with many absences can be renamed, also in properties that are not copied', async () => {
     const { body } = await server.post('/Employees', { FirstName: 'Ada' })
     await server.sql`
       insert into absence (employee_id, employee_key)
@@ -87,7 +87,7 @@ describe('a rename takes all copies along, however many', () => {
   })
 })
 
-test('a rename of what is not there is 404, and one that names no row 409, whatever it has to do', async () => {
+test('a rename of a missing row is 404, and one that refers to a missing row 409, however many copies there are', async () => {
   const rename = await server.patch('/Companies/999999', { Name: 'x' })
   expect(outcomeOf(rename)).toBe('404 NotFound Api')
   const { body } = await server.post('/Employees', { FirstName: 'Ada' })

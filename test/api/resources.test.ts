@@ -44,7 +44,7 @@ describe('2 Company, Employee and Absence', () => {
         'started continuousStart contractEnd employmentEnd',
     ],
     ['Absences', 'id status employeeId employee type reason start end period'],
-  ])('D10, D11, and 1, rule 4: the fields of %s are these, in lower camel case: %s', async (plural, names) => {
+  ])('D10, D11, and 1, rule 4: the properties of %s are, in lower camel case: %s', async (plural, names) => {
     expect(Object.keys(await createRow(server, `/${plural}`, {})).join(' ')).toBe(names)
   })
 
@@ -66,7 +66,7 @@ describe('2 Company, Employee and Absence', () => {
     }
   })
 
-  test('D17: a whole surrogate pair written as escapes is a character', async () => {
+  test('D17: a whole surrogate pair written as escapes is one character', async () => {
     expect((await server.post('/Companies', '{"Name":"\\ud83e\\udd8a"}')).body.name).toBe('🦊')
   })
 

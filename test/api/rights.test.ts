@@ -78,7 +78,7 @@ for (const plural of ENTITIES)
           expect(answer.body.Error.Message).toBe(`The key does not have the right ${plural}:${action}.`)
         })
 
-    test('without the right a client learns neither what is there nor what would be wrong', async () => {
+    test('a client without the right does not learn which rows there are, or what would be wrong with a request', async () => {
       const { headers } = keyWith(`${next[plural]}:read,${next[plural]}:write`)
       const id = rowIds[plural]
       const reads = ['', `/${id}`, '/999999', '/x', '?Id=x', '?Nmae=x', '?Name=%ZZ', '?sort=x&page=x&PageSize=x', `/${id}?Name=x`]
@@ -107,7 +107,7 @@ for (const plural of ENTITIES)
         expect(new Set(ones.map(({ text }) => text)).size).toBe(1)
     })
 
-    test('the path in another case, with a slash or an escape, needs the same right', async () => {
+    test('a path in another case, with a slash or an escape, needs the same right', async () => {
       const right = keyWith(`${plural}:read`).headers
       const wrong = keyWith(`${next[plural]}:read,${next[plural]}:write`).headers
       const escaped = `%${plural.charCodeAt(0).toString(16)}${plural.slice(1)}`
@@ -117,7 +117,7 @@ for (const plural of ENTITIES)
       }
     })
 
-    test('OPTIONS and a method that is not there need no right', async () => {
+    test('OPTIONS and unsupported methods need no right', async () => {
       const { headers } = keyWith('')
       const item = `/${plural}/${rowIds[plural]}`
       await expectAll(
@@ -135,12 +135,12 @@ for (const plural of ENTITIES)
 test.each([
   ...['/', '/livez', '/readyz', '/errors', '/errors/Forbidden'].map((path) => [path, '200'] as const),
   ...['/Nowhere', '/Companies/1/2', '/errors/Nothing'].map((path) => [path, '404 NotFound Api'] as const),
-])('D34: what belongs to no entity needs no right: %s is %s', (path, outcome) =>
+])('D34: a path of no entity needs no right: %s is %s', (path, outcome) =>
   expectAll(server, outcome, [[`GET ${path}`, undefined, keyWith('').headers]]),
 )
 
 for (const plural of ENTITIES)
-  describe(`D34 ${plural}: a key that may write and not read`, () => {
+  describe(`D34 ${plural}: a key that may write but not read`, () => {
     const more: Record<Plural, object> = {
       Companies: {},
       Employees: { KnownAs: 'Secret' },
@@ -148,7 +148,7 @@ for (const plural of ENTITIES)
     }
     const rights = [`${plural}:write`, '*:write', `${next[plural]}:read,${plural}:write`]
 
-    test.each(rights)('%s: POST, PUT and PATCH answer with the id alone', async (right) => {
+    test.each(rights)('%s: POST, PUT and PATCH answer with the id only', async (right) => {
       const { headers } = keyWith(right)
       const path = `/${plural}/${rowIds[plural]}`
       const body = { ...BODIES[plural], ...more[plural] }
@@ -168,13 +168,13 @@ for (const plural of ENTITIES)
       expect(shown[property?.replace(/^./, (letter: string) => letter.toLowerCase()) as string]).toBe(value)
     })
 
-    test.each([{}, { Id: 1 }])('PATCH %j of a row that is not there is 404, with or without the right', async (body) => {
+    test.each([{}, { Id: 1 }])('PATCH %j of a missing row is 404, with and without the right', async (body) => {
       for (const right of [`${plural}:write`, `${plural}:read,${plural}:write`])
         await expectAll(server, '404 NotFound Api', [[`PATCH /${plural}/999999`, body, keyWith(right).headers]])
     })
   })
 
-test('D34: an error holds nothing of a row that the key may not read', async () => {
+test('D34: an error contains nothing of a row that the key may not read', async () => {
   const { headers } = keyWith('*:write')
   const secret = { FirstName: 'Secretname', Started: '2001-02-03T04:05:06Z' }
   const { body: manager } = await server.post('/Employees', secret)
@@ -193,7 +193,7 @@ test('D34: an error holds nothing of a row that the key may not read', async () 
   for (const { text } of answers) expect(text).not.toMatch(/Secret|2001/)
 })
 
-test('D34: a write that makes a row refer to itself is answered with the id alone too', async () => {
+test('D34: a write that makes a row refer to itself is answered with the id only, too', async () => {
   const { headers } = keyWith('Employees:write')
   const { body } = await server.post('/Employees', { KnownAs: 'Secret' })
   const answer = await server.send('PATCH', `/Employees/${body.id}`, { ManagerId: body.id }, headers)

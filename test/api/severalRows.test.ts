@@ -31,7 +31,7 @@ const post = (rows: unknown, headers: Record<string, string> = {}, from = server
   from.send('POST', '/Companies', rows, headers)
 
 describe('D59: an array of rows', () => {
-  test('is created in its order, and answered as each row is by itself', async () => {
+  test('is created in its order, and each row is answered as it is by itself', async () => {
     const { id: companyId } = (await server.post('/Companies', { name: 'Copied' })).body
     const sent = [
       { lastName: 'Zoë 😀 O\'Neil "x" {1,2} \\ null', companyId, started: '2026-01-31T09:00:00+02:00' },
@@ -49,7 +49,7 @@ describe('D59: an array of rows', () => {
     expect(ids).toEqual([...ids].sort((a, b) => a - b))
   })
 
-  test('of one row is answered as an array; of 1,000 rows, all are there', async () => {
+  test('is answered as an array also for one row, and complete for 1,000 rows', async () => {
     expect((await post([{ name: 'One' }])).body).toEqual([{ id: expect.any(Number), name: 'One', enabled: false }])
     const long = companies(1_000).map(({ name }) => ({ name: `${name} ${'😀"\\'.repeat(60)}` }))
     const { status, body } = await post(long)
@@ -57,7 +57,7 @@ describe('D59: an array of rows', () => {
     expect(await count('company')).toBe(1_001)
   })
 
-  test('may be lines, with any end, and without one at the last', async () => {
+  test('may be lines, with any line ends, and without one after the last', async () => {
     const text = '{"name":"A"}\r\n\n  {"Name":"B\\n"}\r\n{"name":"C","enabled":true}'
     const { status, body } = await post(text, NDJSON)
     expect([status, namesOf(body)]).toEqual([201, ['A', 'B\n', 'C']])
@@ -71,14 +71,14 @@ describe('D59: an array of rows', () => {
     expect([await typed('utf8'), await typed('UTF-8'), await typed('utf16')]).toEqual([201, 201, 415])
   })
 
-  test('D34: a key that may not read gets the ids alone', async () => {
+  test('D34: is answered with the ids only to a key that may not read', async () => {
     const { body } = await post(companies(2), writer.headers)
     expect(body).toEqual([{ id: expect.any(Number) }, { id: expect.any(Number) }])
   })
 })
 
 describe('D59: all rows or none', () => {
-  test('every fault of every row is named by its index', async () => {
+  test('every fault of every row is named with its index', async () => {
     const rows = [{ lastName: 'right' }, { lastNmae: 1, title: 5 }, 'text', { companyId: 'x' }, [1], null]
     const answer = await server.post('/Employees', rows)
     expect(outcomeOf(answer)).toBe('400 ValidationFailed Body')
@@ -92,7 +92,7 @@ describe('D59: all rows or none', () => {
     expect(outcomeOf(one)).toBe('400 InvalidValue [1].End')
   })
 
-  test('of faults there are 100 at most', async () => {
+  test('at most 100 faults are named', async () => {
     const answer = await post(Array(1_000).fill({ nmae: 1, enabled: 'x' }))
     expect(faultsOf(answer)).toHaveLength(100)
     expect(answer.body.Error.Message).toStartWith('The body has at least 100 faults')
@@ -100,7 +100,7 @@ describe('D59: all rows or none', () => {
     expect([missing.status, faultsOf(missing).length]).toEqual([409, 100])
   })
 
-  test('a reference that names no row is refused by its index', async () => {
+  test('a reference to a missing row is refused with its index', async () => {
     const { id: companyId } = (await server.post('/Companies', {})).body
     const rows = [{ companyId }, { companyId: 999_999 }, { managerId: 999_999, companyId }, { managerId: null }, {}]
     const answer = await server.post('/Employees', rows)
@@ -114,19 +114,19 @@ describe('D59: all rows or none', () => {
     [400, 'InvalidJson', ['[{"name":"A"},]', '[{"name":"A"}', '[{"name":"A"}] {}', '[,{}]', '[{}}]', '[{"name":"A]']],
     [400, 'InvalidJson', [`[{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`, `[{"name":[${'1,'.repeat(100_000)}1]}]`]],
     [413, 'PayloadTooLarge', [`[{}${' '.repeat(2 * 1_024 * 1_024)}]`, `[{"name":"${'x'.repeat(1_024 * 1_024)}"}]`]],
-  ])('%d %s: %.60j', async (status, code, texts) => {
+  ])('a body is refused as %d %s: %.60j', async (status, code, texts) => {
     for (const text of texts) expect(errorOf(await post(text))).toMatchObject({ status, code })
     expect(await count('company')).toBe(0)
   })
 
-  test('what is no JSON is named by its index', async () => {
+  test('a row that is not JSON is named with its index', async () => {
     const { body } = await post('[\n  {"name": "A"},\n  {"name" "B"}\n]')
     expect([body.Error.Target, body.Error.Message]).toEqual(['[1]', expect.stringContaining("[1] is not JSON: Expected ':'")])
     const lines = await post('{"name":"A"}\n{"name":"B"} {}\n', NDJSON)
     expect(lines.body.Error.Message).toStartWith('[1] is not JSON: ')
   })
 
-  test('a body of 2 MiB is read, and of one byte more is not', async () => {
+  test('a body of 2 MiB is read, and one byte more is refused', async () => {
     const row = `{"name":"x"${' '.repeat(20_000)}}`
     const rows = Array(100).fill(row).join()
     const padded = (bytes: number) => `[${rows}${' '.repeat(bytes - rows.length - 2)}]`
@@ -140,7 +140,7 @@ describe('D59: all rows or none', () => {
 })
 
 describe('D59: dryRun=1', () => {
-  test('checks all, references too, and writes nothing', async () => {
+  test('checks everything, also references, and writes nothing', async () => {
     const right = await server.post('/Companies?dryRun=1', companies(3))
     expect([right.status, right.body]).toEqual([200, { rows: 3 }])
     expect((await server.post('/Companies?DRYRUN=1', { name: 'One' })).body).toEqual({ rows: 1 })
@@ -156,7 +156,7 @@ describe('D59: dryRun=1', () => {
     expect((await server.post('/Companies?dryRun=0', companies(2))).status).toBe(201)
   })
 
-  test('leaves an Idempotency-Key unused, and refuses one that is none', async () => {
+  test('leaves an Idempotency-Key unused, and refuses an invalid one', async () => {
     const dry = (body: unknown, key: string) => server.send('POST', '/Companies?dryRun=1', body, { 'Idempotency-Key': key })
     expect((await dry(companies(2), 'dry')).status).toBe(200)
     expect((await post(companies(3), { 'Idempotency-Key': 'dry' })).status).toBe(201)
@@ -170,10 +170,10 @@ describe('D59: dryRun=1', () => {
   })
 })
 
-describe('D59: counts as a request for each 100 rows begun', () => {
+describe('D59: a body of several rows costs one request for each 100 rows begun', () => {
   const remaining = ({ headers }: { headers: Headers }) => Number(headers.get('x-ratelimit-remaining'))
 
-  test('whatever becomes of it, and no more', async () => {
+  test('whatever its outcome, and no more', async () => {
     const send = (rows: unknown, query = '') => server.send('POST', `/Companies${query}`, rows, twenty.headers)
     for (const [rows, query, left] of [
       [{ name: 'x' }, '', 19],
@@ -188,14 +188,14 @@ describe('D59: counts as a request for each 100 rows begun', () => {
     expect((await send({ name: 'x' })).status).toBe(429)
   })
 
-  test('and at least for each 200 KiB, also where no row can be found in it', async () => {
+  test('and at least one for each 200 KiB, also if no row can be found in it', async () => {
     const escapes = `[{"Name":"${'\\"'.repeat(450_000)}`
     const refused = await post(escapes, twenty.headers, second)
     expect(outcomeOf(refused)).toBe('400 InvalidJson [0]')
     expect(remaining(refused)).toBe(20 - 5)
   })
 
-  test('where they do not fit, nothing is written, and only the first is charged', async () => {
+  test('of which only the first is charged, and nothing written, if they do not fit', async () => {
     const send = (rows: unknown) => post(rows, twelve.headers)
     expect((await send(companies(500))).status).toBe(201)
     const refused = await send(companies(1_000).map((row) => ({ ...row, more: ' '.repeat(400) })))
@@ -208,7 +208,7 @@ describe('D59: counts as a request for each 100 rows begun', () => {
     expect((await send(companies(600))).status).toBe(201)
   })
 
-  test('more than the limits ever allow is no matter of waiting', async () => {
+  test('and is not told to wait if the limits never allow it', async () => {
     const refused = await post(companies(301), three.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
     expect(refused.body.Error.Message).toBe(
@@ -217,7 +217,7 @@ describe('D59: counts as a request for each 100 rows begun', () => {
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('nor more than they allow once bytes were charged', async () => {
+  test('and is not told to wait either after bytes were charged', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
@@ -225,10 +225,10 @@ describe('D59: counts as a request for each 100 rows begun', () => {
   })
 })
 
-describe('D43: under an Idempotency-Key', () => {
+describe('D43: several rows under an Idempotency-Key', () => {
   const under = (key: string) => ({ 'Idempotency-Key': key })
 
-  test('all rows are created once, and answered the same by each worker', async () => {
+  test('are created once, and answered the same by each worker', async () => {
     const rows = [{ name: 'Zoë "x" {1,2} \\ null' }, { name: null, enabled: true }, { name: '' }]
     const first = await post(rows, under('once'))
     await server.remove(`/Companies/${first.body[1].id}`)
@@ -247,13 +247,13 @@ describe('D43: under an Idempotency-Key', () => {
     ['fewer rows', [{ name: 'A' }, { name: 'B' }], [{ name: 'A' }]],
     ['one object', [{ name: 'A' }, { name: 'B' }], { name: 'A' }],
     ['an array of the row alone', { name: 'A' }, [{ name: 'A' }]],
-  ])('%s: a mismatch', async (_, first, other) => {
+  ])('are a mismatch for %s', async (_, first, other) => {
     expect((await post(first, under('used'))).status).toBe(201)
     expect(outcomeOf(await post(other, under('used')))).toBe('422 IdempotencyMismatch Idempotency-Key')
     expect(await count('company')).toBe([first].flat().length)
   })
 
-  test('of many at once, of two workers, exactly one is done', async () => {
+  test('are created exactly once by many concurrent requests to two workers', async () => {
     const workers = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? server : second))
     const answers = await Promise.all(workers.map((from) => post(companies(20), under('many'), from)))
     expect(new Set(answers.map(({ status }) => status)).difference(new Set([201, 409])).size).toBe(0)
@@ -261,14 +261,14 @@ describe('D43: under an Idempotency-Key', () => {
     expect(await count('company')).toBe(20)
   })
 
-  test('a refusal keeps nothing', async () => {
+  test('are not stored after a refusal', async () => {
     const rows = [{ managerId: null }, { companyId: 999_999 }]
     expect((await server.send('POST', '/Employees', rows, under('refused'))).status).toBe(409)
     expect((await server.send('POST', '/Employees', [{}], under('refused'))).status).toBe(201)
   })
 })
 
-test('lists of all workers have the rows right behind it, few or many', async () => {
+test('lists of all workers have the rows right after the response, few or many', async () => {
   const total = async (from: TestServer) => {
     const { headers, body } = await from.get('/Employees?sort=-Id&Status=Current')
     return [Number(headers.get('x-total-count')), body[0]?.lastName]
@@ -287,7 +287,7 @@ test('lists of all workers have the rows right behind it, few or many', async ()
   }
 })
 
-test('a server without lists in memory creates them as the others do', async () => {
+test('a server without copies in memory creates several rows as the others do', async () => {
   const { id: companyId } = (await plain.post('/Companies', { name: 'Copied' })).body
   const key = { 'Idempotency-Key': 'plain' }
   const first = await plain.send('POST', '/Employees', [{ companyId }, { lastName: 'B' }], key)
@@ -298,7 +298,7 @@ test('a server without lists in memory creates them as the others do', async () 
   expect((await plain.get('/Employees')).headers.get('x-total-count')).toBe('2')
 })
 
-test('a process is at 8 bodies of several rows at a time, of one key 4', async () => {
+test('a process handles at most 8 bodies of several rows at a time, 4 of one key', async () => {
   const lock = await second.sql.reserve()
   await lock`begin`
   await lock`lock table company in share mode`
@@ -321,7 +321,7 @@ test('a process is at 8 bodies of several rows at a time, of one key 4', async (
   expect((await post(companies(1), {}, second)).status).toBe(201)
 })
 
-test('bodies of several rows that do not come to their end take no place', async () => {
+test('bodies of several rows that do not arrive completely occupy no slot', async () => {
   const ends: (() => Promise<number>)[] = []
   for (const key of [...Array(8).fill({ authorization: `ApiKey ${KEY}` }), ...Array(8).fill(twelve.headers)]) {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
@@ -341,7 +341,7 @@ test('bodies of several rows that do not come to their end take no place', async
   for (const end of ends) expect([201, 429]).toContain(await end())
 })
 
-test('leaves a line of each row in what has changed', async () => {
+test('several rows have a change event each', async () => {
   const { next } = (await server.get('/Changes?after=now')).body
   const { body } = await server.post('/Companies', companies(150))
   const { changes } = (await server.get(`/Changes?after=${next}&PageSize=500`)).body
@@ -352,7 +352,7 @@ test('leaves a line of each row in what has changed', async () => {
   expect(history).toMatchObject([{ action: 'create', after: { Name: 'Name 7' } }])
 })
 
-test('writes of others beside it are done, and hold it up no longer than their locks', async () => {
+test('writes of others run beside several rows, and delay them no longer than their locks last', async () => {
   const { id: companyId } = (await server.post('/Companies', { name: 'Before' })).body
   const rows = Array.from({ length: 300 }, () => ({ companyId }))
   const answers = await Promise.all([

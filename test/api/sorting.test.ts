@@ -72,7 +72,9 @@ describe('4.2 Sorting', () => {
     ['rule 4', 'sort=%2BEnabled,-Name,-Enabled,%2BNAME', 'sort=%2BEnabled,-Name'],
     ['D4: the three spellings of + may be mixed', 'sort=+Enabled,%2BName,%20Id', 'sort=Enabled,Name,Id'],
     ['D27', 'sort=-Name&sort=%2BName', 'sort=-Name'],
-  ])('%s: %s is %s', async (_, one, other) => expect(await companies(one, 'id')).toEqual(await companies(other, 'id')))
+  ])('%s: the list by %s is that by %s', async (_, one, other) =>
+    expect(await companies(one, 'id')).toEqual(await companies(other, 'id')),
+  )
 
   test.each([
     ...['Start', 'Name,', ',Name', 'Name,,Id', '-', '%2B', '--Name', 'Name;Id', 'Name desc', 'name_key'],

@@ -43,7 +43,7 @@ function inLibreOffice() {
     sheets.mixed = await sheetsOf([decimals()], ',', GERMAN)
   })
 
-  test('umlauts, commas and quotes are as they are, date-times are dates, numbers are numbers, nothing is a formula', () => {
+  test('a spreadsheet shows umlauts, commas and quotes, and reads date-times as dates, numbers as numbers, and nothing as a formula', () => {
     const [rows = [], [head, row] = []] = (sheets.english ?? []).slice(3).map((sheet) => sheet.map(cellsOf))
     expect(rows.map(([cell]) => cell?.text)).toEqual(['lastName', ...NAMES.map((name) => name.replace(/^=/, "'="))])
     expect(rows.every(([cell]) => cell?.type === 'string')).toBe(true)
@@ -56,13 +56,16 @@ function inLibreOffice() {
   })
 
   // Of other separators: test/model/spreadsheet.test.ts.
-  test.each(['english', 'german'])('no text becomes a formula where commas or semicolons separate cells: %s', (language) => {
-    const formulas = sheets[language]
-      ?.slice(1, 3)
-      .map((rows) => rows.filter((row) => row.includes('table:formula=')).length) as number[]
-    expect(formulas).toEqual([0, expect.any(Number)])
-    expect(formulas[1]).toBeGreaterThan(0)
-  })
+  test.each(['english', 'german'])(
+    'no text becomes a formula in a spreadsheet that splits at commas or semicolons: %s',
+    (language) => {
+      const formulas = sheets[language]
+        ?.slice(1, 3)
+        .map((rows) => rows.filter((row) => row.includes('table:formula=')).length) as number[]
+      expect(formulas).toEqual([0, expect.any(Number)])
+      expect(formulas[1]).toBeGreaterThan(0)
+    },
+  )
 
   test.each([
     ['german', 'with locale=de', 'float'],

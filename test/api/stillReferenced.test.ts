@@ -45,8 +45,8 @@ const sorted = (message: string) =>
     .split(/(?<=it): |, /)
     .sort()
 
-describe('the refusal to delete a row that others refer to', () => {
-  test('counts these by the filters that find them, to a key that may read all', async () => {
+describe('the refusal to delete a referenced row', () => {
+  test('counts the referring rows by the filters that find them, for a key that may read all of them', async () => {
     expect(sorted(await messageOf('/Employees/1'))).toEqual(sorted(WHOLE))
     expect(await messageOf('/Companies/1')).toBe(
       'Company 1 was not deleted: other rows refer to it: 4 of Employees (CompanyId=1).',
@@ -67,7 +67,7 @@ describe('the refusal to delete a row that others refer to', () => {
     expect(await messageOf(path, key)).toBe(message)
   })
 
-  test('says the same to a key that may read only others, whether there are some of these or not', async () => {
+  test('is the same for a key that may not read some of the tables, whether rows there refer to it or not', async () => {
     await server.sql`delete from absence`
     expect(await messageOf('/Employees/1', 'absences')).toBe(PLAIN)
   })
@@ -79,7 +79,7 @@ describe('the refusal to delete a row that others refer to', () => {
     expect(await messageOf('/Employees/2')).toContain('over 1,000 of Absences (EmployeeId=2)')
   })
 
-  test('is the same with an Idempotency-Key, with If-Match, and for deletions at once', async () => {
+  test('is the same with an Idempotency-Key, with If-Match, and for concurrent deletions', async () => {
     const once = { 'idempotency-key': crypto.randomUUID() }
     for (const headers of [once, once, { 'if-match': '*' }, { ...once, 'if-match': '*' }])
       expect(sorted(await messageOf('/Employees/1', 'all', headers))).toEqual(sorted(WHOLE))
@@ -93,20 +93,20 @@ describe('the refusal to delete a row that others refer to', () => {
       )
   })
 
-  test('leaves out the row itself', async () => {
+  test('does not count the row itself', async () => {
     expect((await server.remove('/Employees/4')).status).toBe(204)
     await server.patch('/Employees/1', { ManagerId: 1 })
     expect(await messageOf('/Employees/1')).toContain('2 of Employees (ManagerId=1)')
   })
 
-  test('has no count of a table that is no entity’s', async () => {
+  test('has no count of a table that belongs to no entity', async () => {
     await server.sql.unsafe('create table badge (employee_id bigint references employee); insert into badge values (3)')
     expect(await messageOf('/Employees/3')).toBe('Employee 3 was not deleted: other rows refer to it.')
     await server.sql.unsafe('drop table badge')
     expect((await server.remove('/Employees/3')).status).toBe(204)
   })
 
-  test('of a row that is gone is 404', async () => {
+  test('is a 404 for a row that is gone', async () => {
     for (const key of ['all', 'writer'] as const)
       expect(outcomeOf(await server.send('DELETE', '/Employees/999', undefined, KEYS[key].headers))).toBe('404 NotFound Api')
   })

@@ -56,7 +56,7 @@ async function paged(path: string): Promise<unknown[]> {
   return rows
 }
 
-describe('D55: NDJSON has the rows of all pages, in their order', () => {
+describe('D55: NDJSON has the rows of all pages in their order', () => {
   test.each([
     '/Companies',
     '/Companies?sort=-Name',
@@ -71,7 +71,7 @@ describe('D55: NDJSON has the rows of all pages, in their order', () => {
     expect(await rowsOf(path)).toEqual(await paged(path))
   })
 
-  test('a list without rows is empty', async () => {
+  test('is empty for a list without rows', async () => {
     const { status, text, headers } = await server.get('/Companies?Id=0', NDJSON)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'application/x-ndjson; charset=utf-8'])
   })
@@ -86,7 +86,7 @@ describe('D55: CSV, as csv-parse reads it', () => {
     expect(await table(path)).toEqual(rows.map((row) => flat(row)))
   })
 
-  test('names are those of JSON, with dots for parts', async () => {
+  test('has the names of the JSON, with dots for parts', async () => {
     const { text, headers } = await server.get('/Absences?fields=Period,Id,Start&Id=0', CSV)
     expect(text).toBe('id,start,period.prefered,period.days,period.hours\r\n')
     expect(headers.get('content-disposition')).toBe('attachment; filename="Absences.csv"')
@@ -94,7 +94,7 @@ describe('D55: CSV, as csv-parse reads it', () => {
     expect(headers.get('vary')).toContain('Accept')
   })
 
-  test('no value is an empty cell, and an empty text one in quotes', async () => {
+  test('has an empty cell for no value, and quotes for an empty text', async () => {
     const { text } = await server.get('/Employees?fields=LastName&LastName==', CSV)
     expect(text).toBe('lastName\r\n""\r\n')
     expect((await server.get('/Companies?fields=Name&Name=&Id=<51', CSV)).text).toBe('name\r\n\r\n')
@@ -105,29 +105,29 @@ describe('D55: CSV, as csv-parse reads it', () => {
     ['excel=1', 'excel', {}, 'excel belongs to Accept: text/csv, which a page is not: send that, or leave excel out.'],
     ['locale=de', 'locale', NDJSON, 'locale belongs to Accept: text/csv, which NDJSON is not: send that, or leave locale out.'],
     ['Excel=1', 'excel', NDJSON, 'excel belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
-  ])('%s with another form is refused, by the name %s', async (query, target, headers, message) => {
+  ])('refuses %s in another form, by the name %s', async (query, target, headers, message) => {
     const answer = await server.get(`/Companies?${query}`, headers)
     expect(outcomeOf(answer)).toBe(`400 InvalidForm ${target}`)
     expect(answer.body.Error.Message).toBe(message)
   })
 
-  test('bom=0 and excel=0 are what every form has', async () => {
+  test('has with bom=0 and excel=0 its default form', async () => {
     for (const headers of [{}, NDJSON, CSV]) expect((await server.get('/Companies?bom=0&excel=0', headers)).status).toBe(200)
   })
 
-  test('bom=1 begins with a byte order mark', async () => {
+  test('begins with a byte order mark with bom=1', async () => {
     const response = await fetch(`${server.url}/Employees?bom=1`, {
       headers: { ...CSV, authorization: `ApiKey ${KEY}` },
     })
     expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
   })
 
-  test('excel=1 writes date-times without their zone, which is UTC', async () => {
+  test('has date-times in UTC without a zone with excel=1', async () => {
     const [one] = await table('/Absences?excel=1&fields=Start,End')
     expect(one).toEqual({ start: '2026-03-01 09:00:00', end: '' })
   })
 
-  test('excel=1 puts an apostrophe in front of what begins as a formula', async () => {
+  test('has an apostrophe before texts that begin like a formula with excel=1', async () => {
     const names = (await table('/Employees?excel=1&fields=LastName')).map(({ lastName }) => lastName)
     expect(names).toEqual(HOSTILE.map((name) => (/^[=+\-@\t\r]/.test(name) ? `'${name}` : name)))
   })
@@ -143,7 +143,7 @@ function flat(row: object, prefix = ''): Record<string, string> {
   return cells
 }
 
-describe('which form', () => {
+describe('the form of a list', () => {
   test.each([
     [undefined, 'application/json'],
     ['*/*', 'application/json'],
@@ -153,7 +153,7 @@ describe('which form', () => {
     ['text/csv;q=0', 'application/json'],
     ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
     ['Application/X-NDJSON', 'application/x-ndjson'],
-  ])('Accept: %s is answered %s', async (accept, type) => {
+  ])('for Accept: %s is %s', async (accept, type) => {
     const { headers } = await server.get('/Companies?Id=1', accept === undefined ? {} : { accept })
     expect(headers.get('content-type')?.split(';')[0]).toBe(type)
   })
@@ -162,7 +162,7 @@ describe('which form', () => {
     ['page=1', '400 InvalidPage page'],
     ['PageSize=50', '400 InvalidPageSize PageSize'],
     ['cursor=x', '400 InvalidCursor cursor'],
-  ])('%s is refused', async (query, outcome) => {
+  ])('is refused for %s', async (query, outcome) => {
     const response = await fetch(`${server.url}/Companies?${query}`, {
       headers: { ...NDJSON, authorization: `ApiKey ${KEY}` },
     })
@@ -170,20 +170,20 @@ describe('which form', () => {
     expect(`${response.status} ${error.Code} ${error.Target}`).toBe(outcome)
   })
 
-  test('HEAD has the head alone', async () => {
+  test('for HEAD has no body', async () => {
     const { status, text, headers } = await server.send('HEAD', '/Companies', undefined, CSV)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
     // GET has none either.
     expect(headers.get('content-length')).toBeNull()
   })
 
-  test('If-Match names no version of a stream', async () => {
+  test('has no version that If-Match could name', async () => {
     const answer = await server.get('/Companies', { ...CSV, 'if-match': '"x"' })
     expect(outcomeOf(answer)).toBe('412 PreconditionFailed If-Match')
   })
 })
 
-test('gzip is what it is without, and only where it is asked for', async () => {
+test('a gzipped stream has the same content, and is sent only if the client accepts gzip', async () => {
   const headers = { ...CSV, authorization: `ApiKey ${KEY}` }
   const plain = await fetch(`${server.url}/Companies`, { headers })
   const packed = await fetch(`${server.url}/Companies`, {
@@ -194,26 +194,26 @@ test('gzip is what it is without, and only where it is asked for', async () => {
   expect(gunzipSync(await packed.arrayBuffer()).toString()).toBe(await plain.text())
 })
 
-describe('the charge', () => {
-  test('is a request for each 1,000 rows begun', async () => {
+describe('the charge of a stream', () => {
+  test('is one request for each 1,000 rows begun', async () => {
     expect((await rowsOf('/Companies', three.headers)).length).toBe(ROWS)
     expect((await server.get('/Companies', three.headers)).status).toBe(429)
   })
 
-  test('is the same beside others, where pieces are smaller, and so are the rows', async () => {
+  test('is the same beside other streams, which make its batches smaller, and so are the rows', async () => {
     const calm = await rowsOf('/Companies?sort=-Name')
     noteAnswered(Number.POSITIVE_INFINITY)
     expect(await rowsOf('/Companies?sort=-Name', alsoThree.headers)).toEqual(calm)
     expect((await server.get('/Companies', alsoThree.headers)).status).toBe(429)
   })
 
-  test('that is refused in the middle ends NDJSON with an error', async () => {
+  test('ends NDJSON with an error if it is refused in the middle', async () => {
     const lines = await rowsOf('/Companies', two.headers)
     expect(lines.length).toBe(2_001)
     expect(lines.at(-1).Error).toMatchObject({ Code: 'RateLimitExceeded', Target: 'Api', Details: null })
   })
 
-  test('that is refused in the middle breaks the connection of a CSV', async () => {
+  test('breaks the connection of a CSV if it is refused in the middle', async () => {
     const headers = { ...CSV, ...alsoTwo.headers }
     const response = await fetch(`${server.url}/Companies`, { headers })
     expect(response.status).toBe(200)
@@ -259,8 +259,8 @@ test('D39: a stream that is too costly is refused with advice', async () => {
   expect([answer.status, answer.body.Error.Message]).toEqual([503, expect.stringContaining('To get it: ')])
 })
 
-describe('a client that takes its time', () => {
-  test('whose key has ended meanwhile gets no rows beyond what was read', async () => {
+describe('a slow stream', () => {
+  test('gets no rows beyond those already read after its key has ended', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...ending.headers })
     await large.replaceKeys(KEYS.filter(({ id }) => id !== ending.record.id))
     const text = await rest()
@@ -268,7 +268,7 @@ describe('a client that takes its time', () => {
     expect(text.endsWith('0\r\n\r\n')).toBe(true)
   })
 
-  test('whose key has lost its right meanwhile gets none either, of that entity alone', async () => {
+  test('gets no rows after its key has lost its right to that entity', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...losing.headers })
     await large.replaceKeys(KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)))
     const text = await rest()
@@ -278,7 +278,7 @@ describe('a client that takes its time', () => {
     await large.replaceKeys(KEYS)
   })
 
-  test('has a place of few, which it gives back when it leaves', async () => {
+  test('occupies a slot, which is free again when its client disconnects', async () => {
     const key = { ...NDJSON, authorization: `ApiKey ${KEY}` }
     const held = await Promise.all([1, 2, 3, 4].map(() => hold('/Companies', key)))
     const { status, headers, body } = await large.get('/Companies', NDJSON)
@@ -287,7 +287,7 @@ describe('a client that takes its time', () => {
     while ((await large.get('/Companies?Id=1', NDJSON)).status !== 200) await Bun.sleep(20)
   })
 
-  test('loses its place to a key that has none, where a few keys have taken all', async () => {
+  test('loses its slot to a key without one, if a few keys have taken all', async () => {
     const held = await Promise.all(
       takingNothing.flatMap(({ headers }) => [1, 2, 3, 4].map(() => hold('/Companies', { ...NDJSON, ...headers }))),
     )

@@ -97,12 +97,12 @@ describe('a summary (D76)', () => {
     ['?Days=2', '400 UnknownParameter Days', 'Absences has no parameter "Days". Did you mean Period.Days?'],
     ['?Statsu=x', '400 UnknownParameter Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'],
     ['?bom=1', '400 InvalidForm bom', 'bom belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
-  ])('%s is %s', async (query, outcome, message) => {
+  ])('of the query %s is %s', async (query, outcome, message) => {
     expect(outcomeOf(await get(query))).toBe(outcome)
     expect(await messageOf(query)).toBe(message)
   })
 
-  test('of an entity without numbers but ids has no sums, which its message and the document say', async () => {
+  test('has no sums for an entity whose only numbers are ids, as its message and the document say', async () => {
     const { status, body } = await server.get('/Companies/Summary?sum=Id')
     expect(status).toBe(400)
     expect(body.Error.Message).toBe('Id is the id of the row: sum takes numbers other than ids, of which Companies have none.')
@@ -112,7 +112,7 @@ describe('a summary (D76)', () => {
     expect(['sum', 'average', 'minimum', 'maximum'].filter((name) => names.includes(name))).toEqual(['minimum', 'maximum'])
   })
 
-  test('has periods of UTC, and counts a row whole in that of its key', async () => {
+  test('has periods in UTC, and counts a row as a whole in the period of its key', async () => {
     const reason = crypto.randomUUID()
     for (const [Start, End, Days] of [
       ['2026-01-30T09:00:00Z', '2026-02-03T17:00:00Z', 3],
@@ -127,7 +127,7 @@ describe('a summary (D76)', () => {
     await server.sql`delete from absence where reason = ${reason}`
   })
 
-  test('adds up namesakes by a copied name, and not by the id beside it', async () => {
+  test('combines namesakes by a copied name, and separates them by the id', async () => {
     const reason = crypto.randomUUID()
     const ids: number[] = []
     for (const Days of [1, 2]) {
@@ -145,7 +145,7 @@ describe('a summary (D76)', () => {
     await server.sql`delete from employee where id = any (${ids})`
   })
 
-  test('takes names in any case and several parameters of a name, and an aggregate of a property once', async () => {
+  test('accepts names in any case, repeated parameters, and one aggregate of a property once', async () => {
     const one = await get('?groupBy=Type,Month(start)&sum=period.days,Period.Days&sort=-SUM(PERIOD.days)')
     const other = await get('?GROUPBY=type&groupBy=month(Start)&Sum=Period.Days&sort=-sum(Period.Days)')
     expect(one.text).toBe(other.text)
@@ -168,14 +168,14 @@ describe('a summary (D76)', () => {
     await server.sql`update absence set type = 'Holiday' where id = 1`
   })
 
-  test('of no rows has no groups, and one without keys', async () => {
+  test('has no groups without rows, but one group without keys', async () => {
     expect((await get('?Id=0&groupBy=Type')).body).toEqual([])
     const { text } = await get('?Id=0&sum=Period.Days&average=Period.Days&minimum=Start,Type')
     const none = '"sum":{"period":{"days":null}},"average":{"period":{"days":null}},"minimum":{"start":null,"type":null}'
     expect(text).toBe(`[{"count":0,${none}}]`)
   })
 
-  test('has sums that are exact where floats are not, and averages rounded half away from zero', async () => {
+  test('has exact sums where floats are not, and averages rounded half away from zero', async () => {
     await server.sql`insert into absence (type, period_days) values ('tenth', 0.1), ('tenth', 0.2), ('half', 0.00000001), ('half', 0)`
     const { text } = await get('?groupBy=Type&Type[]=tenth&Type[]=half&sum=Period.Days&average=Period.Days')
     await server.sql`delete from absence where type in ('tenth', 'half')`
@@ -187,7 +187,7 @@ describe('a summary (D76)', () => {
     )
   })
 
-  test('is a CSV or NDJSON of all groups, which take no page', async () => {
+  test('is a CSV or NDJSON of all groups, without pages', async () => {
     const csv = await get('?groupBy=Type&sum=Period.Days&locale=de', { accept: 'text/csv' })
     expect(csv.text.split('\r\n')[0]).toBe('type;count;sum.period.days')
     expect(csv.text).toMatch(/Holiday;18;\d+,0{8}/)
@@ -206,7 +206,7 @@ describe('a summary (D76)', () => {
     expect(outcomeOf(await get('', limited.headers))).toBe('429 RateLimitExceeded Api')
   })
 
-  test('is no row: other methods are 405, and a path behind it 404', async () => {
+  test('is not a row: other methods are 405, and longer paths 404', async () => {
     expect(outcomeOf(await server.patch('/Absences/Summary', {}))).toBe('405 MethodNotAllowed Api')
     expect(outcomeOf(await server.get('/Absences/Summary/Changes'))).toBe('404 NotFound Api')
     expect((await server.get('/absences/SUMMARY/')).status).toBe(200)

@@ -66,7 +66,7 @@ const statusesOf = async (streams: readonly (readonly [TestKey, string])[]) => {
   return statuses
 }
 
-test('a key has two streams of summaries at a time, beside which it can stream lists', async () => {
+test('a key has at most two streams of summaries at a time, and streams of lists beside them', async () => {
   expect(
     await statusesOf([
       [one, LARGE],
@@ -81,7 +81,7 @@ test('a key has two streams of summaries at a time, beside which it can stream l
   expect((await sip(one, '/Absences')).status).toBe(200)
 })
 
-test('streams of summaries whose groups do not fit into memory beside those of others are 503, until one of these has ended', async () => {
+test('a stream of a summary is 503 while groups of others take its memory, until one of these has ended', async () => {
   const held = await sip(one, LARGE)
   expect([
     held.status,

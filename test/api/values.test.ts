@@ -19,7 +19,7 @@ describe('2 Period', () => {
     expect((await server.get(`/Absences?Id=${body.id}&Period.Days=${printed}`)).text).toContain(period)
   })
 
-  test('a NaN that another program has stored is null, so that the answer is JSON', async () => {
+  test('a NaN that another program has stored is null, so that the response is JSON', async () => {
     const { body } = await server.post('/Absences', { Period: { Hours: 1 } })
     await server.sql`update absence set period_days = 'NaN' where id = ${body.id}`
     const expected = { prefered: null, days: null, hours: 1 }
@@ -35,7 +35,7 @@ describe('2 Period', () => {
     ['a PATCH with null clears all', 'PATCH', null, null],
     ['a period without a value in any field is null', 'PATCH', { Prefered: null, Days: null, Hours: null }, null],
     ['a PUT does not merge', 'PUT', { Days: 2 }, { prefered: null, days: 2, hours: null }],
-  ])('D14: %s: %s %j', async (_, method, Period, period) => {
+  ])('D14: %s, as after %s of %j', async (_, method, Period, period) => {
     const { id } = await createRow(server, '/Absences', { Reason: 'r', Period: whole })
     const { body } = await server.send(method, `/Absences/${id}`, { Reason: 'r', Period })
     expect([body.period, body.reason]).toEqual([period, 'r'])
@@ -62,7 +62,7 @@ describe('2 Date-times', () => {
 
   const [early, late] = ['2023-07-03T09:00:00Z', '2023-07-04T09:00:00Z']
 
-  test('D13: an end before the start is 400 on End, of a PATCH also against the other as stored', async () => {
+  test('D13: an end before the start is 400 on End, for PATCH also against the stored value', async () => {
     const stored = await createRow(server, '/Absences', { Start: early, End: late })
     const path = `/Absences/${stored.id}`
     await expectAll(server, '400 InvalidValue End', [
@@ -75,7 +75,7 @@ describe('2 Date-times', () => {
     expect((await server.get(path)).body).toEqual(stored)
   })
 
-  test.each([[early], [null]])('D13: an end at the start, or without one, is fine: %s', async (Start) => {
+  test.each([[early], [null]])('D13: an end equal to the start, or without one, is valid: %s', async (Start) => {
     expect(await createRow(server, '/Absences', { Start, End: early })).toMatchObject({ start: Start, end: early })
   })
 })

@@ -20,7 +20,7 @@ async function newCompany(Name = 'before') {
 }
 
 describe('D41: the tag of a row', () => {
-  test('is strong, and the same in every answer that shows this version', async () => {
+  test('is strong, and the same in every response that shows this version', async () => {
     const created = await server.post('/Companies', { Name: 'Blue Moon' })
     const path = `/Companies/${created.body.id}`
     expect(tagOf(created)).toMatch(/^"\w{4}-\d+"$/)
@@ -36,7 +36,7 @@ describe('D41: the tag of a row', () => {
     }
   })
 
-  test('is another one after every write, and only then', async () => {
+  test('changes with every write, and with nothing else', async () => {
     const { path, tag } = await newCompany()
     const tags = [tag]
     for (const write of [
@@ -68,7 +68,7 @@ describe('D41: the tag of a row', () => {
     expect([own.body.manager, own.body, tagOf(own)]).toEqual(['Augusta', read.body, tagOf(read)])
   })
 
-  test('is none of another entity, where it stands for other properties', async () => {
+  test('differs from that of another entity with the same values', async () => {
     const [first] = await createRows(server, '/Absences', [{}])
     const { tag } = await newCompany()
     const version = tag.slice(tag.indexOf('-'))
@@ -77,7 +77,7 @@ describe('D41: the tag of a row', () => {
     expect(absence.slice(absence.indexOf('-'))).not.toBe(version)
   })
 
-  test('a key that may not read gets it too, and may ask for it, but learns no value of the row', async () => {
+  test('is given to a key that may not read, which can use it without learning a value of the row', async () => {
     const { path, tag, id } = await newCompany('secret name')
     const own = (method: string, match: string, body?: unknown) =>
       server.send(method, path, body, { ...writer.headers, 'if-match': match })
@@ -99,14 +99,14 @@ describe('If-Match', () => {
       ['any', '*'],
       ['a list with the tag', '"other", W/"weak",,"a,b" , TAG'],
       ['the tag after itself weakened', 'W/TAG, TAG'],
-    ])('%s: it is carried out', async (_, match) => {
+    ])('is met for %s: the write is done', async (_, match) => {
       const { path, tag } = await newCompany()
       const answer = await send(method, path, { 'if-match': match.replaceAll('TAG', tag) })
       expect(answer.status).toBe(method === 'DELETE' ? 204 : 200)
       expect((await server.get(path)).status).toBe(method === 'DELETE' ? 404 : 200)
     })
 
-    test('412 where no tag is that of the row: nothing is written, and the answer has the tag of now', async () => {
+    test('is 412 without a matching tag: nothing is written, and the response has the current tag', async () => {
       const { path, tag: earlier } = await newCompany()
       const current = await server.patch(path, { Name: 'changed' })
       const tag = tagOf(current)
@@ -127,14 +127,14 @@ describe('If-Match', () => {
       }
     })
 
-    test('of a row that is not there is 404, whatever it says', async () => {
+    test('is 404 for a missing row, whatever it says', async () => {
       const { path, tag } = await newCompany()
       await server.remove(path)
       for (const match of ['*', tag]) expect(outcomeOf(await send(method, path, { 'if-match': match }))).toBe('404 NotFound Api')
     })
   })
 
-  test('of a PATCH of nothing counts too', async () => {
+  test('also applies to a PATCH of nothing', async () => {
     const { path, tag } = await newCompany()
     const { headers } = await server.patch(path, { Name: 'changed' })
     expect(outcomeOf(await send('PATCH', path, { 'if-match': tag }, {}))).toBe(failed('If-Match'))
@@ -142,14 +142,14 @@ describe('If-Match', () => {
     expect([same.status, tagOf(same)]).toEqual([200, headers.get('etag') as string])
   })
 
-  test('of a GET: the version that it asks for, or 412', async () => {
+  test('of a GET is answered with the version that it names, or 412', async () => {
     const { path, tag } = await newCompany()
     expect((await server.get(path, { 'if-match': tag })).status).toBe(200)
     await server.patch(path, { Name: 'changed' })
     expect(outcomeOf(await server.get(path, { 'if-match': tag }))).toBe(failed('If-Match'))
   })
 
-  test('goes before what would be refused in the row: a reference to nothing, rows that refer to it', async () => {
+  test('is checked before references to missing rows, and rows that refer to it', async () => {
     const { id, path, tag } = await newCompany()
     const employee = await createRow(server, '/Employees', { CompanyId: id })
     const at = `/Employees/${employee.id}`
@@ -171,14 +171,14 @@ describe('If-None-Match', () => {
     }
   })
 
-  test('of GET with another tag is answered in full, with If-Match that holds too', async () => {
+  test('of GET with another tag is answered in full, also together with a matching If-Match', async () => {
     const { path, tag } = await newCompany()
     const answer = await server.get(path, { 'if-none-match': '"x"', 'if-match': tag })
     expect([answer.status, answer.body.name, tagOf(answer)]).toEqual([200, 'before', tag])
     expect((await server.get(path, { 'if-none-match': tag, 'if-match': tag })).status).toBe(304)
   })
 
-  test.each(WRITES)('of %s: any never overwrites, and a tag that the row has does not either', async (method) => {
+  test.each(WRITES)('of %s: `*` never overwrites, nor does a tag that the row has', async (method) => {
     const { path, tag } = await newCompany()
     for (const match of ['*', tag, `"x", W/${tag}`]) {
       const answer = await send(method, path, { 'if-none-match': match })
@@ -189,7 +189,7 @@ describe('If-None-Match', () => {
     expect((await send(method, path, { 'if-none-match': '"x"' })).status).toBe(method === 'DELETE' ? 204 : 200)
   })
 
-  test('of POST: a list is there, and has no version', async () => {
+  test('of POST is about the list, which exists and has no version', async () => {
     const before = await server.get('/Companies?PageSize=5')
     const post = (headers: Record<string, string>) => server.send('POST', '/Companies', { Name: 'new' }, headers)
     expect(outcomeOf(await post({ 'if-none-match': '*' }))).toBe(failed('If-None-Match'))
@@ -200,7 +200,7 @@ describe('If-None-Match', () => {
   })
 })
 
-describe('a header that names no tag', () => {
+describe('a header without a valid tag', () => {
   const quoted = ' Did you mean "4711"?'
   test.each([
     ['4711', quoted],
@@ -228,7 +228,7 @@ describe('a header that names no tag', () => {
 })
 
 describe('a rename with many copies', () => {
-  test.each([2, COPIES_MAX, COPIES_MAX + 1])('%d of them: only of the version that is asked for', async (copies) => {
+  test.each([2, COPIES_MAX, COPIES_MAX + 1])('%d of them: changes only the version that is asked for', async (copies) => {
     const { id, path, tag } = await newCompany()
     await server.sql`
       insert into employee (first_name, company_id, company_key)

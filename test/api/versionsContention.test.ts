@@ -48,14 +48,14 @@ describe.each([
   [false, false],
   [true, true],
   [false, true],
-])('while another transaction changes the row, and commits: %p; with a key: %p,', (commits, isKeyed) => {
+])('a write while another transaction changes the row; that commits: %p; with an Idempotency-Key: %p', (commits, isKeyed) => {
   const outcome = (good: number) => (commits ? 412 : good)
 
   test.each([
     ['PATCH', { Reason: 'mine' }, 200],
     ['PUT', { Reason: 'mine' }, 200],
     ['DELETE', undefined, 204],
-  ] as const)('a %s of its earlier version waits for it', async (method, body, good) => {
+  ] as const)('waits as a %s of the earlier version', async (method, body, good) => {
     const { id } = await createRow(server, '/Absences', { Reason: 'before' })
     const path = `/Absences/${id}`
     const tag = await tagAt(path)
@@ -70,7 +70,7 @@ describe.each([
     if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
   })
 
-  test('PATCHes that come together with it are carried out, each by its own version', async () => {
+  test('is carried out beside other PATCHes, each by its own version', async () => {
     const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
     const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
     // Every third one is changed before: these are of an earlier version already when they are sent.
@@ -94,7 +94,7 @@ describe.each([
     )
   })
 
-  test.each([1, COPIES_MAX + 1])('a rename with %d copies waits for it', async (copies) => {
+  test.each([1, COPIES_MAX + 1])('waits as a conditional rename with %d copies', async (copies) => {
     const { id } = await createRow(server, '/Companies', { Name: 'before' })
     await server.sql`
       insert into employee (first_name, company_id, company_key)
@@ -111,7 +111,7 @@ describe.each([
     expect(names.map(({ company }) => company)).toEqual([commits ? 'before' : 'mine'])
   })
 
-  test('a PATCH waits for the rename of a row that it copies from, which changes it too', async () => {
+  test('waits as a PATCH for the rename of a row that it copies from, which changes its version, too', async () => {
     const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
     const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
     const path = `/Employees/${id}`

@@ -4,7 +4,7 @@ import company from '../../src/entities/company.ts'
 import { compileWaiting } from '../../src/hooks/store.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-test('the first page begins behind the lines that count as deleted, whether they still are there or not', async () => {
+test('the first page begins after the deleted events, whether they are still there or not', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -16,7 +16,7 @@ test('the first page begins behind the lines that count as deleted, whether they
   }
 })
 
-test('places stand in the order of numbers, not of their digits', async () => {
+test('positions are ordered as numbers, not by their digits', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database.end())
 
 test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
-  'an entity may be called like a part of statements: %s',
+  'an entity may have the name of a part of statements: %s',
   async (called) => {
     const entity = defineEntity(called, { id: identity(), name: text() })
     const { table } = entity

@@ -67,7 +67,7 @@ const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).fla
 /** The expression that folds the text of a column, as a plan shows it. */
 const foldOf = (column: string) => new RegExp(`normalize\\((note(_\\d+)?\\.)?${column}, nfd\\)`, 'gi')
 
-describe('texts of rows are folded once for all filters of a statement', () => {
+describe('the texts of rows are folded once for all filters of a statement', () => {
   test.each(statements)('in %s', async (_, compile) => {
     const { text, values } = compile()
     const [row] = await sql.unsafe(`explain (analyze, verbose, format json) ${text}`, values as string[])

@@ -13,7 +13,7 @@ function counted(sizeMax: number) {
   return { made, get }
 }
 
-test('beyond its size what was not used goes, what was used stays', () => {
+test('a full cache of statements evicts unused ones, and keeps used ones', () => {
   const { made, get } = counted(2)
   for (const shape of ['a', 'b', 'a', 'c']) expect(get(shape)).toBe(`text of ${shape}`)
   expect(made).toEqual(['a', 'b', 'c'])
@@ -23,7 +23,7 @@ test('beyond its size what was not used goes, what was used stays', () => {
   expect(made).toEqual(['a', 'b', 'c', 'b'])
 })
 
-test('holds at least half of its size, and never more than it', () => {
+test('a cache of statements holds at least half of its size, and never more than all of it', () => {
   const { made, get } = counted(10)
   for (let n = 0; n < 1_000; n++) get(String(n))
   let held = 0

@@ -31,7 +31,7 @@ const statesOf = async () => (await store.list()).map(({ id, name, state }) => (
 const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id).sort()
 
 describe('create', () => {
-  test('a name that has a current key is refused, and nothing changes; that of a revoked one is free again', async () => {
+  test('is refused for a name that has a current key, without effect; the name of a revoked key is free again', async () => {
     const [key, next] = [recordOf('ci'), recordOf('ci')]
     await store.create(key)
     const version = await source.version()
@@ -44,7 +44,7 @@ describe('create', () => {
     expect(await source.current()).toEqual([next])
   })
 
-  test('of many at once with one name, one is made', async () => {
+  test('creates one key when many are requested at once with one name', async () => {
     const stores = Array.from({ length: 6 }, () => new KeyStore(connect(url)))
     const results = await Promise.allSettled(stores.map((one) => one.create(recordOf('ci'))))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -54,7 +54,7 @@ describe('create', () => {
 })
 
 describe('revoke', () => {
-  test('ends the key and the ones that it replaced, and no other', async () => {
+  test('ends the key and those that it replaced, and no other', async () => {
     const [old, fresh, other] = [recordOf('ci'), recordOf('ci'), recordOf('other')]
     await store.create(old)
     await store.create(other)
@@ -68,7 +68,7 @@ describe('revoke', () => {
     ['an unknown name', 'deploy', 'there is no valid key named "deploy".'],
     ['a misspelt name', 'Cii', 'there is no valid key named "Cii". Did you mean ci?'],
     ['a name revoked before', 'gone', 'there is no valid key named "gone".'],
-  ])('of %s is refused, and servers have nothing to read', async (_, name, message) => {
+  ])('is refused for %s, and servers have nothing to read', async (_, name, message) => {
     for (const made of ['ci', 'gone']) await store.create(recordOf(made))
     await store.revoke('gone')
     const version = await source.version()
@@ -78,7 +78,7 @@ describe('revoke', () => {
 })
 
 describe('rotate', () => {
-  test('with an overlap of 0 the old one ends at once; the new one takes over rights and limits', async () => {
+  test('ends the old key at once with an overlap of 0; the new one takes over rights and limits', async () => {
     const [old, fresh] = [{ ...recordOf('ci'), rights: '*:write', limits: null }, recordOf('ci')]
     await store.create(old)
     expect(await store.rotate('ci', fresh, 0)).toMatchObject({ id: old.id, expires: null })
@@ -86,7 +86,7 @@ describe('rotate', () => {
     expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'revoked' })
   })
 
-  test('many at once come one after the other, and one key is current in the end', async () => {
+  test('runs many rotations one after the other, and one key is current in the end', async () => {
     await store.create(recordOf('ci'))
     const stores = Array.from({ length: 5 }, () => new KeyStore(connect(url)))
     await Promise.all(stores.map((one) => one.rotate('ci', recordOf('ci'), HOUR_MS)))
@@ -95,7 +95,7 @@ describe('rotate', () => {
     expect(states.toSorted()).toEqual(['active', ...Array<string>(5).fill('expiring')] as never)
   })
 
-  test('a revocation at the same time leaves no valid key, or the rotation is refused', async () => {
+  test('leaves no valid key if it runs beside a revocation, or is refused', async () => {
     for (let round = 0; round < 10; round++) {
       const other = new KeyStore(connect(url))
       await store.create(recordOf(`ci${round}`))
@@ -110,7 +110,7 @@ describe('rotate', () => {
   })
 })
 
-test('the version differs after each change, and stays while nothing changes and while keys are used', async () => {
+test('the version differs after each change, and is the same while keys are only used', async () => {
   const key = recordOf('ci')
   const changes = [() => store.create(key), () => store.rotate('ci', recordOf('ci'), HOUR_MS), () => store.revoke('ci')]
   const seen = [await source.version()]
@@ -124,7 +124,7 @@ test('the version differs after each change, and stays while nothing changes and
 })
 
 describe('touch', () => {
-  test('notes the use of these keys, not of others, and passes over unknown ones', async () => {
+  test('records the use of these keys only, and ignores unknown ones', async () => {
     const [used, unused] = [recordOf('a'), recordOf('b')]
     await store.create(used)
     await store.create(unused)

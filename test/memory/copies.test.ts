@@ -40,21 +40,21 @@ function isInMemory(): Promise<boolean> {
 const untilInMemory = () => until(async () => (await total()) >= 0 && isInMemory())
 
 describe('a copy of a table', () => {
-  test('is made by the first list that asks for it, while the database answers, and is said', async () => {
+  test('is made by the first list that asks for it, while the database answers, and is logged', async () => {
     expect(said).toEqual([])
     expect(await total()).toBe(30)
     await untilInMemory()
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('has texts that were made to have one hash', async () => {
+  test('has texts whose hashes collide', async () => {
     const rows = textsOfOneFnv(new Random(1)).map((name) => ({ name }))
     await server.sql`insert into company ${server.sql(rows)}`
     await untilInMemory()
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('stays where PostgreSQL has to answer a summary', async () => {
+  test('is kept while PostgreSQL has to answer a summary', async () => {
     await untilInMemory()
     // More new texts than are sorted while a summary waits.
     await server.sql`insert into company (name) select 'n' || n from generate_series(1, 150) as n`
@@ -72,7 +72,7 @@ describe('a copy of a table', () => {
     ['another column', 'alter table company add column extra integer'],
     ['more rows than a copy takes in', "insert into company (name) select 'many' from generate_series(1, 50001)"],
     ['another run of the database', "update row_change_run set run = 'another'"],
-  ])('is loaded anew after %s', async (_, text) => {
+  ])('is loaded again after %s', async (_, text) => {
     await untilInMemory()
     await server.sql.unsafe(text)
     // How the table is defined is asked twice a second.
@@ -85,7 +85,7 @@ describe('a copy of a table', () => {
   test.each([
     ['more rows than a line has ids', 1_200],
     ['more rows than lists wait for', 6_000],
-  ])('is not loaded anew after %s', async (_, rows) => {
+  ])('is not loaded again after %s', async (_, rows) => {
     await untilInMemory()
     await server.sql`insert into company (name) select 'many' from generate_series(1, ${rows}::int)`
     for (let listed = 1; listed <= 3; listed++) expect(await total()).toBe(30 + rows)
@@ -97,7 +97,7 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('has a row under the id alone that a trigger of the table gives it, whatever the statement names', async () => {
+  test('has the id that a trigger of the table gives to a row, whatever the statement names', async () => {
     await server.sql.unsafe(`create function give_id() returns trigger language plpgsql as 'begin new.id := new.id + 1000; return new; end';
       create trigger own before update on company for each row execute function give_id()`)
     await untilInMemory()
@@ -107,7 +107,7 @@ describe('a copy of a table', () => {
     expect([await total(), said]).toEqual([30, ['a table is in memory']])
   })
 
-  test('is loaded anew where lines were deleted that it has not seen, and goes on where it has seen them', async () => {
+  test('is loaded again if change lines were deleted that it has not seen, and kept if it has seen them', async () => {
     await untilInMemory()
     const [first, second] = [oldRowChanges(0), oldRowChanges(0)]
     await first(server.sql as never, 1_000)
@@ -128,13 +128,13 @@ describe('a copy of a table', () => {
   })
 })
 
-describe('lists come from the database, and are right', () => {
+describe('the database answers lists correctly', () => {
   test.each([
-    ['without one of its triggers a table is not in memory', 'drop trigger company_deletes on company'],
-    ['nor with one that is disabled', 'alter table company disable trigger company_updates'],
-    ['nor with one that fires for ordinary sessions alone', 'alter table company enable trigger company_inserts'],
-    ['nor a table with a child', 'create table child () inherits (company)'],
-  ])('%s', async (_, text) => {
+    ['without one of its triggers', 'drop trigger company_deletes on company'],
+    ['with a disabled trigger', 'alter table company disable trigger company_updates'],
+    ['with a trigger that fires for ordinary sessions only', 'alter table company enable trigger company_inserts'],
+    ['with a child table', 'create table child () inherits (company)'],
+  ])('for a table %s, which is not loaded', async (_, text) => {
     await server.sql.unsafe(text)
     await until(async () => (await total()) === 30 && said.length === 1)
     expect(said).toEqual(['memory off for a table: its triggers of changes are missing or disabled'])
@@ -143,7 +143,7 @@ describe('lists come from the database, and are right', () => {
     expect(await isInMemory()).toBe(false)
   })
 
-  test('with MEMORY_MB=0, and where a table does not fit', async () => {
+  test('with MEMORY_MB=0, and for a table that does not fit', async () => {
     await server.stop()
     await start({ MEMORY_MB: '0' })
     expect(await total()).toBe(30)
@@ -157,7 +157,7 @@ describe('lists come from the database, and are right', () => {
   })
 })
 
-test('own migrations of earlier versions make the triggers by the names that they know', async () => {
+test('migrations of earlier versions make the triggers by the names that they know', async () => {
   await server.sql`drop trigger company_deletes on company`
   await server.sql`select publish_rows('company'), notify_changes_of('company', false)`
   await untilInMemory()

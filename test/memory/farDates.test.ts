@@ -92,18 +92,18 @@ const CASES = [
   ['all dates', Object.values(DAYS).flat(), Object.values(TIMES).flat()],
 ] as const
 
-describe.each(CASES)('memory and the database answer the same of a table with %s', (_, days, times) => {
+describe.each(CASES)('memory and the database give the same answers for a table with %s', (_, days, times) => {
   beforeAll(() => fill(days, times))
 
-  test('summaries by period and by value', async () => {
+  test('to summaries by period and by value', async () => {
     expect(await faults(summaries)).toEqual([])
   })
 
-  test('lists by filters and sorts', async () => {
+  test('to lists by filters and sorts', async () => {
     expect(await faults([...lists, ...filters.map((filter) => `/Stays?${filter}&PageSize=50`)])).toEqual([])
   })
 
-  test('lists behind a cursor', async () => {
+  test('to lists after a cursor', async () => {
     for (const server of [memory, database])
       for (const sort of ['Day', '-Day', 'At', '-At']) {
         const ids: number[] = []
@@ -119,7 +119,7 @@ describe.each(CASES)('memory and the database answer the same of a table with %s
   })
 })
 
-describe('dates that no client can write are shown whole', () => {
+describe('dates that no client can write are shown', () => {
   beforeAll(() => fill(Object.values(DAYS).flat(), Object.values(TIMES).flat()))
 
   const shown = async (path: string, name: 'day' | 'at') =>

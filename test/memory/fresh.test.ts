@@ -89,7 +89,7 @@ const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
   ],
 ]
 
-describe('lists of every server, from memory, right after the answer to', () => {
+describe('lists of every server, from memory, contain the write right after the answer to', () => {
   test.each(WRITES)('%s', async (_, write) => {
     for (let round = 0; round < 2; round++) {
       await write()
@@ -104,7 +104,7 @@ describe('lists of every server, from memory, right after the answer to', () => 
   })
 })
 
-test('a list from memory waits for no lock of its table, and asks for no row of it', async () => {
+test('a list from memory waits for no lock of its table, and reads no row of it', async () => {
   await one.sql.begin(async (transaction) => {
     await transaction`lock table employee in access exclusive mode`
     expect((await one.get(PATH)).status).toBe(200)

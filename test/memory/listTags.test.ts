@@ -62,8 +62,8 @@ test('a 304 has the tag and the total, and no links, body or type', async () => 
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-describe('a client that holds the page', () => {
-  test(`gets 304 while it is the same, and the page as it is now when it is not; SEED=${SEED}`, async () => {
+describe('a client with the tag of a page', () => {
+  test(`gets 304 while the page is the same, and else the current page; SEED=${SEED}`, async () => {
     const random = new Random(SEED)
     await fill(14)
     const known = new Map<string, Answer>()

@@ -3,7 +3,7 @@ import { createLog } from '../../src/log.ts'
 import { until } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
-test('the table that most lists wait for is loaded next', async () => {
+test('the table with the most waiting lists is loaded next', async () => {
   const loaded: unknown[] = []
   const info = (text: string, fields?: Record<string, unknown>) => {
     if (text === 'a table is in memory') loaded.push(fields?.table)

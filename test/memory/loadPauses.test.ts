@@ -16,21 +16,24 @@ function pausesOf(loadMs: number, livedMs: number, losses: number) {
   return { found, share: loadMs / (loadMs + livedMs + (found.at(-1) as number)) }
 }
 
-test('a copy that was kept for ten times its load is loaded again at once, however often it ends', () => {
+test('a copy that was kept for ten times its load’s time is loaded again at once, however often it is lost', () => {
   expect(pausesOf(400, 4_000, 4).found).toEqual([0, 0, 0, 0])
 })
 
 test.each([
   ['a second', 1_000],
   ['a minute', 60_000],
-])('the pauses of copies that end soon after a load of %s grow until loads take a tenth of the time or less', (_, loadMs) => {
-  const { found, share } = pausesOf(loadMs, 0, 12)
-  expect(found.toSorted((one, other) => one - other)).toEqual(found)
-  expect([found[0], found[1]]).toEqual([4 * loadMs, 8 * loadMs])
-  expect(share).toBeLessThan(0.1)
-})
+])(
+  'pauses between copies that are soon lost, with loads of %s, grow until loads take a tenth of the time or less',
+  (_, loadMs) => {
+    const { found, share } = pausesOf(loadMs, 0, 12)
+    expect(found.toSorted((one, other) => one - other)).toEqual(found)
+    expect([found[0], found[1]]).toEqual([4 * loadMs, 8 * loadMs])
+    expect(share).toBeLessThan(0.1)
+  },
+)
 
-test('pauses begin anew after a copy that was kept, and go on growing after a load that was overtaken', () => {
+test('pauses start again after a copy that was kept, and continue to grow after a load that writes have overtaken', () => {
   const pauses = new LoadPauses()
   pauses.noteLoad(100, 0)
   expect([pauses.afterLoss(1), pauses.afterOvertaken(100)]).toEqual([400, 800])

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const inMemory = () => readSamples().summaries?.find(({ labels }) => labels.from === 'memory')?.values[0] ?? 0
 
-test('a summary from memory is of one snapshot, though it is computed in slices while rows change. D70, D76', async () => {
+test('D70, D76: a summary from memory is of one snapshot, though it is computed in slices while rows change', async () => {
   let asked = 0
   // Another filter each time, so that no answer is kept.
   const summarize = () => server.get(`/Absences/Summary?Id=>-${++asked}&${AGGREGATED}`)

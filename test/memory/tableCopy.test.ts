@@ -42,13 +42,13 @@ async function createMany(statements: number) {
   for (let left = statements; left > 0; left--) await create()
 }
 
-test('what is written while a table is loaded is in the copy before lists use it, though it is more than lists wait for', async () => {
+test('writes during the load of a table are in the copy before lists use it, even if they are more than lists wait for', async () => {
   const copy = await copyFromBefore(() => createMany(7))
   await copy.catchUpAfterLoad()
   expect([copy.rows, copy.search === null]).toEqual([7_030, false])
 })
 
-test('a copy that more rows have overtaken than lists wait for finds nothing until it has caught up', async () => {
+test('a copy that is too far behind finds nothing until it has caught up', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)
@@ -64,7 +64,7 @@ test.each([
     'a statement of more rows than it has ids of',
     () => sql`insert into company (name) select 'many' from generate_series(1, 50001)`,
   ],
-])('%s end it', async (_, write) => {
+])('a copy ends after %s', async (_, write) => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await write()
@@ -115,7 +115,7 @@ test.each([
   }),
 )
 
-test('a copy stays where its role may read each column, and not the table as such', () =>
+test('a copy is kept if its role may read each column, but not the table as a whole', () =>
   asRole(
     `revoke select on company from @; grant select (${company.properties.map(({ column }) => column)}) on company to @`,
     async () => {
@@ -126,7 +126,7 @@ test('a copy stays where its role may read each column, and not the table as suc
     },
   ))
 
-test('a copy counts the orders of texts that lists need', async () => {
+test('the bytes of a copy include the orders of texts that lists need', async () => {
   const copy = await copyFromBefore(() => createMany(1))
   await copy.catchUpAfterLoad()
   const { bytes } = copy
@@ -145,7 +145,7 @@ test.each([
 test.each([
   ['a view', 'create view company as select * from company_old where enabled'],
   ['another table', 'create table company (like company_old including all)'],
-])('%s that takes the name of the table ends the copy', async (_, text) => {
+])('a copy ends when %s takes the name of its table', async (_, text) => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await sql.begin((transaction) => transaction.unsafe(`alter table company rename to company_old; ${text}`).simple())
@@ -156,7 +156,7 @@ test.each([
   ])
 })
 
-test('a run and lines that a dump of another cluster has brought along are replaced', async () => {
+test('a run and change lines from a dump of another cluster are replaced', async () => {
   await sql`update row_change_run set run = 'of another cluster', kept_from = '9000000000'`
   await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
   const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)
@@ -169,7 +169,7 @@ test('a run and lines that a dump of another cluster has brought along are repla
 test.each([
   ['fails before its first row', 'select 1 / (n - n) from generate_series(1, 1) as n', 'division by zero'],
   ['has very long rows', "select n, repeat('x', 1000000) from generate_series(1, 70) as n", 'rows are too long'],
-])('a load that %s is refused, and no more', async (_, query, message) => {
+])('a load that %s is refused, and other loads are not', async (_, query, message) => {
   const following = () => ({ text: `copy (${query}) to stdout`, values: [] })
   let fault: unknown
   const load = async (transaction: postgres.TransactionSql) => {

@@ -17,7 +17,7 @@ const requests = (route: string, status: string, value: number) => ({
   values: [value],
 })
 
-test('a process counts requests by route, method and status; methods that it does not know share a series', () => {
+test('requests are counted by route, method and status; unknown methods share a series', () => {
   countRequest('/Teams/{id}', 'GET', 200, 'row', 3)
   countRequest('/Teams/{id}', 'GET', 200, 'row', 3)
   for (const number of [1, 2, 3]) countRequest('/Teams', `BREW${number}`, 405, 'other', 1)
@@ -47,7 +47,7 @@ test('a delay is counted in its bucket', () => {
   expect([counts.slice(0, 9), counts[9]]).toEqual([[1, 0, 0, 1, 0, 0, 0, 0, 0], expect.closeTo(0.033)])
 })
 
-test('what a process has counted stays when it has ended, and what it had in use does not', () => {
+test('counts of an ended process are kept, and its gauges are not', () => {
   const lists = (value: number) => [{ labels: { from: 'kept' }, values: [value] }]
   const streams = (value: number) => [{ labels: {}, values: [value] }]
   sums.enter(1)
@@ -64,7 +64,7 @@ test('what a process has counted stays when it has ended, and what it had in use
   expect(sums.samples('requests')).toEqual([requests('/Absences', '200', 1)])
 })
 
-test('the greatest value, and each worker by the number that it has while it runs', () => {
+test('metrics show the greatest value, or each worker by its number while it runs', () => {
   const delays = (value: number) => [{ labels: {}, values: [value, 0, 0, 0, 0, 0, 0, 0, 0, 0] }]
   for (const process of [7, 8]) {
     sums.enter(process)
@@ -81,7 +81,7 @@ test('the greatest value, and each worker by the number that it has while it run
   ])
 })
 
-test('the text of a histogram: each bucket has all that is below it', () => {
+test('each bucket of a histogram includes all smaller ones in the text for Prometheus', () => {
   const samples = [{ labels: { worker: 'a "b"\\\n' }, values: [1, 0, 2, 0, 0, 0, 0, 0, 4, 9.5] }]
   const lines = writeMetrics((name) => (name === 'delays' ? samples : [])).split('\n')
   const label = 'worker="a \\"b\\"\\\\\\n"'

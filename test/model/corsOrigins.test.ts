@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parseOrigins } from '../../src/model/corsOrigins.ts'
 
-test('origins are a set, * is every one; spaces around commas do not count, and the longest name of DNS is taken', () => {
+test('origins are a set, and * is every origin; spaces around commas are ignored, and the longest DNS name is accepted', () => {
   const label = 'a'.repeat(61)
   const long = `https://${[label, label, label, label].join('.')}.aaaa:65535`
   expect(parseOrigins(`https://app.example.com, http://localhost:5173,http://[::1]:8080,${long}`)).toEqual(
@@ -10,7 +10,7 @@ test('origins are a set, * is every one; spaces around commas do not count, and 
   expect(parseOrigins('*')).toBe('*')
 })
 
-describe('what no browser sends is refused, with what it sends', () => {
+describe('a text that is no origin of a browser is refused, with a suggestion', () => {
   const written = [
     ['https://app.example.com/', 'https://app.example.com'],
     ['https://a.example/x', 'https://a.example'],
@@ -35,7 +35,7 @@ describe('what no browser sends is refused, with what it sends', () => {
     expect(() => parseOrigins(text)).toThrow(new RangeError(fault))
   })
 
-  test('each of them is named', () => {
+  test('each faulty origin is named', () => {
     expect(() => parseOrigins('*,https://a.example,b.example,https://c.example/')).toThrow(
       '"*" stands alone, without other origins; "b.example" does not begin with http:// or https://; "https://c.example/" is not as browsers send it: write https://c.example',
     )

@@ -17,7 +17,7 @@ const write = (query: string, place = seek, entity: Entity = absence) =>
   cursors.write(entity, parseList(entity, query), place) as string
 const read = (query: string, text: string, entity: Entity = absence) => cursors.read(entity, parseList(entity, query), text)
 
-test('what was written is read again, no value apart from an empty one', () => {
+test('a cursor is read as it was written, and null differs from an empty value', () => {
   const value = fc.option(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', ...hostileTexts)))
   const place = fc.record<Seek>({
     side: fc.constantFrom('after', 'before'),
@@ -34,10 +34,10 @@ test('what was written is read again, no value apart from an empty one', () => {
   fc.assert(property, { numRuns: 500 })
 })
 
-describe('a cursor that was altered is none', () => {
+describe('an altered cursor is invalid', () => {
   const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-  test('in any character, to any other', () => {
+  test('with any character replaced by any other', () => {
     // All three lengths that base64 has an end for.
     for (const id of ['7', '77', '777']) {
       const text = write(QUERY, { ...seek, position: ['Approved', null, id] })
@@ -50,7 +50,7 @@ describe('a cursor that was altered is none', () => {
     }
   })
 
-  test('by a character more or less', () => {
+  test('with one character more or less', () => {
     const text = write(QUERY)
     for (let index = 0; index <= text.length; index++) {
       for (const more of ['A', '=', ' ', '\n', '.', '%'])
@@ -60,17 +60,17 @@ describe('a cursor that was altered is none', () => {
     for (const other of ['', '=', text + text, text.slice(0, 22), 'A'.repeat(100_000)]) expect(read(QUERY, other)).toBeNull()
   })
 
-  test('by another secret', () => {
+  test('with another secret', () => {
     expect(new Cursors('Secret').read(absence, parseList(absence, QUERY), write(QUERY))).toBeNull()
   })
 })
 
-describe('a cursor belongs to its list', () => {
+describe('a cursor belongs to one list', () => {
   test.each([
     'Start=>2024-01-31T09:00:00Z&Status=Approved&sort=Status,-Reason',
     'sort=Status&STATUS==Approved&sort=-Reason&start=>2024-01-31T10:00:00%2B01:00&PageSize=7&page=9',
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=+Status,-Reason,-Id,-End',
-  ])('whose filters may be written otherwise: %s', (query) => {
+  ])('whose filters may be in another order or notation: %s', (query) => {
     expect(read(query, write(QUERY))).toEqual(seek)
   })
 
@@ -88,32 +88,32 @@ describe('a cursor belongs to its list', () => {
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status',
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason,Type',
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason,Id',
-  ])('and to none with other filters or another sort: %s', (query) => {
+  ])('and is invalid for other filters or another sort: %s', (query) => {
     expect(read(query, write(QUERY))).toBeNull()
   })
 
-  test('and to no other collection with the same properties', () => {
+  test('and is invalid for another collection with the same properties', () => {
     const text = write('', { side: 'after', position: ['7'] })
     expect(read('', text)).not.toBeNull()
     for (const entity of [company, employee]) expect(read('', text, entity)).toBeNull()
   })
 
-  test('filters that only look alike when they are put together are others', () => {
+  test('and is invalid for filters that only look alike when they are joined', () => {
     const text = write('Name=a","b&Name=c', { side: 'after', position: ['7'] }, company)
     for (const query of ['Name=a&Name=b","c', 'Name=a","b","c', 'Name=a","b', 'Name=c&Name=a"%2C"b%0A'])
       expect(read(query, text, company)).toBeNull()
   })
 })
 
-describe('there is none', () => {
+describe('no cursor is written', () => {
   const place = (position: string[]): Seek => ({ side: 'before', position })
 
-  test('where it would be longer than 2 KiB', () => {
+  test('if it would be longer than 2 KiB', () => {
     expect(write('sort=Reason', place(['ä'.repeat(754), '7']))).toHaveLength(2_046)
     expect(write('sort=Reason', place(['ä'.repeat(755), '7']))).toBeNull()
   })
 
-  test('where the list is sorted by more than eight properties', () => {
+  test('if the list is sorted by more than eight properties', () => {
     const sorts = absence.properties.slice(1, 10).map(({ name }) => name)
     expect(write(`sort=${sorts.slice(1)}`, place(Array(9).fill('1')))).not.toBeNull()
     expect(write(`sort=${sorts}`, place(Array(10).fill('1')))).toBeNull()

@@ -21,11 +21,11 @@ describe('readDatabaseUrl', () => {
     ['?target_session_attrs=read-write', { target_session_attrs: 'read-write' }, {}],
     ['?search_path=app', {}, { search_path: 'app' }],
     ['?options=-c%20work_mem%3D64MB#x', {}, { options: '-c work_mem=64MB' }],
-  ])('%j is kept', (parameters, options, connection) =>
+  ])('keeps the parameters %j', (parameters, options, connection) =>
     expect(readDatabaseUrl(ADDRESS + parameters)).toMatchObject({ address: ADDRESS, options, connection }),
   )
 
-  test('a file of authorities is kept by its path, and several hosts in their order', () => {
+  test('keeps the path of a file of authorities, and the order of several hosts', () => {
     const address = 'postgres://u:p@one:5433,[::1],two:5434/hr'
     const { options, authoritiesFile, hosts, ...kept } = readDatabaseUrl(`${address}?sslrootcert=/etc/roster/ca.crt`)
     expect([kept.address, options, authoritiesFile]).toEqual([address, { ssl: 'verify-full' }, '/etc/roster/ca.crt'])
@@ -37,7 +37,7 @@ describe('readDatabaseUrl', () => {
     ...['default_transaction_isolation', 'client_encoding', 'replication', 'user', 'database', 'password', 'host'],
     ...['max', 'prepare', 'max_pipeline', 'idle_timeout', 'max_lifetime', 'backoff', 'fetch_types', 'debug', 'keep_alive'],
     ...['schema', 'pgbouncer', 'channel_binding', 'sslcert', '__proto__', 'constructor'],
-  ])('%s is refused by its name', (name) =>
+  ])('refuses the parameter %s by its name', (name) =>
     expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=require&${name}=secret`)).toThrow(`parameters ${name} is not among`),
   )
 
@@ -47,14 +47,14 @@ describe('readDatabaseUrl', () => {
     'connect_timeout=0',
     'target_session_attrs=any',
     'options=-c%20roster.machine%3Dx',
-  ])('the value of %s cannot be used, and is not repeated', (parameter) => {
+  ])('refuses an unusable value of %s without repeating it', (parameter) => {
     const [name = '', value = ''] = parameter.split('=')
     const read = () => readDatabaseUrl(`${ADDRESS}?${parameter}`)
     expect(read).toThrow(`parameters ${name} has a value that cannot be used`)
     expect(read).not.toThrow(value)
   })
 
-  test('the values that can be used are named', () => {
+  test('names the allowed values', () => {
     const all = 'disable, allow, prefer, require, verify-ca, verify-full'
     expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(`sslmode has a value that cannot be used: allowed is ${all}`)
   })
@@ -67,7 +67,7 @@ describe('readDatabaseUrl', () => {
   )
 })
 
-test('what the address asks of the database is so, and settings of ours win over it', async () => {
+test('the URL’s settings apply to the session, but the server’s settings take precedence', async () => {
   const options = encodeURIComponent('-c work_mem=7MB -c TimeZone=Asia/Tokyo -c statement_timeout=1')
   const url = `${await createDatabase()}?search_path=pg_catalog&options=${options}`
   const sql = connectTo(url, { max: 1, connection: { TimeZone: 'UTC', statement_timeout: 4_000 } })
@@ -79,7 +79,7 @@ test('what the address asks of the database is so, and settings of ours win over
   await sql.end()
 })
 
-test('with tables in a schema of their own, which search_path names, all is served, and writes by others are noticed', async () => {
+test('a server whose search_path names another schema serves everything, and notices writes by others', async () => {
   const url = await createDatabase('empty')
   const other = connect(url)
   await other`create schema app`

@@ -18,7 +18,7 @@ import {
   text,
 } from '../../src/model/entity.ts'
 
-test('rows of other entities copy of a company the name, of an employee the display name, and of an absence nothing', () => {
+test('rows copy the name of a company and the display name of an employee, and nothing of an absence', () => {
   const namesCopied = (entity: Entity, all = [company, employee, absence]) =>
     copiedProperties(entity, all).map(({ name }) => name)
   expect([company, employee, absence].map((entity) => namesCopied(entity))).toEqual([['Name'], ['DisplayName'], []])
@@ -28,7 +28,7 @@ test('rows of other entities copy of a company the name, of an employee the disp
   expect(namesCopied(company, [company, refers])).toEqual([])
 })
 
-describe('a declaration is refused (D65)', () => {
+describe('D65: a declaration is refused', () => {
   const declare =
     (fields: Parameters<typeof defineEntity>[1], options = {}) =>
     () =>
@@ -38,12 +38,12 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow('size.net of thing cannot be required')
   })
 
-  test('with a property that is called like a parameter of lists or summaries', () => {
+  test('with a property named as a parameter of lists or summaries', () => {
     for (const name of ['page', 'sort', 'pageSize', 'Fields', 'minimum', 'groupBy'])
       expect(declare({ [name]: text() })).toThrow('lists or summaries have a parameter of that name')
   })
 
-  test('with names that are no names of columns, paths or parameters', () => {
+  test('with names that cannot be names of columns, paths or parameters', () => {
     for (const name of ['first-name', 'a" text); drop table company; --', 'straße', '2nd', 'a b', 'First', '_a', ''])
       expect(declare({ [name]: text() })).toThrow('it must begin with a small letter')
     expect(declare({ size: group({ 'net;': text() }) })).toThrow('called "net;"')
@@ -55,7 +55,7 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ constructor: text(), toString: text(), url2: text(), aURL: text() })).not.toThrow()
   })
 
-  test('with names that PostgreSQL would cut, those of its constraints too', () => {
+  test('with names that PostgreSQL would truncate, also of constraints', () => {
     const long = 'a'.repeat(60)
     expect(declare({ [long]: text() })).toThrow('names that are too long')
     expect(declare({ ['b'.repeat(45)]: text() })).not.toThrow()
@@ -66,14 +66,14 @@ describe('a declaration is refused (D65)', () => {
     )
   })
 
-  test('with two properties of one name, for clients or in the table', () => {
+  test('with two properties whose names are equal for clients or in the table', () => {
     expect(declare({ periodDays: text(), period: group({ days: text() }) })).toThrow('both periodDays and period.days')
     expect(declare({ nameA: text(), namea: text() })).toThrow('both nameA and namea')
     expect(declare({ area: group({ net: text() }), areA: text() })).toThrow('both area and areA')
     expect(declare({ roomId: reference('Room'), room: copied('roomId', 'name'), roomKey: text() })).toThrow('both')
   })
 
-  test('with another id than the one', () => {
+  test('with an id of another kind or name', () => {
     expect(declare({ other: identity() })).toThrow('the one identity is called id')
     expect(() => defineEntity('Thing', { id: integer() })).toThrow('Thing needs id: identity()')
     expect(() => defineEntity('Thing', { name: text(), id: identity() })).toThrow('as its first field')
@@ -81,7 +81,7 @@ describe('a declaration is refused (D65)', () => {
     expect(() => defineEntity('Thing', { name: text() })).toThrow('Thing has no property id')
   })
 
-  test('with a copy or computed text of what is not there, or of itself', () => {
+  test('with a copy or a computed text of a missing property, or of itself', () => {
     expect(declare({ room: copied('roomId', 'name') })).toThrow('cannot copy room by roomId: it has no reference')
     const two = { roomId: reference('Room'), room: copied('roomId', 'name'), alias: copied('roomId', 'alias') }
     expect(declare(two)).toThrow('cannot copy both room and alias by roomId')
@@ -98,7 +98,7 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ size: group({ net: text() }), label: computed(['sizeNet', 'id']) })).not.toThrow()
   })
 
-  test('with texts that have no place in an index, and digits that no number has', () => {
+  test('with texts too long for an index, and digits that no number has', () => {
     expect(declare({ a: text({ lengthMax: 651 }) })).toThrow('say indexed: false')
     expect(declare({ a: text({ lengthMax: 651, indexed: false, unique: true }) })).toThrow('it cannot be unique')
     expect(declare({ a: text({ lengthMax: 100_000, indexed: false }) })).not.toThrow()
@@ -111,7 +111,7 @@ describe('a declaration is refused (D65)', () => {
     for (const scale of [-1, 0.5, 21]) expect(() => decimal(scale)).toThrow('the digits after the point')
   })
 
-  test('with a rule between what cannot be compared, or is not there', () => {
+  test('with a rule between properties that cannot be compared, or are missing', () => {
     expect(declare({}, { notBefore: [['end', 'start']] })).toThrow('Thing has no property end')
     const rules = { notBefore: [['until', 'from']] }
     expect(declare({ from: date(), until: instant() }, rules)).toThrow('must both be dates, or both date-times')
@@ -120,7 +120,7 @@ describe('a declaration is refused (D65)', () => {
   })
 })
 
-test('a reference of a copy is named in any case, and a computed text is as long as what it is made of', () => {
+test('a copy finds its reference in any case, and the length of a computed text follows from its sources', () => {
   const fields = {
     companyId: reference('Company'),
     company: copied('CompanyId', 'name'),

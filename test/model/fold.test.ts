@@ -50,7 +50,7 @@ test.each([
   ['Catalan’s l·l is ll', 'Gal·la Gaŀla L·L', 'galla galla ll'],
   ['a sigma has one form', 'ΟΔΟΣ οδος', 'οδοσ οδοσ'],
   ['letters of their own stay', 'Əli Ɓala', 'əli ɓala'],
-])('D72: %s: %s', async (_, text, folded) => {
+])('D72: %s, as in %s', async (_, text, folded) => {
   expect(foldText(text)).toBe(folded)
   expect(await foldedByPostgres([text])).toEqual([folded])
 })
@@ -115,8 +115,8 @@ const ALPHABET = [
   ...['\u11a7', '\u0898', '\u1ac1', '\u07fd', '\u0c3c', 'Ა', 'Ɤ', '\u{1e900}'],
 ]
 
-describe('a text is folded by PostgreSQL as by the server', () => {
-  test('if it has any letters and marks in any order, and else the server asks PostgreSQL', async () => {
+describe('PostgreSQL folds a text as the server does', () => {
+  test('if it has any letters and marks in any order, unless the server asks PostgreSQL for it', async () => {
     const random = new Random(firstSeed)
     const count = rounds(6_000, 200_000)
     for (let left = count; left > 0; left -= 2_000) {
@@ -132,7 +132,7 @@ describe('a text is folded by PostgreSQL as by the server', () => {
     }
   })
 
-  test('if it is any letter, alone, with an accent, and in front of a mark', async () => {
+  test('if it is any letter, alone, with an accent, and before a mark', async () => {
     const letters = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(1 + code)).filter(
       (letter) => /[^\p{Cs}\p{Cn}\p{Script=Han}\p{Script=Yi}]/u.test(letter) && isSurelyFolded(letter),
     )
@@ -143,7 +143,7 @@ describe('a text is folded by PostgreSQL as by the server', () => {
   }, 60_000)
 })
 
-test('each letter of Latin-1 and Latin Extended-A is found by letters of ASCII', () => {
+test('each letter of Latin-1 and Latin Extended-A is found by typing ASCII letters', () => {
   const letters = Array.from({ length: 0x180 - 0xc0 }, (_, index) => String.fromCharCode(0xc0 + index)).filter((letter) =>
     /\p{L}/u.test(letter),
   )

@@ -18,15 +18,15 @@ function textOf(text: string): string {
   return written((into) => into.text(octets, 1, octets.length - 1))
 }
 
-describe('a text', () => {
-  test('of each of the first 300 characters is as JSON.stringify prints it', () => {
+describe('a text written as JSON', () => {
+  test('equals that of JSON.stringify for each of the first 300 characters', () => {
     for (let code = 0; code < 300; code++) {
       const text = `a${String.fromCharCode(code)}b`
       expect(textOf(text)).toBe(JSON.stringify(text))
     }
   })
 
-  test(`of any characters is as JSON.stringify prints it; SEED=${SEED}`, () => {
+  test(`equals that of JSON.stringify for any characters; SEED=${SEED}`, () => {
     const random = new Random(SEED)
     const characters = [...'aZ09 "\\\n\t\r\b\f\u0000\u001f\u007f/<ß€ﬀ\u2028\ufeff😀\u{10ffff}']
     for (let times = 0; times < 500; times++) {
@@ -35,14 +35,14 @@ describe('a text', () => {
     }
   })
 
-  test('that is long finds room', () => {
+  test('may be longer than the buffer', () => {
     const text = '"€'.repeat(50_000)
     expect(textOf(text)).toBe(JSON.stringify(text))
     expect(textOf('short')).toBe('"short"')
   })
 })
 
-test('marks stand between what is written, whatever their length, also where there is little room', () => {
+test('separators of any length stand between values, also when the buffer is nearly full', () => {
   const marks = ['', '"a":', ',"bc":', '{"Zoë€":', '[1,2,3,4]'].map((json) => ({ json, mark: new TextEncoder().encode(json) }))
   for (const times of [1, 5_000]) {
     const expected = marks.map(({ json }, index) => json + index).join('')
@@ -63,7 +63,7 @@ test('decimals have all digits of their scale', () => {
   expect([of(999_999_999_999_999, 15), of(999_999_999_999_999, 4)]).toEqual(['0.999999999999999', '99999999999.9999'])
 })
 
-test('what is taken stays as it is, whatever is written then', () => {
+test('bytes that were taken do not change with later writes', () => {
   writer.json('[1]')
   const taken = writer.take()
   writer.json('{"a":"ß"}')

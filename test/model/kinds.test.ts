@@ -153,7 +153,7 @@ test.each(CASES)('%s', (_, kind, taken, refused, filters, refusedFilters) => {
   for (const operand of refusedFilters) expect(() => [operand, kind.parseFilter(operand)]).toThrow(Mismatch)
 })
 
-test('a refusal says what was probably meant', () => {
+test('a refused value gets a hint to the one that was probably meant', () => {
   expect(() => text.parseJson('abcdef')).toThrow('must be a text of at most 5 characters')
   expect(() => dateKind.parseFilter('2024-01-31T09:00:00Z')).toThrow('for 2024-01-31T09:00:00Z write 2024-01-31')
   expect(() => dateKind.parseFilter('2024-02-31 09:00')).toThrow(/2024-01-31$/)
@@ -163,7 +163,7 @@ test('a refusal says what was probably meant', () => {
 })
 
 test.each([[[]], [['']], [['=x']], [['<5']], [['a', 'a']], [["it's"]], [['a\nb']], [[' a']], [['x'.repeat(101)]]])(
-  'one of %j cannot be declared (D65)',
+  'D65: oneOf(%j) cannot be declared',
   (values) => {
     expect(() => oneOfKind(values as string[])).toThrow('oneOf')
   },
@@ -175,13 +175,13 @@ test('a number as long as a body is refused without a search through it', () => 
   expect(() => decimal.parseFilter(source)).toThrow(Mismatch)
 })
 
-describe('against PostgreSQL', () => {
+describe('kinds compared with PostgreSQL', () => {
   let database: postgres.Sql
   beforeAll(async () => {
     database = connect(await createDatabase('empty'))
   })
 
-  test('a decimal is the number that its source is', async () => {
+  test('a decimal equals the number in its source', async () => {
     const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
     const source = fc
       .tuple(fc.constantFrom('', '-'), digits, fc.option(digits), fc.option(fc.integer({ min: -30, max: 30 })))
@@ -195,7 +195,7 @@ describe('against PostgreSQL', () => {
   })
 })
 
-test('the schemas take what the kinds write, and nothing else', () => {
+test('the schemas accept exactly the values that the kinds write', () => {
   for (const [kind, text, wrong] of [
     [textKind(200), 'x', 1],
     [booleanKind, 't', null],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { formatRules, longestOf, parseRules } from '../../src/model/limits.ts'
 
 describe('parseRules', () => {
-  test('reads limit, period and unit of each rule. D35', () => {
+  test('D35: reads limit, period and unit of each rule', () => {
     expect(parseRules('750/1m,2500/15m,25000/12h')).toEqual([
       { limit: 750, periodMs: 60_000, period: '1m' },
       { limit: 2_500, periodMs: 900_000, period: '15m' },
@@ -10,7 +10,7 @@ describe('parseRules', () => {
     ])
   })
 
-  test('refuses what is no limit', () => {
+  test('refuses an invalid rule', () => {
     for (const text of ['', '750', '750/m', '0/1m', '-1/1m', '1.5/1m', '1/0m', '1/1w', '1/1m;2/1h'])
       expect(() => parseRules(text)).toThrow(new RangeError(`"${text}" is not a limit like 750/1m`))
     expect(() => parseRules('1/1m,')).toThrow('"" is not a limit like 750/1m')
@@ -27,11 +27,11 @@ describe('parseRules', () => {
   })
 })
 
-test('formatRules writes what parseRules reads: seconds and days too, and spaces after commas', () => {
+test('formatRules writes rules so that parseRules reads them: also seconds, days, and spaces after commas', () => {
   expect(formatRules(parseRules('1/1s, 1000000/6d,25000/12h'))).toBe('1/1s,1000000/6d,25000/12h')
 })
 
-test('longestOf finds the longest period, wherever it stands', () => {
+test('longestOf finds the longest period at any position', () => {
   expect(longestOf(parseRules('750/1m,2500/15m,25000/12h'))).toBe(2)
   expect(longestOf(parseRules('9/1h,1/1s'))).toBe(0)
 })

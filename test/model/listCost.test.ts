@@ -26,7 +26,7 @@ test.each([
   expect(listCostOf(note, parseList(note, query))).toEqual({ parentRow: null, isCostly })
 })
 
-test('a list of one row has it as its owner', () => {
+test('a list of one row’s children has that row as its parent', () => {
   expect(listCostOf(note, parseList(note, 'Title[contains]=a&AuthorId=3'))).toEqual({ parentRow: 'author_id 3', isCostly: true })
   expect(listCostOf(note, parseList(note, 'AuthorId=>3')).parentRow).toBe(null)
 })

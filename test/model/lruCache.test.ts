@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { LruCache } from '../../src/model/lruCache.ts'
 
-test('never weighs more than its bound, and has what was used last', () => {
+test('a cache never exceeds its bound, and keeps the last used values', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(30), fc.integer({ min: 1, max: 40 })), { maxLength: 300 }), (uses) => {
       const cache = new LruCache<number>(100, (weight) => weight)
@@ -17,7 +17,7 @@ test('never weighs more than its bound, and has what was used last', () => {
   )
 })
 
-test('the least recently used goes first', () => {
+test('the least recently used value is evicted first', () => {
   const cache = new LruCache<string>(6, () => 1)
   for (const key of ['a', 'b', 'c']) cache.set(key, key)
   cache.set('d', 'd')
@@ -26,7 +26,7 @@ test('the least recently used goes first', () => {
   expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual(['a', undefined, undefined])
 })
 
-test('a value that is set again weighs once', () => {
+test('a value that is set again counts once', () => {
   const cache = new LruCache<number>(8, () => 1)
   for (let time = 0; time < 100; time++) cache.set('same', time)
   cache.set('other', 1)

@@ -9,7 +9,7 @@ test.each([
   expect(names.split(' ').map(nameOf)).toEqual(expected.split(' '))
 })
 
-test('an article goes by the sound with which a name begins', () => {
+test('an article follows the sound with which a name begins', () => {
   const vowels = ['absence', 'Employee', 'office', 'hour', 'umbrella', 'Invoice']
   expect(vowels.map(withArticle)).toEqual(vowels.map((name) => `an ${name}`))
   const consonants = ['company', 'user', 'unit', 'house']

@@ -8,7 +8,7 @@ const ipv4 = fc.tuple(byte, byte, byte, byte)
 describe('parseNetworks', () => {
   const contains = (text: string, address: string) => parseNetworks(text).check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
-  test('has exactly the addresses of each network', () => {
+  test('contains exactly the addresses of each network', () => {
     fc.assert(
       fc.property(ipv4, fc.integer({ min: 0, max: 31 }), fc.integer({ min: 0, max: 32 }), (network, bit, bits) => {
         const parts = [...network]
@@ -31,9 +31,9 @@ describe('parseNetworks', () => {
     ['0.0.0.0/0', '203.0.113.9', true],
     ['0.0.0.0/0', '2001:db8::1', false],
     ['::/0', '2001:db8::1', true],
-  ])('%s: %s is %p', (text, address, isInside) => expect(contains(text, address)).toBe(isInside))
+  ])('the network %s contains %s: %p', (text, address, isInside) => expect(contains(text, address)).toBe(isInside))
 
-  test('refuses what is none, and names the part at fault', () => {
+  test('refuses an invalid network, and names the faulty part', () => {
     const notOne = ['', ',', '10.0.0.0/8,', '10.0.0.0/33', '::1/129', '10.0.0.0/', '/8', '10.0.0.0/-1', '10/8', 'proxy.local']
     for (const text of [...notOne, '10.0.0.0/8/8', '10.0.0.0/8 ::1'])
       expect(() => parseNetworks(text)).toThrow(/^".*" is not an address or a network like 10\.0\.0\.0\/8$/)

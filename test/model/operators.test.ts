@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { errorTable } from '../../src/errors.ts'
 import { operators } from '../../src/model/operators.ts'
 
-test('the table has the operators of spec 4.2, Filtering 5, and of D71 and D72, each once', () => {
+test('the table has exactly the operators of spec 4.2, Filtering 5, and of D71 and D72', () => {
   expect(operators.map(({ sign }) => sign)).toEqual(['=', '!=', '<', '<=', '>', '>=', '[]', '[begins]', '[contains]'])
 })
 
-test('the error page of InvalidFilter names them all', () => {
+test('the error page of InvalidFilter names all operators', () => {
   for (const { sign } of operators) expect(errorTable.InvalidFilter.explanation).toContain(` ${sign}`)
 })

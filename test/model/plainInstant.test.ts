@@ -28,20 +28,20 @@ function expectAgreement(text: string) {
 const two = (part: number) => String(part).padStart(2, '0')
 const four = (year: number) => String(year).padStart(4, '0')
 
-test('of every month it knows the days, in leap years, common years and centuries', () => {
+test('the pattern has the days of every month, in leap years, common years and centuries', () => {
   for (const year of [0, 1, 4, 96, 99, 100, 104, 400, 1600, 1900, 1999, 2000, 2023, 2024, 2100, 2400, 9999])
     for (let month = 0; month <= 13; month++)
       for (const day of [0, 1, 28, 29, 30, 31, 32, 99]) expectAgreement(`${four(year)}-${two(month)}-${two(day)}T12:34:56Z`)
 })
 
-test('what is accepted is what a Date accepts, whatever the digits', () => {
+test('date-times are accepted exactly if a Date accepts them, for any digits', () => {
   const texts = fc
     .tuple(fc.nat(9999), fc.nat(14), fc.nat(33), fc.nat(25), fc.nat(61), fc.nat(61))
     .map(([year, month, day, ...time]) => `${four(year)}-${two(month)}-${two(day)}T${time.map(two).join(':')}Z`)
   fc.assert(fc.property(texts, expectAgreement), { numRuns: 5_000 })
 })
 
-test('a fraction is digits behind a point, and a capital Z stands behind it', () => {
+test('a fraction has digits after its point, and a capital Z after them', () => {
   for (const fraction of ['.', ',5', '.5z', '.-5', '.5 ', '.٥', '.5+00:00', '.5Z', '5']) {
     const text = `2024-01-31T09:00:00${fraction}Z`
     expect([text, plainInstantOf(text)]).toEqual([text, null])
@@ -62,18 +62,18 @@ const NEARLY = [
   ['2024-01-31T09:30+02:00', '2024-01-31T09:30:00+02:00'],
 ] as const
 
-test.each(NEARLY)('%s: what to write is %s, which is a date-time, in filters and in bodies', (text, meant) => {
+test.each(NEARLY)('the hint for %s is %s, which is a valid date-time in filters and in bodies', (text, meant) => {
   expect(instantHint(text)).toBe(`; for ${text} write ${meant}`)
   expect(() => instantKind.parseFilter(text)).toThrow(`must be a date-time like 2024-01-31T09:00:00Z; for ${text} write ${meant}`)
   expect(() => instantKind.parseJson(text)).toThrow(`; for ${text} write ${meant}`)
   expect(() => instantKind.parseFilter(meant)).not.toThrow()
 })
 
-test('a + that was not encoded is named', () => {
+test('the hint names a + that was not percent-encoded', () => {
   expect(instantHint('2024-01-31T09:00:00 02:00')).toBe('; a + in a query string must be written %2B')
 })
 
-test('what is no date, or none that exists, has no hint', () => {
+test('a text that is no date, or a date that does not exist, has no hint', () => {
   const texts = ['yesterday', '', '31.01.2024', '2023-02-30', '2024-13-01', '2024-01-31T25:00', '0000-01-01', '2024-01-31x']
   for (const text of [...texts, `2024-01-31T09:30:15.${'0'.repeat(1_000)}`]) expect(instantHint(text)).toBe('')
 })

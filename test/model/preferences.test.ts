@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { prefersHtml, takesGzip } from '../../src/model/preferences.ts'
 
-describe('HTML is for clients that prefer it to JSON', () => {
+describe('HTML is only for clients that prefer it to JSON', () => {
   test.each([
     ['text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8', 'browsers'],
     ['text/html', 'no other'],
@@ -10,7 +10,7 @@ describe('HTML is for clients that prefer it to JSON', () => {
     ['*/*;q=0.1, text/html ; Q=0.2', 'spaces'],
     ['text/html;q=0.1, text/html', 'the greater of two weights'],
     ['text/html, application/json;q=0', 'JSON not at all'],
-  ])('%s: %s', (accept) => {
+  ])('for Accept: %s (%s)', (accept) => {
     expect(prefersHtml(accept)).toBe(true)
   })
 
@@ -26,11 +26,11 @@ describe('HTML is for clients that prefer it to JSON', () => {
     ['text/htmlx', 'another type'],
     [',;q=1,,/;;;q', 'nothing that can be read'],
     [`${'a/b;q=0.1,'.repeat(1_500)}`, 'as long as a header can be'],
-  ])('not %s: %s', (accept) => {
+  ])('not for Accept: %s (%s)', (accept) => {
     expect(prefersHtml(accept)).toBe(false)
   })
 
-  test('a weight that cannot be read counts as none given', () => {
+  test('an invalid weight counts as a missing one', () => {
     expect(prefersHtml('text/html;q=high, application/json;q=0.9')).toBe(true)
     expect(prefersHtml('text/html;q=0.5, application/json;q=-1')).toBe(false)
   })

@@ -4,16 +4,16 @@ import { allows, formatRights, parseRights, readRights } from '../../src/model/r
 const plurals = ['Absences', 'Companies', 'Employees']
 const parse = (text: string) => parseRights(text, plurals)
 
-test('a right to one entity is none to one called * (D34)', () => {
+test('D34: a right to one entity is no right to an entity called *', () => {
   expect(allows(parse('Companies:read'), '*', 'read')).toBe(false)
 })
 
 describe('parseRights', () => {
-  test('takes names and actions in any case, spaces around them, and each right once', () => {
+  test('accepts names and actions in any case, with spaces around them, and each right once', () => {
     expect(formatRights(parse('companies:READ, ABSENCES:write ,Companies:read'))).toBe('Companies:read,Absences:write')
   })
 
-  test('refuses what is no right, or names no entity', () => {
+  test('refuses invalid rights and unknown entities', () => {
     for (const text of ['', 'Companies', 'Companies:', ':read', 'Companies:read:write'])
       expect(() => parse(text)).toThrow(new RangeError(`"${text}" is not a right like Companies:read`))
     expect(() => parse('Companies:read,')).toThrow('"" is not a right like Companies:read')
@@ -30,12 +30,12 @@ describe('parseRights', () => {
   })
 })
 
-test('formatRights gives rights back as they were', () => {
+test('formatRights returns rights as they were parsed', () => {
   for (const text of ['*:read', '*:read,*:write', 'Employees:read,Companies:write', 'Absences:read,Absences:write'])
     for (const read of [parse, readRights]) expect(formatRights(read(text))).toBe(text)
 })
 
-test('readRights leaves out what cannot be a right, and keeps an entity that is gone', () => {
+test('readRights leaves out invalid rights, and keeps entities that no longer exist', () => {
   expect(formatRights(readRights('Gone:read,x,:read,Companies:fly,,Companies:read'))).toBe('Gone:read,Companies:read')
   expect(formatRights(readRights(''))).toBe('')
 })

@@ -21,7 +21,7 @@ describe('formulas in texts', () => {
     expect(unescapeFormulas(escaped)).toBe(text)
   })
 
-  test('come back as they were, and begin no cell, whatever separates cells', () => {
+  test('are restored by unescapeFormulas, and begin no cell at any separator', () => {
     const random = new Random(12)
     for (let round = 0; round < rounds(5_000, 500_000); round++) {
       const text = random.times(9, () => random.pick(PIECES)).join('')
@@ -33,7 +33,7 @@ describe('formulas in texts', () => {
   })
 })
 
-test('a date-time is written without its zone, and read as one in UTC', () => {
+test('a date-time is written without its zone, and read as UTC', () => {
   expect(spreadsheetInstant('2026-03-01 09:00:00+00')).toBe('2026-03-01 09:00:00')
   expect(instantOfSpreadsheet('2026-03-01 09:00:00')).toBe('2026-03-01T09:00:00Z')
   for (const text of ['2026-03-01 09:00', '2026-03-01T09:00:00Z', '01.03.2026 09:00:00'])

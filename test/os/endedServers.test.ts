@@ -82,15 +82,15 @@ async function process(code: string): Promise<void> {
 
 // On another file system, as on macOS, shared memory is on the disk.
 if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path).type === TMPFS_MAGIC) {
-  describe('Freeing the memory of servers that have ended', () => {
-    test('leaves what they have counted, and takes the pages that hold nothing', () => {
+  describe('Freeing the memory of ended servers', () => {
+    test('keeps their counts, and frees their empty pages', () => {
       const path = leave()
       expect([bytesOf(path) >= 4 * WORDS, isFreed(path)]).toEqual([true, true])
       expect(bytesOf(path)).toBeGreaterThan(0)
       expect(isFreed(path)).toBe(false) // nothing is left to free
     })
 
-    test('is undone by their next start, which has all the space again, and goes on', () => {
+    test('is undone by their next start, which allocates all space again', () => {
       const path = leave()
       expect(isFreed(path)).toBe(true)
       const file = new RegionFile(join(path, 'keys'), 'shape', WORDS)
@@ -99,7 +99,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       file.close()
     })
 
-    test('leaves one that runs, by its lock', async () => {
+    test('spares a running server, by its lock', async () => {
       const path = leave()
       await process(`tryLock('${join(path, 'lock')}')`)
       expect(isFreed(path)).toBe(false)
@@ -108,7 +108,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(true)
     })
 
-    test('leaves one whose worker still runs, by its map', async () => {
+    test('spares a server whose worker still runs, by its mapped file', async () => {
       const path = leave()
       await process(`openRegion('${join(path, 'keys')}')`)
       expect([isFreed(path), deleteEnded(base).servers]).toEqual([false, 0])
@@ -117,7 +117,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(true)
     })
 
-    test('waits for another that is at it', () => {
+    test('waits for another start that frees memory', () => {
       const [path, order] = [leave(), [] as string[]]
       withStartLock(() => order.push('first'))
       withStartLock((hasLock) => order.push(`alone: ${hasLock}`))
@@ -126,7 +126,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
   })
 }
 
-describe('What is not certainly of a server that has ended, and of this user, stays', () => {
+describe('Memory that may not be of an ended server of this user is kept', () => {
   const lockAt = (path: string) => join(path, 'lock')
   test.each<[string, (path: string) => void]>([
     ['no lock', (path) => rmSync(lockAt(path))],
@@ -135,7 +135,7 @@ describe('What is not certainly of a server that has ended, and of this user, st
     ['a lock that is held', (path) => held.push(tryLock(lockAt(path)) as { release(): void })],
     ['no owner', (path) => rmSync(join(path, 'owner'))],
     ['rights of others', (path) => Bun.spawnSync(['chmod', '755', path])],
-  ])('a folder with %s', (_, change) => {
+  ])('of a folder with %s', (_, change) => {
     const path = leave()
     change(path)
     rmSync(dataDir, { recursive: true })
@@ -143,7 +143,7 @@ describe('What is not certainly of a server that has ended, and of this user, st
     expect([countEnded(base).servers, deleteEnded(base).servers, bytesOf(path) >= 4 * WORDS]).toEqual([0, 0, true])
   })
 
-  test('a folder of another name, a link to one, and a file', () => {
+  test('of a folder with another name, of a link to one, and of a file', () => {
     const [other, target] = [leave('elsewhere-a'), leave('target')]
     symlinkSync(target, join(base, `${PREFIX}link`))
     writeFileSync(join(base, `${PREFIX}file`), 'x')
@@ -152,7 +152,7 @@ describe('What is not certainly of a server that has ended, and of this user, st
     expect([deleteEnded(base).servers, bytesOf(other) >= 4 * WORDS, bytesOf(target) >= 4 * WORDS]).toEqual([0, true, true])
   })
 
-  test('files of other programs in such a folder, also under the name of a table', () => {
+  test('of other programs in such a folder, also under the name of a table', () => {
     const path = leave()
     writeFileSync(join(path, 'own-program'), new Uint8Array(1_000_000))
     writeFileSync(join(path, 'notes.txt'), 'x')
@@ -168,7 +168,7 @@ describe('What is not certainly of a server that has ended, and of this user, st
 
   // Only root can make a folder another user's.
   for (const uid of globalThis.process.getuid?.() === 0 ? [65_534] : [])
-    test.each(['', 'owner', 'lock', 'keys'])('what is another user’s: the folder, or in it "%s"', (name) => {
+    test.each(['', 'owner', 'lock', 'keys'])('of another user: the folder, or in it "%s"', (name) => {
       const path = leave()
       chownSync(join(path, name), uid, uid)
       freeEnded(base)
@@ -177,7 +177,7 @@ describe('What is not certainly of a server that has ended, and of this user, st
     })
 })
 
-test('Deleting the memory of servers that have ended says how many there were, and leaves nothing', () => {
+test('deleting the memory of ended servers reports how many there were, and deletes everything', () => {
   for (const name of ['a', 'b', 'c']) leave(`${PREFIX}${name}`)
   leave(`${PREFIX}c`, 'own-1x')
   const found = countEnded(base)

@@ -66,7 +66,7 @@ const PRINT_TAKEN = (dir: string, port = 1) =>
   `(() => { const own = folder.takeMemoryFolder('${dir}', ${port}); console.log(own.path); return own })()`
 
 describe('takeMemoryFolder', () => {
-  test('makes a folder for its owner alone, that says whose it is', () => {
+  test('creates a folder that only its owner can access, with the name of the data folder', () => {
     const { path } = take()
     expect(statSync(path).mode & 0o777).toBe(0o700)
     expect(readFileSync(join(path, 'owner'), 'utf8')).toBe(dataDir)
@@ -76,7 +76,7 @@ describe('takeMemoryFolder', () => {
 
   // It was never made where the database is elsewhere.
   test.each(['data', 'never-made'])(
-    'gives the next run the folder of the last, with what is in it, by the data folder %s',
+    'gives the next run the folder of the last run with its files, by the data folder %s',
     (name) => {
       const first = take(join(root.path, name))
       writeFileSync(join(first.path, 'keys'), 'counts')
@@ -87,19 +87,19 @@ describe('takeMemoryFolder', () => {
     },
   )
 
-  test('is another for another data folder, and for another port, in use or not', () => {
+  test('takes another folder for another data folder, and for another port, in use or not', () => {
     const places = [take(), take(dataDir, 2), take(otherDataDir())]
     for (const { release } of places) release()
     expect(new Set([...places, take()].map(({ path }) => path)).size).toBe(3)
   })
 
-  test('knows a data folder by any path to it', () => {
+  test('takes the same folder for any path to the data folder', () => {
     const first = take()
     first.release()
     expect(take(join(dataDir, '..', basename(dataDir), '.')).path).toBe(first.path)
   })
 
-  test('gives a second server with the same data folder and port another place, in the same process too', async () => {
+  test('takes another folder for a second server with the same data folder and port, also in the same process', async () => {
     const first = take()
     const second = take()
     expect(second.path).toBe(`${first.path}-2`)
@@ -108,7 +108,7 @@ describe('takeMemoryFolder', () => {
     expect(said).toBe(`${first.path}-3`)
   })
 
-  test('gives the place of a server that was killed to the next', async () => {
+  test('takes the folder of a server that was killed', async () => {
     const { child, said } = await other(PRINT_TAKEN(dataDir))
     const second = take()
     expect(second.path).toBe(`${said}-2`)
@@ -116,13 +116,13 @@ describe('takeMemoryFolder', () => {
     expect(take().path).toBe(said)
   })
 
-  test('fails where all names are in use', () => {
+  test('fails if all names are in use', () => {
     const paths = Array.from({ length: 64 }, () => take().path)
     expect(paths).toEqual(paths.map((_, index) => paths[0] + (index === 0 ? '' : `-${index + 1}`)))
     expect(() => take()).toThrow('no folder for shared memory can be made beside ')
   })
 
-  test.each([0o755, 0o710, 0o701, 0o777])('does not trust a folder that is open to others: mode %o', (mode) => {
+  test.each([0o755, 0o710, 0o701, 0o777])('takes no folder that is open to others: mode %o', (mode) => {
     const { path, release } = take()
     release()
     chmodSync(path, mode)
@@ -133,7 +133,7 @@ describe('takeMemoryFolder', () => {
 
   // Only root can give a folder away.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('takes another folder than one of another user, and lies beside the data where such users have taken every name', () => {
+    test('takes no folder of another user, and uses the disk of the data folder if such users have taken every name', () => {
       const { path, release } = take()
       release()
       chownSync(path, uid, uid)
@@ -156,7 +156,7 @@ describe('takeMemoryFolder', () => {
     })
 
   test.each(['a file', 'a link to nowhere', 'a link'])(
-    'takes another place where there is %s, and writes nothing where it leads',
+    'takes another folder if the name is taken by %s, and does not follow it',
     (what) => {
       const { path, release } = take()
       release()
@@ -170,8 +170,8 @@ describe('takeMemoryFolder', () => {
   )
 })
 
-describe('what servers left', () => {
-  test('is thrown away when their data folder is gone, and not before', () => {
+describe('shared memory of ended servers', () => {
+  test('is deleted when their data folder is gone, and not before', () => {
     const left = take(otherDataDir())
     left.release()
     take().release()
@@ -181,7 +181,7 @@ describe('what servers left', () => {
     expect(existsSync(left.path)).toBe(false)
   })
 
-  test('stays while a server uses it, though its data folder is gone', async () => {
+  test('is kept while a server uses it, even if its data folder is gone', async () => {
     const { child, said } = await other(PRINT_TAKEN(otherDataDir()))
     taken.push({ path: said, release() {}, remove() {} })
     rmSync(join(root.path, 'other'), { recursive: true })
@@ -192,7 +192,7 @@ describe('what servers left', () => {
     expect(existsSync(said)).toBe(false)
   })
 
-  test('stays where nothing says whose it is, and where its name is not ours', () => {
+  test('is kept if no data folder is known, or its name is not one of ours', () => {
     const { path } = take()
     const nameless = `${path}-nameless`
     const foreign = join(dirname(path), `elsewhere-${basename(path)}`)
@@ -205,7 +205,7 @@ describe('what servers left', () => {
 
   // Only root could throw it away, or be led anywhere by it.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('is not touched when it is another user’s', () => {
+    test('is kept if it belongs to another user', () => {
       const { path } = take()
       const foreign = `${path}-foreign`
       mkdirSync(foreign, { mode: 0o777 })
@@ -233,7 +233,7 @@ describe('lockPort', () => {
     return own !== null
   }
 
-  test('one server has a port of a host, which is no path, until it lets it go', () => {
+  test('lets one server have a port of a host, whose name is no path, until it is released', () => {
     expect([lock(HOST, 1), lock(HOST, 1)]).toEqual([true, false])
     locks[0]?.release()
     expect(lock(HOST, 1)).toBe(true)
@@ -241,7 +241,7 @@ describe('lockPort', () => {
     expect([lock(HOST, 3), ...hosts.map((host) => lock(host, 2))]).toEqual(Array(5).fill(true))
   })
 
-  test('a second process is refused while the first lives', async () => {
+  test('refuses a second process while the first lives', async () => {
     const { child, said } = await other(
       `(() => { const own = folder.lockPort('${HOST}', 4); console.log(own !== null); return own })()`,
     )

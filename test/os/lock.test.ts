@@ -9,13 +9,13 @@ beforeEach(() => {
   path = join(temporaryFolder().path, 'lock')
 })
 
-test('makes the file, readable for its owner alone', () => {
+test('a lock creates its file, readable by its owner only', () => {
   const lock = tryLock(path)
   expect([existsSync(path), statSync(path).mode & 0o777]).toEqual([true, 0o600])
   lock?.release()
 })
 
-test('a second release does nothing, so that it closes no file opened since', () => {
+test('a second release has no effect, and closes no file opened since', () => {
   const first = tryLock(path)
   first?.release()
   const next = tryLock(path) // has the number of the file that was closed
@@ -25,7 +25,7 @@ test('a second release does nothing, so that it closes no file opened since', ()
   next?.release()
 })
 
-test('is refused while its holder lives, free after kill -9 of it, and does not pass to a process that it has started', async () => {
+test('a lock is refused while its holder lives, free after kill -9 of the holder, and not inherited by a process that it has started', async () => {
   const script = `
     const { tryLock } = await import('${import.meta.dir}/../../src/os/libc.ts')
     globalThis.lock = tryLock('${path}')

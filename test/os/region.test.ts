@@ -43,7 +43,7 @@ function mark(file: RegionFile, value: number) {
 }
 
 describe('a region', () => {
-  test('has seeds of its own', () => {
+  test('has its own random seeds', () => {
     const seeds = () => [...openRegion(start().path).words.subarray(SEED_WORD, USER_WORD)]
     const first = seeds()
     rmSync(path)
@@ -62,7 +62,7 @@ test.each([
   ['no file', () => rmSync(path)],
   // Magic, version, size, shape, boot, or what must be 0.
   ...Array.from({ length: SEED_WORD }, (_, word) => [`word ${word} of the header changed`, () => flip(4 * word)] as const),
-])('a file that is not ours to use is replaced: %s', (_, damage) => {
+])('a region whose file is not usable is replaced: %s', (_, damage) => {
   mark(start(), 7)
   damage()
   expect(last(start())).toBe(0)
@@ -75,7 +75,7 @@ function flip(at: number) {
   writeFileSync(path, bytes)
 }
 
-test('more than the disk has left is refused before a byte is written', () => {
+test('a region is refused before a byte is written if it needs more than the free space', () => {
   const words = 2 ** 31 - 1
   const file = new RegionFile(path, 'huge', words)
   const { bavail, bsize } = statfsSync(folder.path)
@@ -84,7 +84,7 @@ test('more than the disk has left is refused before a byte is written', () => {
   expect(readdirSync(folder.path)).toEqual([])
 })
 
-test('a file of another shape goes before the new one is made, since both may not fit', () => {
+test('a file is deleted before one of another shape is created, since both may not fit', () => {
   start('old')
   const before = openSync(path, 'r')
   const { ino } = fstatSync(before)
@@ -93,14 +93,14 @@ test('a file of another shape goes before the new one is made, since both may no
   closeSync(before)
 })
 
-test('what a start left that was killed while it wrote is thrown away', () => {
+test('a region is created although a killed start has left an incomplete file', () => {
   start()
   writeFileSync(`${path}.part`, 'half')
   start()
   expect(readdirSync(folder.path)).toEqual(['region'])
 })
 
-test('a region that is closed keeps no file open', () => {
+test('a closed region keeps no file open', () => {
   const file = start()
   // Others of this process open and close files too.
   const inode = statSync(file.path).ino

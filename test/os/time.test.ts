@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { monotonicMs, withDeadline, yieldEvery } from '../../src/os/time.ts'
 
 describe('monotonicMs', () => {
-  test('goes on as time does, and never back', async () => {
+  test('advances with time, and never goes back', async () => {
     const before = performance.now()
     const beginMs = monotonicMs()
     const begun = performance.now()
@@ -28,7 +28,7 @@ describe('monotonicMs', () => {
   })
 })
 
-test('others have their turn once it is time, and not before', async () => {
+test('yieldEvery pauses once its time has passed, and not before', async () => {
   expect(yieldEvery(60_000)()).toBeNull()
   const turn = yieldEvery(0)
   let others = 0
@@ -44,7 +44,7 @@ describe('withDeadline', () => {
     throw new Error('late')
   }
 
-  test('what settles in time is passed on, an error too, and the deadline has no say', async () => {
+  test('passes on what settles in time, also an error, without calling onMiss', async () => {
     expect(await withDeadline(Promise.resolve('value'), 1_000, late)).toBe('value')
     await expect(withDeadline(Promise.reject(new Error('own')), 1_000, late)).rejects.toThrow('own')
     let isMissed = false
@@ -56,12 +56,12 @@ describe('withDeadline', () => {
     expect(isMissed).toBe(false)
   })
 
-  test('what is late settles as onMiss says: with its value, or with what it throws', async () => {
+  test('settles a late promise as onMiss does: with its value, or its error', async () => {
     expect(await withDeadline(never, 5, () => 'missed')).toBe('missed')
     await expect(withDeadline(never, 5, late)).rejects.toThrow('late')
   })
 
-  test('what is late may go on: its end changes nothing any more', async () => {
+  test('ignores the end of a late promise', async () => {
     const work = Bun.sleep(30).then(() => 'done')
     expect(await withDeadline(work, 5, () => 'missed')).toBe('missed')
     expect(await work).toBe('done')

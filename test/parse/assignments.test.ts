@@ -45,7 +45,7 @@ describe('faults', () => {
     expect(fault(absence, body)).toMatchObject({ code, target, message: expect.stringContaining(message) })
   })
 
-  test('a body of nothing but faults does not make an endless answer, nor is a long name repeated whole', () => {
+  test('a body that consists of faults gets a bounded error, and long names are truncated in it', () => {
     const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x${index}`, null]))
     expect(fault(company, body).details?.length).toBeLessThanOrEqual(100)
     const { target, message } = fault(company, { ['x'.repeat(100_000)]: 1 })
@@ -53,7 +53,7 @@ describe('faults', () => {
   })
 })
 
-test('an object that is null has no part that clients do not write', () => {
+test('an object that is null sets only its writable parts to null', () => {
   const size = group({ net: text(), label: computed(['size_net']) })
   const thing = defineEntity('Thing', { id: identity(), size })
   expect([...parsePartial(thing, { Size: null })].map(([{ name }, value]) => [name, value])).toEqual([['Size.Net', null]])

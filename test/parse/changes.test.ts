@@ -16,7 +16,7 @@ const refusal = (query: string, entities: Parameters<typeof parseChanges>[1] = E
 }
 const TOKEN = { run: '0123456789ab', position: '4711', number: '12' }
 
-describe('the parameters of the changes', () => {
+describe('the parameters of the change feed', () => {
   test('have defaults, and bounds to which values are set', () => {
     expect(parse('')).toEqual({ after: null, entities: null, pageSize: 100, waitMs: 0, hasRows: false })
     expect(parse('pagesize=1000&WAIT=99')).toMatchObject({ pageSize: 500, waitMs: 30_000 })
@@ -24,7 +24,7 @@ describe('the parameters of the changes', () => {
     expect(parse('PageSize=2251799813685247&wait=-99999999999999999')).toMatchObject({ pageSize: 500, waitMs: 0 })
   })
 
-  test('name a place and entities', () => {
+  test('name a position and entities', () => {
     for (const entities of ['entity=companies,Absences', 'entity=companies&Entity=Absences'])
       expect(parse(`after=NOW&${entities}`)).toMatchObject({ after: 'now', entities: ENTITIES })
     expect(parse(`after=${writeToken(TOKEN)}`).after).toEqual(TOKEN)
@@ -39,23 +39,23 @@ describe('the parameters of the changes', () => {
     ['entity=Absence', 'InvalidFilter entity'],
     ['after=', 'InvalidToken after'],
     ['since=now', 'UnknownParameter since'],
-  ])('that are none are refused by name: %s', (query, expected) => {
+  ])('are refused by name if they are unknown: %s', (query, expected) => {
     expect(refusal(query)).toBe(expected)
   })
 
-  test('of one row are its place and the size of a page alone', () => {
+  test('of one row’s history are only its position and the size of a page', () => {
     for (const name of ['wait', 'entity']) expect(refusal(`${name}=1`, null)).toBe(`UnknownParameter ${name}`)
   })
 })
 
-describe('a token', () => {
-  test('is read as it was written, and not otherwise', () => {
+describe('a token of the change feed', () => {
+  test('is read exactly as it was written', () => {
     expect(readToken(writeToken(TOKEN))).toEqual(TOKEN)
     const altered = ['', 'x', `${writeToken(TOKEN)}=`, ` ${writeToken(TOKEN)}`, writeToken({ ...TOKEN, position: '01' })]
     expect(altered.map(readToken)).toEqual(altered.map(() => null))
   })
 
-  test('stands before another by its numbers, not by its digits', () => {
+  test('is ordered by its numbers, not by their digits', () => {
     const place = (position: string, number: string) => ({ position, number })
     expect(comparePositions(place('9', '5'), place('10', '1'))).toBeLessThan(0)
     expect(comparePositions(place('10', '9'), place('10', '10'))).toBeLessThan(0)
@@ -69,10 +69,10 @@ test.each([
   ['since=x', 'Did you mean after?'],
   ['Entty=x', 'Did you mean entity?'],
   ['timeout=5', 'Did you mean wait?'],
-])('of changes, %s is refused with the parameter that was meant: %s', (query, hint) => {
+])('a query of changes with %s is refused with the parameter that was probably meant: %s', (query, hint) => {
   expect(() => parse(query)).toThrow(hint)
 })
 
-test('of one row, timeout has no hint, since there is no wait', () => {
+test('the history of a row has no hint for timeout, since it has no wait', () => {
   expect(() => parseChanges('timeout=5', null)).toThrow(/"timeout"\.$/)
 })

@@ -6,7 +6,7 @@ import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 
 // What filters mean, and which are refused, is in test/api/filtering.test.ts.
 
-test('D71: [] in any case and in words, with the values of all parameters of one property', () => {
+test('D71: [] in any case, or as [any], is one filter with the values of all parameters of one property', () => {
   const filters: Filter[] = []
   for (const [name, value] of [
     ['Id[]', '9'],
@@ -22,7 +22,7 @@ test('D71: [] in any case and in words, with the values of all parameters of one
   expect(more).toThrow('A request may have up to 100 values in parameters such as Name[].')
 })
 
-test('no value and the text null are one list in either order, and so have one cursor', () => {
+test('no value and the text null are one list in either order, with the same cursor', () => {
   const valuesOf = (...values: string[]) => {
     const filters: Filter[] = []
     for (const value of values) addFilter(filters, parseFilter(company, { name: 'Name[]', value, raw: '' }))
@@ -31,7 +31,7 @@ test('no value and the text null are one list in either order, and so have one c
   expect(valuesOf('null', '')).toBe(valuesOf('', 'null') as string)
 })
 
-test('D21: a part of an object needs the dot, and the object itself is no filter', () => {
+test('D21: a part of an object needs the dot, and the object itself cannot be filtered by', () => {
   const parse = (name: string) => () => parseFilter(absence, { name, value: '1', raw: '' })
   expect(parse('Days')).toThrow('Absences has no parameter "Days".')
   for (const name of ['period', 'Period[]', 'Period[Days]', 'Period[gte]', 'Period[0]'])

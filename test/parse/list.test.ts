@@ -15,7 +15,7 @@ test.each([
   for (const text of texts) expect(() => parseSort(company, text, [])).toThrow(hint)
 })
 
-test('a sort by what no name is near to names what there is, also one of thousands of signs', () => {
+test('a sort by an unknown name lists the names if none is near, also after thousands of signs', () => {
   for (const text of ['desc', `${':'.repeat(3_000)}desc`])
     expect(() => parseSort(company, text, [])).toThrow(
       /^Companies cannot be sorted by "[^"]*"\. There are Id, Name and Enabled\.$/,
@@ -26,11 +26,11 @@ test.each([
   ['Days', 'Period.Days'],
   ['-date', 'Start'],
   ['EmployeeName:desc', 'Employee'],
-])('a sort by %s is refused with the property that was meant: %s', (text, name) => {
+])('a sort by %s is refused with the property that was probably meant: %s', (text, name) => {
   expect(() => parseSort(absence, text, [])).toThrow(`Did you mean ${name}?`)
 })
 
-test('a list of names in a message is bounded', () => {
+test('a message lists a bounded number of names', () => {
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, text()]))
   const wide = defineEntity('Wide', { id: identity(), ...fields })
   expect(() => parseSort(wide, 'nonsense', [])).toThrow(/ There are Id, Field0, .*, Field28 and 171 more\.$/)

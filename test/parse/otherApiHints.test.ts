@@ -46,8 +46,8 @@ const FOREIGN = {
   'In brackets there are Enabled[].': 'Enabled[like] Enabled[gt]',
 }
 
-describe('what other APIs call it is answered with what it is called here', () => {
-  test.each(Object.entries(FOREIGN))('%s: %s', (hint, names) => {
+describe('notations of other APIs get a hint to ours', () => {
+  test.each(Object.entries(FOREIGN))('"%s" for each of %s', (hint, names) => {
     for (const name of names.split(' '))
       expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toBe(`Companies has no parameter "${name}". ${hint}`)
   })
@@ -91,7 +91,7 @@ describe('what other APIs call it is answered with what it is called here', () =
     ['EmployeeIds=1', 'Did you mean EmployeeId?'],
     ['AbsenceType=x', 'Did you mean Type?'],
     ['name=Ada', 'Did you mean Employee?'],
-  ])('of absences, %s: %s', (query, hint) => {
+  ])('a query of absences, %s, gets "%s"', (query, hint) => {
     const name = decodeURIComponent(query.slice(0, query.indexOf('=')))
     expect(messageFor(absence, query)).toBe(`Absences has no parameter "${name}". ${hint}`)
     // What a hint writes is a query that is understood.
@@ -108,7 +108,7 @@ describe('what other APIs call it is answered with what it is called here', () =
     ['Employment=x', 'Did you mean EmploymentEnd?'],
     ['ManagerName=x', 'Did you mean Manager?'],
     ['Colour=x', 'Employees has no parameter "Colour".'],
-  ])('of employees, %s: %s', (query, hint) => {
+  ])('a query of employees, %s, gets "%s"', (query, hint) => {
     expect(messageFor(employee, query)).toEndWith(hint)
   })
 
@@ -139,11 +139,11 @@ describe('what other APIs call it is answered with what it is called here', () =
     ['name_starts_with=A', 'Write Name[begins]=A.'],
     ['name__not_null=1', 'Write Name=!=.'],
     ['filter=name%20ne%20null', 'Write Name=!=.'],
-  ])('of companies, %s: %s', (query, hint) => {
+  ])('a query of companies, %s, gets "%s"', (query, hint) => {
     expect(messageFor(company, query)).toEndWith(hint)
   })
 
-  test('an operator that a property does not have, and a filter of no property, are not written', () => {
+  test('hints never use an operator that the property does not have, or an unknown property', () => {
     for (const query of ['filter[enabled][_gt]=true', 'filter[nonsense][_eq]=1', `filter[${'x'.repeat(3_000)}]=1`])
       expect(messageFor(company, query)).not.toContain('Write')
   })
@@ -201,7 +201,7 @@ describe('what other APIs call it is answered with what it is called here', () =
     }
   })
 
-  test('more names than a hint repeats have an example', () => {
+  test('a parameter with more names than a hint repeats gets a hint without them', () => {
     for (const name of ['order', 'select']) expect(messageFor(absence, `${name}=${'Id,'.repeat(10)}Id`)).not.toContain('Write')
     expect(messageFor(absence, `order=${'Id,'.repeat(9)}Id`)).toContain('Write sort=Id,')
   })
@@ -210,7 +210,7 @@ describe('what other APIs call it is answered with what it is called here', () =
     expect(messageFor(absence, 'order=x')).toEndWith('The order is sort=Status, descending sort=-Status.')
   })
 
-  test('any other name has the nearest one', () => {
+  test('any other unknown name gets the nearest one', () => {
     expect(messageFor(company, 'Nmae=x')).toEndWith('Did you mean Name?')
     expect(messageFor(company, 'PageSizes=5')).toEndWith('Did you mean PageSize?')
     expect(messageFor(company, `${'q'.repeat(100)}=5`)).toEndWith('q".')
@@ -233,18 +233,18 @@ describe('hints follow from the declaration of an entity', () => {
     ['opens_on=2026-01-01', 'Did you mean Opened?'],
     ['RoomTitle=x', 'Did you mean Title?'],
     ['filter[size.area][_gte]=2', 'Write Size.Area=>=2.'],
-  ])('of rooms, %s: %s', (query, hint) => {
+  ])('a query of rooms, %s, gets "%s"', (query, hint) => {
     expect(messageFor(room, query)).toEndWith(hint)
   })
 
-  test('an entity without a text, a date or a number has the hints that are left', () => {
+  test('an entity without texts, dates and numbers has the other hints', () => {
     const flag = defineEntity('Flag', { id: identity(), isOn: boolean() })
     expect(messageFor(flag, 'q=x')).toEndWith('A filter is named after its property, as in IsOn=<value>.')
     expect(messageFor(flag, 'Date=x')).toEndWith('Flags has no parameter "Date".')
   })
 })
 
-describe('a value in the notation of another API is refused with the filter that was meant', () => {
+describe('a value in the notation of another API is refused with the filter that was probably meant', () => {
   const refusalOf = (query: string) => {
     try {
       parseList(absence, query)
@@ -266,12 +266,12 @@ describe('a value in the notation of another API is refused with the filter that
     ['EmployeeId=1,x', ''],
     ['EmployeeId=like.5', ''],
     ['EmployeeId=%00', ''],
-  ])('%s: %s', (query, hint) => {
+  ])('%s gets "%s"', (query, hint) => {
     expect(refusalOf(query)).toEqual(['InvalidFilter', hint])
   })
 })
 
-describe('a property of such a name', () => {
+describe('a property whose name other APIs use for a parameter', () => {
   const order = defineEntity('Order', {
     id: identity(),
     limit: text(),
@@ -280,12 +280,12 @@ describe('a property of such a name', () => {
     offset: instant(),
   })
 
-  test('is a filter', () => {
+  test('can be filtered by', () => {
     const { filters } = parseList(order, 'limit=5&Search=x&offset=2024-01-31T00:00:00Z')
     expect(filters.map(({ property }) => property.name)).toEqual(['Limit', 'Search', 'Offset'])
   })
 
-  test('is what a spelling of it means', () => {
+  test('is suggested for a misspelling of it', () => {
     expect(messageFor(order, 'order_by=x')).toBe('Orders has no parameter "order_by". Did you mean OrderBy?')
   })
 })

@@ -10,13 +10,13 @@ const codeOf = (parse: () => unknown): unknown => {
   }
 }
 
-test('D21: an address without parameters refuses the first one', () => {
+test('D21: a path without parameters refuses the first one', () => {
   for (const query of ['', '&', '&&']) expect(codeOf(() => parseNoParameters(query))).toBeUndefined()
   expect(() => parseNoParameters('N%61me=x&b=1')).toThrow('This address takes no query parameters.')
   expect(codeOf(() => parseNoParameters('a=%ZZ'))).toBe('InvalidQueryString')
 })
 
-test('D56: the address of a row takes fields in any case, once or joined, and nothing else', () => {
+test('D56: the path of a row accepts `fields` in any case, once or joined, and nothing else', () => {
   expect(parseRowFields(absence, 'FIELDS=Id')?.properties.length).toBe(1)
   expect(parseRowFields(absence, '')).toBeNull()
   expect(parseRowFields(absence, 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual(['Id', 'Status'])
@@ -26,7 +26,7 @@ test('D56: the address of a row takes fields in any case, once or joined, and no
 
 const chosen = (text: string) => parseFields(absence, text)?.properties.map(({ name }) => name)
 
-describe('D56: fields', () => {
+describe('D56: the parameter fields', () => {
   test.each([
     ['Id', ['Id']],
     ['Type,Id', ['Id', 'Type']],
@@ -34,11 +34,11 @@ describe('D56: fields', () => {
     ['period.DAYS', ['Period.Days']],
     ['Period', ['Period.Prefered', 'Period.Days', 'Period.Hours']],
     ['Period.Hours,Period', ['Period.Prefered', 'Period.Days', 'Period.Hours']],
-  ])('%s chooses, in the order of the entity', (text, names) => {
+  ])('%s chooses properties, in the order of the entity', (text, names) => {
     expect(chosen(text)).toEqual(names)
   })
 
-  test('names that are none are refused, with the nearest', () => {
+  test('refuses unknown names, with the nearest one', () => {
     expect(() => chosen('Nmae')).toThrow('Absences have no property "Nmae".')
     expect(() => chosen('Id,Period.Day')).toThrow('Absences have no property "Period.Day". Did you mean Period.Days?')
     expect(() => chosen('Days')).toThrow('Absences have no property "Days". Did you mean Period.Days?')

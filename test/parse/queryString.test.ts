@@ -31,7 +31,7 @@ function parsed(query: string): unknown {
 
 const expectAgreement = (query: string) => expect([query, parsed(query)]).toEqual([query, plainly(query)])
 
-test('D4: names and values in order, as decodeURIComponent reads them; + is a space, and raw what the client wrote', () => {
+test('D4: names and values are decoded in order, as by decodeURIComponent; + is a space, and `raw` is as the client wrote it', () => {
   const pieces = [
     '&',
     '&',
@@ -61,7 +61,7 @@ test('D4: names and values in order, as decodeURIComponent reads them; + is a sp
   ])
 })
 
-test('D4: every escape, and bytes that are not UTF-8', () => {
+test('D4: every invalid escape, and bytes that are not UTF-8, are refused', () => {
   const hex = [...'0123456789abcdefABCDEFgG@`/:Ł ', '']
   for (const high of hex) for (const low of hex) expectAgreement(`a=<%${high}${low}%41`)
   for (const bytes of ['%f0%9f%98%80', '%C3%28', '%ED%A0%80', '%C0%AF', '%=1', '1&b=%E']) expectAgreement(`a=${bytes}`)

@@ -30,8 +30,8 @@ function randomValue(random: Random, depth = 0): unknown {
   return kind === 3 ? members : Object.fromEntries(members.map((value, at) => [`${at}]"`, value]))
 }
 
-describe('rows of an array', () => {
-  test('are those that JSON.parse finds, and where it finds none, none are', async () => {
+describe('the rows of an array', () => {
+  test('are those that JSON.parse finds, and none if it fails', async () => {
     const random = new Random(11)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {
@@ -63,18 +63,18 @@ describe('rows of an array', () => {
     ['escapes', `"N":"${'\\"'.repeat(100_001)}`],
     ['values', `"N":[${'1,'.repeat(1_100)}`],
     ['nesting', `"N":${'['.repeat(2_048)}`],
-  ])('that has too much of %s is refused while its end is looked for', async (_, start) => {
+  ])('are refused for too much of %s while their end is looked for', async (_, start) => {
     const refused = { code: 'InvalidJson', target: '[1]' }
     for (const text of [`[{},{${start}`, `[{},{${start}"}]`])
       await expect(findRows(new UnparsedRows(text, 'array'))).rejects.toMatchObject(refused)
     await expect(findRows(new UnparsedRows(`{}\n{${start}`, 'lines'))).rejects.toMatchObject(refused)
   })
 
-  test('that have no end are said to have none', async () => {
+  test('are reported as incomplete if they have no end', async () => {
     await expect(findRows(new UnparsedRows('[{}}]', 'array'))).rejects.toThrow('the array does not end where the body does')
   })
 
-  test('are counted no further than they may be', async () => {
+  test('are counted no further than the maximum', async () => {
     expect((await rowsOf(`[${'1,'.repeat(999)}1]`)).length).toBe(1_000)
     expect(await rowsOf(`[${'1,'.repeat(1_000)}1]`)).toBe('InvalidRows')
     // Nothing behind the last of them is looked at.
@@ -82,7 +82,7 @@ describe('rows of an array', () => {
   })
 })
 
-test('rows of lines end at line feeds; blank lines are none', async () => {
+test('rows of NDJSON end at line feeds, and blank lines are skipped', async () => {
   expect(await rowsOf('{"a":1}\r\n \t\r\n\n{"b":"\u2028"}', 'lines')).toEqual(['{"a":1}\r', '{"b":"\u2028"}'])
   expect(await rowsOf(' \n\r\n', 'lines')).toBe('InvalidRows')
   expect(await rowsOf('', 'lines')).toBe('InvalidRows')

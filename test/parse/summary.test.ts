@@ -20,19 +20,22 @@ function messageOf(query: string): string {
 }
 
 // In a group's JSON, a part of such an object would stand where the count or the sums do.
-test.each(['Count.Pages', 'Sum.Amount'])('%s cannot be a key: its object is called like a member of groups', (name) => {
-  const object = name.toLowerCase().split('.')[0]
-  expect(messageOf(`groupBy=${name}`)).toBe(`${name} cannot be a key: "${object}" of a group is something else.`)
-  expect(messageOf(`sum=${name}`)).toBe('')
-})
+test.each(['Count.Pages', 'Sum.Amount'])(
+  '%s cannot be a group key: its object has the name of another member of groups',
+  (name) => {
+    const object = name.toLowerCase().split('.')[0]
+    expect(messageOf(`groupBy=${name}`)).toBe(`${name} cannot be a key: "${object}" of a group is something else.`)
+    expect(messageOf(`sum=${name}`)).toBe('')
+  },
+)
 
-test('the OpenAPI document has the keys that are taken', () => {
+test('the OpenAPI document lists exactly the accepted keys', () => {
   const names = bill.properties.map(({ name }) => name)
   const [groupBy] = summaryParameters(bill).filter(({ name }) => name === 'groupBy')
   expect(groupBy).toMatchObject({ schema: { items: { enum: names.filter((name) => messageOf(`groupBy=${name}`) === '') } } })
 })
 
-describe('an unknown parameter has a hint only if a word for it is known', () => {
+describe('an unknown parameter of a summary has a hint only if a word for it is known', () => {
   test.each(['constructor', '__proto__', 'toString'])('%s', (name) => {
     expect(messageOf(`${name}=1`)).toEndWith(` has no parameter "${name}".`)
   })

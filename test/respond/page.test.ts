@@ -21,7 +21,7 @@ function bodyOf(rows: CodedRows): string {
   return Buffer.from(body).toString()
 }
 
-test('a page has no byte of a page before it whose cell could not be written', () => {
+test('a page has no byte of an earlier page that failed at a value', () => {
   const { rows } = found
   const faulty: CodedRows = {
     length: rows.length,
