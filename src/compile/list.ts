@@ -11,7 +11,7 @@ import { type Compiled, columns, orderBy, shapeCache, shapeOf, valuesOf } from '
 import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
-/** Bigger than other caches of its kind would be: a cursor with nulls compiles to its own statement. */
+/** A separate cache: statements of cursors are longer, and each combination of nulls in a cursor makes another one. */
 const cursorShape = shapeCache<Compiled>(500)
 
 // Names of computed columns have a capital letter, because properties may have any other name, such as `count` or `n`.

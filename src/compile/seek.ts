@@ -6,7 +6,7 @@ import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import type { Matching } from './matching.ts'
 import { orderBy, where } from './parts.ts'
 
-/** A range of rows before or after a position, and an order of it that an index has. */
+/** A range of rows on one side of a position, and the order in which an index has them. */
 interface SeekRange {
   readonly conditions: readonly Sql[]
   readonly keys: readonly Sort[]

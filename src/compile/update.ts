@@ -65,9 +65,9 @@ interface UpdateParts {
 }
 
 /**
- * Updates one row, which is locked by the statement that checks it, so that no other write comes between. The rows that it refers
- * to are locked first, because a rename also locks a referenced row before this one. `isAllowed`: condition without which no row
- * but this one is locked.
+ * Updates one row. The statement that checks the row also locks it, so that no other write comes between. The rows that it refers
+ * to are locked first, because a rename also locks a referenced row before this one. `isAllowed`: condition of the write; if it
+ * is false, no referenced row is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
   const { entity, changed, operands, id, versions, copying } = parts

@@ -163,7 +163,10 @@ export function keyColumnOf(column: string): string {
   return `${column}_key`
 }
 
-/** Makes a reference. A sibling that names it is its copy, which the foreign key compares in its own column. */
+/**
+ * Makes a reference. Its copy is the sibling field that names it; the foreign key compares the copy through a separate key
+ * column.
+ */
 function toReference(key: string, entity: string, siblings: Fields): Reference {
   const [name, field] =
     Object.entries(siblings).find(

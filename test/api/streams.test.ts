@@ -111,7 +111,7 @@ describe('D55: CSV, as csv-parse reads it', () => {
     expect(answer.body.Error.Message).toBe(message)
   })
 
-  test('has with bom=0 and excel=0 its default form', async () => {
+  test('has its default form with bom=0 and excel=0', async () => {
     for (const headers of [{}, NDJSON, CSV]) expect((await server.get('/Companies?bom=0&excel=0', headers)).status).toBe(200)
   })
 

@@ -98,7 +98,7 @@ describe('D65: a declaration is refused', () => {
     expect(declare({ size: group({ net: text() }), label: computed(['sizeNet', 'id']) })).not.toThrow()
   })
 
-  test('with texts too long for an index, and digits that no number has', () => {
+  test('with texts too long for an index, and decimals with too many digits', () => {
     expect(declare({ a: text({ lengthMax: 651 }) })).toThrow('say indexed: false')
     expect(declare({ a: text({ lengthMax: 651, indexed: false, unique: true }) })).toThrow('it cannot be unique')
     expect(declare({ a: text({ lengthMax: 100_000, indexed: false }) })).not.toThrow()
