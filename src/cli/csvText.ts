@@ -9,17 +9,17 @@ import { counted } from './output.ts'
 
 /** Options of reading a CSV. */
 export interface CsvReading {
-  /** True if the file is one of `export --excel`; null: unknown, so values that only such a file has are refused. */
+  /** True if `export --excel` wrote the file; null: unknown, so values that only such a file has are refused. */
   readonly isExcel: boolean | null
-  /** Property that is read although clients do not write it; null: none. */
+  /** Property of `--match`, which is read even if clients cannot write it; null: no `--match`. */
   readonly matched: Property | null
-  /** Called once with each thing that the reader of the report has to know. */
+  /** Reports what people have to know, once each: columns left out, days taken for date-times. */
   onNote(text: string): void
 }
 
 /**
- * Returns what writes a record below a header as an object of JSON, and throws a FileFault where the number of cells is another.
- * `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws FileFault for an unknown name
+ * Returns a function that writes a record as a JSON object. It throws FileFault if the record has another number of cells.
+ * `header`: property names in any case, with dots before parts of objects. @throws FileFault for an unknown name
  */
 export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onNote }: CsvReading) {
   const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
@@ -57,12 +57,12 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
   }
 }
 
-/** Without the empty cells at the end, which spreadsheets write for columns that were cleared. */
+/** Removes empty cells at the end: spreadsheets write them for columns that were cleared. */
 function withoutEnd(cells: CsvRecord['cells']): CsvRecord['cells'] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1)
 }
 
-/** A cell as it was before `export --excel` escaped it. @throws FileFault for an escaped cell where `isExcel` is null */
+/** Undoes the escaping of `export --excel`. @throws FileFault for an escaped cell if `isExcel` is null */
 function unescapedCell({ kind, path }: Property, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
@@ -93,10 +93,10 @@ function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, inde
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 const DECIMAL_COMMA = /^-?\d+,\d+$/
-/** Thousands, as spreadsheets with decimal commas write them, or three decimal places. */
+/** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
 const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
 
-/** A day as midnight UTC; a number with a decimal comma, where no comma separates cells, with a point. */
+/** Turns a day into midnight UTC, and a decimal comma into a point unless commas separate cells. */
 function plainCell(property: Property, cell: string, separator: string | null, onDay: (property: Property) => void): string {
   const { name } = property.kind
   if (name === 'instant' && DAY.test(cell)) {
@@ -108,10 +108,10 @@ function plainCell(property: Property, cell: string, separator: string | null, o
 
 const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }
 
-/** Numbers of JSON as they are written, which no type of TypeScript has yet. */
+/** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
-/** An empty cell is false of a boolean, else null. What fits no type stays text, and the server refuses it. */
+/** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
 function parsedCell({ kind: { name } }: Property, cell: string | null) {
   if (cell === null || (cell === '' && name !== 'text')) return name === 'boolean' ? false : null
   const lower = cell.toLowerCase()

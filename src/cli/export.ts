@@ -19,7 +19,7 @@ interface Options {
 }
 
 const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
-/** Beginning of the line that says why a stream ended early; no row begins with it. */
+/** Begins the last line of a stream that ended early; no row begins so. */
 const FAULT = '{"Error":'
 const CUT = 'the export was cut short, and is not whole'
 const SLOW_READER_MS = 10
@@ -50,7 +50,7 @@ async function exportRows(entity: string, options: Options, url: string, key: st
   const there = path === undefined ? undefined : output(() => statSync(path, { throwIfNoEntry: false }))
   if (there?.isDirectory()) throw new CommandError(`--output ${path} is a folder: name a file in it`)
   const response = await ask(addressOf(entity, url, options), MEDIA[format], key)
-  // Where stdout is redirected, this path is a link to a regular file.
+  // /dev/stdout is a link to a regular file if stdout is redirected.
   if (path === undefined || path === '/dev/stdout') return copy(response, format, 1)
   // A device or a named pipe is opened and written to; a regular file is replaced when the new one is complete.
   const open = (name: string, flags: 'w' | 'wx') => output(() => openSync(name, flags, 0o600))
@@ -97,7 +97,7 @@ function addressOf(entity: string, url: string, { filter = [], sort, fields, exc
   return `${url}/${encodeURIComponent(entity)}${query && `?${query}`}`
 }
 
-/** Writes what comes. @throws CommandError where the connection breaks, or the last line of NDJSON says a fault */
+/** Writes the response to the output. @throws CommandError if the connection breaks, or if the last line of NDJSON is an error */
 async function copy(response: Response, format: Options['format'], file: number): Promise<void> {
   using shown = progress((bytes) => `${(bytes / 1e6).toFixed(1)} MB`)
   const decoder = new TextDecoder()
@@ -122,7 +122,7 @@ async function copy(response: Response, format: Options['format'], file: number)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
 }
 
-/** Returns how many bytes were written; 0: a slow reader has to take others first, of a pipe that stdout and stderr share. */
+/** Returns the number of bytes written; 0: the pipe is full, which stdout and stderr may share. */
 function writeSome(file: number, bytes: Uint8Array): number {
   try {
     return writeSync(file, bytes)

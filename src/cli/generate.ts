@@ -13,7 +13,7 @@ import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
-/** Returns the command. `generate client` needs no setting but `entitiesDir`. */
+/** Returns the command. `generate client` needs no other setting than `entitiesDir`. */
 export function generateCommand(readSettings: () => Config, entitiesDir: string | null = null): Command {
   const generate = new Command('generate').description('Print files that follow from the entities.')
   generate
@@ -30,13 +30,13 @@ export function generateCommand(readSettings: () => Config, entitiesDir: string 
   return generate
 }
 
-/** Maximum tables that are named in the name of a file. */
+/** Maximum number of tables in a file name. */
 const TABLES_MAX = 3
 /** First number of a project's migrations, beyond those of Roster: the database knows migrations by their names. */
 export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
-/** Writes what the tables lack after all migrations, if anything. The database stays as it is. @throws CommandError */
+/** Writes a migration of what the tables lack after all migrations. It does not change the database. @throws CommandError */
 async function writeMigration(config: Config, name?: string): Promise<void> {
   if (config.entitiesDir !== null && config.migrationsDir === null)
     throw new CommandError('set MIGRATIONS_DIR to a folder for the migrations of ENTITIES_DIR')
@@ -55,7 +55,7 @@ async function writeMigration(config: Config, name?: string): Promise<void> {
 
 async function compare(config: Config) {
   const entities = await loadEntities(config.entitiesDir)
-  // The tables of Roster's own entities are there in any case.
+  // Roster's own migrations create the tables of its own entities.
   const rosters = await loadEntities()
   const others = rosters.map(({ table }) => table)
   const own = entities.find(({ table }) => config.entitiesDir !== null && others.includes(table))
@@ -73,7 +73,7 @@ async function compare(config: Config) {
   }).catch((error) => orUnusable(error, 'the tables cannot be compared'))
 }
 
-/** The first that no file has, in four digits. */
+/** Returns the first number that no file has, in four digits. */
 function nextNumber(folder: string): string {
   const numbers = readdirSync(folder).map((file) => Number(/^(\d{4})_/.exec(file)?.[1] ?? 0))
   const before = folder === MIGRATIONS ? 0 : OWN_FROM - 1

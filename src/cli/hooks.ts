@@ -78,7 +78,7 @@ function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state'
   return `${state} since ${since}${more}`
 }
 
-/** A query may have a secret of the receiver, and a list is read over shoulders. */
+/** Returns the URL without its query: the query may have a secret, and others may see the screen. */
 function shownUrl(text: string): string {
   // An operator may have inserted the row by SQL, with an invalid URL.
   if (!URL.canParse(text)) return 'no URL'
@@ -86,7 +86,7 @@ function shownUrl(text: string): string {
   return `${origin}${pathname}${search === '' ? '' : '?...'}`
 }
 
-/** `Employees:create,update Absences:delete`. */
+/** Returns the events of a hook as text: `Employees:create,update Absences:delete`. */
 function briefly(events: readonly string[]): string {
   const byEntity = Map.groupBy(events, (event) => event.split(':')[0])
   return [...byEntity].map(([name, own]) => own.join().replaceAll(`,${name}:`, ',')).join(' ')

@@ -1,4 +1,4 @@
-// `roster import`: creates the rows of a file on a running server, or changes those that match. rowsFile.ts reads the file.
+// `roster import`: creates the rows of a file on a running server, or changes existing rows. rowsFile.ts reads the file.
 import { realpathSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
@@ -26,7 +26,7 @@ interface Options {
 
 const PIECE_ROWS = 1_000
 
-/** Returns the command. `key`: ROSTER_KEY; `entitiesDir`: ENTITIES_DIR; `readSettings`: for the address. */
+/** Returns the command. `key`: ROSTER_KEY; `entitiesDir`: ENTITIES_DIR; `readSettings`: for the default of `--url`. */
 export function importCommand(key: string | undefined, entitiesDir: string | null, readSettings: () => Config): Command {
   return new Command('import')
     .description('Create the rows of a CSV or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
@@ -58,7 +58,7 @@ async function importRows(entity: Entity, path: string, options: Options & { rea
   const matched = options.match === undefined ? null : matchedBy(entity, options.match)
   const file = new RowsFile(path, entity, options.format ?? formatOf(path), { isExcel: options.excel ?? null, matched })
   const isLasting = file.isLasting()
-  // Read whole first, so that a file which is none creates nothing.
+  // Reads the whole file first, so that a file with a fault creates no rows.
   if (isLasting) for await (const _ of file.rows());
   const isDry = options.dryRun === true
   const target: Target = {
@@ -67,7 +67,7 @@ async function importRows(entity: Entity, path: string, options: Options & { rea
     name: file.name,
     key,
     isDry,
-    // Rows that are matched were looked for, so those to create are new in each run.
+    // With --match, each run looks for existing rows first, so the rows it creates are new ones.
     file: matched !== null ? crypto.randomUUID() : isLasting && !options.again ? realpathSync(path) : null,
   }
   if (matched !== null) return importMatched(entity, matched, file, target, options.piece)
@@ -78,7 +78,7 @@ async function importRows(entity: Entity, path: string, options: Options & { rea
   await print(`${of} ${count === 1 ? 'was' : 'were'} created${earlier}.\n`)
 }
 
-/** @throws CommandError for a property that rows cannot be found by */
+/** Returns the property of `--match`. @throws CommandError if rows cannot be found by it */
 function matchedBy(entity: Entity, name: string): Property {
   const member = findMember(entity, name)
   const isUsable = (property: Property) =>
@@ -88,7 +88,7 @@ function matchedBy(entity: Entity, name: string): Property {
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)
 }
 
-/** Creates, changes and leaves rows. Each step is done once, however often it is run: what was done before matches. */
+/** Creates new rows and changes those that differ. It can be run again: rows that were written before match, and stay. */
 async function importMatched(entity: Entity, matched: Property, file: RowsFile, target: Target, most: number) {
   const all: FileRow[] = []
   for await (const row of file.rows(say)) {
@@ -120,7 +120,7 @@ async function importMatched(entity: Entity, matched: Property, file: RowsFile, 
 
 const DIFFERENCES_SHOWN = 10
 
-/** Returns the first differences, as `line 7: lastName "A" -> "B"`, and how many there are of each property. */
+/** Returns the first differences, such as `line 7: lastName "A" -> "B"`, and their number by property. */
 function differenceLines({ properties }: Entity, changed: readonly Change[]): string[] {
   const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))
   const lines: string[] = []
@@ -140,7 +140,7 @@ function differenceLines({ properties }: Entity, changed: readonly Change[]): st
   return [...lines, `${counted(count, 'difference')}${extent}: ${byProperty.join(', ')}`]
 }
 
-/** @throws CommandError that says what was probably meant */
+/** Returns the entity of a plural name in any case. @throws CommandError that says what was probably meant */
 function entityNamed(name: string, entities: readonly Entity[]): Entity {
   const entity = entities.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (entity) return entity

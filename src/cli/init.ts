@@ -1,4 +1,4 @@
-// `roster init`: writes the files of a new project. It overwrites none; .env, .gitignore and package.json get what they lack.
+// `roster init`: writes the files of a new project. It overwrites no file; .env, .gitignore and package.json get what they lack.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -20,13 +20,13 @@ export function initCommand(): Command {
     .action((folder: string) => init(resolve(folder)))
 }
 
-/** Files of which most folders have one of their own: what is lacking in it is added. */
+/** Files that most folders have: missing lines are added. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   '.env': ['ENTITIES_DIR=entities', 'MIGRATIONS_DIR=migrations'],
   '.gitignore': ['node_modules', '.data'],
 }
 
-/** @throws CommandError if one of the files exists */
+/** Writes the files of a project. @throws CommandError if one of them exists */
 function init(folder: string) {
   const files: Record<string, string> = {
     'entities/booking.ts': starter('booking.ts').replace('../../model/entity.ts', 'roster/entity'),
@@ -53,7 +53,7 @@ function init(folder: string) {
   console.error(`roster: wrote ${names.join(', ')}; ${isInstalled ? '' : 'after npm install, '}npm start serves /Bookings`)
 }
 
-/** The text of the file with the lines that it lacks; a setting that it has stays as it is. */
+/** Returns the text of the file with missing lines added; existing settings stay as they are. */
 function withLines(file: string, lines: readonly string[]): string {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   const there = text.split(/\r?\n/).map(nameOf)
@@ -61,7 +61,7 @@ function withLines(file: string, lines: readonly string[]): string {
   return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lacking.map((line) => `${line}\n`).join('')}`
 }
 
-/** Returns the name of a setting; of a path, the path itself. */
+/** Returns the name of a setting; for a path, the path itself. */
 function nameOf(line: string): string {
   return (line.replace(/^\s*(export\s+)?/, '').split('=')[0] as string).trim().replace(/\/$/, '')
 }
@@ -76,7 +76,7 @@ function manifestOf(folder: string) {
     scripts: {
       start: 'roster',
       migration: 'roster generate migration',
-      // npm writes a script that only complains.
+      // `npm init` writes a test script that only fails.
       test: /no test specified/.test(test) ? 'roster bun test' : test,
       ...scripts,
     },
@@ -105,7 +105,7 @@ function readManifest(file: string): Manifest {
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** Source of this package for npm: as declared, else its folder, because npm's registry has another package of its name. */
+/** Returns where npm gets this package: as declared, else its folder, because npm's registry has another package of this name. */
 function ownSource(folder: string): string {
   const [project = ''] = /^.*(?=\/node_modules\/roster$)/.exec(ROOT) ?? []
   const file = join(project, 'package.json')

@@ -48,7 +48,7 @@ export function keysCommand(readSettings: () => Config): Command {
 
 async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null } = options
-  // Both would have one set of Idempotency-Keys.
+  // The two keys would share their Idempotency-Keys.
   if (name === BOOTSTRAP_NAME) throw new CommandError(`${name} is the name of the key of BOOTSTRAP_API_KEY: choose another`)
   const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
@@ -72,7 +72,7 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** No control characters, none that turn the writing or show nothing: two names must not look the same. */
+/** Refuses control and invisible characters, and changes of the direction of text: no two names may look the same. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u
 
 const parseName = parserOf((text) => {

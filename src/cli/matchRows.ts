@@ -1,4 +1,4 @@
-// Rows of a file that are in the table already: finds them by a property, and writes the values that differ.
+// Finds the rows of a file that the table has already, by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
 import { type Entity, type Property, project } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
@@ -11,15 +11,15 @@ import type { FileRow } from './rowsFile.ts'
 import { CommandError } from './run.ts'
 import { divided, type RowFault, type Target } from './sendFile.ts'
 
-/** Maximum rows of a file that is matched: they are compared in memory. */
+/** Maximum rows of a file with `--match`: they are compared in memory. */
 export const MATCHED_ROWS_MAX = 100_000
-/** Bytes of the values that one request looks for: they stand in its address. */
+/** Maximum bytes of the values that one request looks for: they are part of its URL. */
 const VALUES_BYTES_MAX = 2_000
-/** Tries at a row that others write at the same time. */
+/** Maximum attempts to change a row that others write at the same time. */
 const CHANGE_TRIES_MAX = 5
 const JSON_ACCEPTED = { Accept: 'application/json' }
 
-/** A row of the file that is in the table with other values. */
+/** A row of the file that has other values in the table. */
 export interface Change {
   readonly at: string
   readonly id: string
@@ -28,14 +28,14 @@ export interface Change {
 
 type Row = FileRow & { readonly texts: ValueTexts }
 
-/** Divides the rows of a file by their value of a property in the table. @throws CommandError where the server refuses */
+/** Divides rows of a file into new, changed and equal ones, by a property. @throws CommandError for a refused request */
 export async function matchRows(entity: Entity, matched: Property, rows: readonly FileRow[], target: Target) {
   const faults: RowFault[] = []
   const byValue = rowsByValue(entity, matched, rows, faults)
   const created: FileRow[] = []
   const changed: Change[] = []
   let left = 0
-  // With the name of its parameter.
+  // Each value is sent with the name of its parameter.
   const bytesOf = (value: string) => encodeURIComponent(value).length + 40
   for await (const values of divided(byValue.keys(), VALUES_MAX, VALUES_BYTES_MAX, bytesOf)) {
     const found = await rowsWith(entity, matched, values, target)
@@ -84,13 +84,13 @@ function rowsByValue(entity: Entity, matched: Property, rows: readonly FileRow[]
   return byValue
 }
 
-/** The id in a row of a file, under its name in any case. @throws Mismatch */
+/** Returns the id in a row of a file, whose name may be in any case. @throws Mismatch */
 function idIn({ name, kind }: Property, row: Record<string, unknown>): string | null {
   const [, value = null] = Object.entries(row).find(([key]) => key.toLowerCase() === name.toLowerCase()) ?? []
   return value === null ? null : kind.printFilter(kind.parseJson(value))
 }
 
-/** The rows of the table by their value of the property. */
+/** Reads the rows of the table that have one of the values, by value. */
 async function rowsWith(entity: Entity, matched: Property, values: readonly string[], target: Target) {
   const query = values.map((value) => `${encodeURIComponent(`${matched.name}[]`)}=${encodeURIComponent(value)}`).join('&')
   const { text } = await ask(target, 'GET', `${target.address}?${query}`, { Accept: 'application/x-ndjson' })
@@ -105,7 +105,7 @@ function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
   return rows.map((row) => row.get(id)).join(', ')
 }
 
-/** Writes what differs, by the row's version. @throws CommandError if refused, or if one of these values has changed since */
+/** Writes what differs, with `If-Match`. @throws CommandError if it is refused, or if another client changed one of the values */
 export async function changeRow(entity: Entity, { id, differences }: Change, target: Target): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
@@ -125,7 +125,7 @@ export async function changeRow(entity: Entity, { id, differences }: Change, tar
   }
 }
 
-/** `own`: headers beside that of the key. @throws CommandError for a status from 400 on, but 412 */
+/** Sends a request. `own`: its headers besides the key. @throws CommandError for a status from 400 on, except 412 */
 async function ask({ key }: Target, method: Asked['method'], address: string, own: Asked['headers'], body?: string) {
   const headers = { Authorization: `ApiKey ${key}`, ...own }
   const answer = await askUntilAnswered({ method, address, headers, body: body ?? null }, false)
@@ -133,10 +133,10 @@ async function ask({ key }: Target, method: Asked['method'], address: string, ow
   return answer
 }
 
-/** The values of a row, as PostgreSQL prints them, so that equal values have equal texts; null: no value. */
+/** Values of a row as PostgreSQL prints them, so that equal values have equal texts; null: no value. */
 type ValueTexts = ReadonlyMap<Property, string | null>
 
-/** The values of a row that the server has written; one that clients may not write is as it stands. */
+/** Returns the values of a row in a response. A value that clients cannot write may fit no rule; it stays as it is. */
 function storedTexts({ properties }: Entity, json: string): ValueTexts {
   const row = parseJson(json)
   return new Map(properties.map((property) => [property, storedText(property, row)]))
@@ -153,7 +153,7 @@ function storedText({ path, kind }: Property, row: unknown): string | null {
   }
 }
 
-/** The body of a request that writes these values. */
+/** Returns the body of a request that writes these values. */
 function bodyOf(entity: Entity, values: ValueTexts): string {
   const choice = project(entity, new Set(values.keys()))
   return choiceWriter(choice, choice.properties)(choice.properties.map((property) => values.get(property) ?? null))

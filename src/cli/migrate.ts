@@ -7,7 +7,7 @@ import { hasEmbedded } from '../postgres/runner.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 
-/** `migrate`: what a server's start applies, as a step of its own, by a role that may. */
+/** Returns the command. It applies the migrations that a server's start would, by a role with more rights. */
 export function migrateCommand(readSettings: () => Config): Command {
   return new Command('migrate')
     .description('Apply the migrations that the database lacks, as the start of a server does.')
@@ -20,14 +20,14 @@ async function run(config: Config, isDry: boolean): Promise<void> {
   const verb = isDry ? 'to apply' : 'applied'
   const work = isDry ? pendingMigrations : migrate
   const textOf = (files: readonly string[]) => files.map((file) => `${verb}: ${file}\n`).join('')
-  // To look at an embedded one would make it.
+  // Looking into an embedded database would create it.
   if (isDry && config.databaseUrl === null && !hasEmbedded(config.dataDir)) {
     console.error(`roster: there is no database yet in ${resolve(config.dataDir)}: the first start makes it`)
     return print(textOf(migrationNames(config)))
   }
   await using database = await openDatabase(config).catch(orUnusable)
   let count = 0
-  // Each folder is a transaction: where the second fails, the first is done.
+  // Each folder is a transaction: if the second one fails, the first one stays applied.
   for (const folder of migrationFolders(config)) {
     const files = await work(database.url, folder).catch(orUnusable)
     count += files.length

@@ -1,4 +1,4 @@
-// The database that commands work on: yours, or the embedded one, which may run or not.
+// Opens the database for a command: that of DATABASE_URL, or the embedded one, which is started if it does not run.
 import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -10,15 +10,15 @@ import { runningPostgres } from '../postgres/postmaster.ts'
 import { loadEntities } from '../registry.ts'
 import { CommandError } from './run.ts'
 
-/** How long a command waits for a server that is starting: its first start makes a cluster, which takes seconds. */
+/** Maximum time a command waits for a server that is starting: a first start creates the cluster, which takes seconds. */
 const START_MS_MAX = 30_000
 
-/** Does `work` with the keys of the database that the settings name. @throws CommandError */
+/** Calls `work` with the keys of the database that the settings name. @throws CommandError */
 export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>, mayMigrate = false): Promise<T> {
   return withTable(config, 'api_key_version', (sql) => work(new KeyStore(sql)), mayMigrate)
 }
 
-/** Does `work` with its hooks. @throws CommandError */
+/** Calls `work` with the hooks of the database that the settings name. @throws CommandError */
 export async function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>, mayMigrate = false): Promise<T> {
   if (config.changesDays === 0)
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
@@ -43,7 +43,7 @@ type OpenDatabase = AsyncDisposable & { readonly url: string }
 
 const leaveOpen = async () => undefined
 
-/** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
+/** Opens the database of DATABASE_URL, or the one that a server runs in DATA_DIR, or starts that one for the command. */
 export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, [Symbol.asyncDispose]: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
@@ -59,7 +59,7 @@ export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: 
   }
 }
 
-/** Not shared with other commands: it ends with this one, and their work would end with it. */
+/** Starts the embedded database for this command alone: it stops with the command, and would stop the work of others. */
 async function startOwn(dataDir: string): Promise<OpenDatabase> {
   const embedded = await startEmbedded({ dataDir, isShared: false })
   const abort = () => {
@@ -76,7 +76,7 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
   }
 }
 
-/** Checks that the database has the table. `mayMigrate`: applies all migrations if it has not, since keys may come first. */
+/** Checks that the database has the table. `mayMigrate`: applies all migrations to an empty database. */
 export async function requireTable(url: string, table: string, config: Config, mayMigrate: boolean) {
   const [found] = await withConnection(url, (sql) => sql`select to_regclass(${table}) is not null as yes`)
   if (found?.yes) return
@@ -84,12 +84,12 @@ export async function requireTable(url: string, table: string, config: Config, m
   for (const folder of migrationFolders(config)) await migrate(url, folder)
 }
 
-/** For what the database refuses, or does not answer. @throws CommandError */
+/** Throws an error of the database as one line for people. @throws CommandError */
 export function orUnusable(error: Error, problem = 'the database cannot be used', remark = ''): never {
   throw new CommandError(`${problem}: ${error.message || String(error)}${remark}`)
 }
 
-/** Errors of the driver have a code; one without is a refusal, or a fault of ours, whose stack is needed. */
+/** Throws errors of the driver, which have a code, as errors for people. Others are refusals, or bugs whose stack is needed. */
 export function orFailed(error: Error & { code?: unknown }, problem?: string, remark?: string): never {
   if (typeof error.code === 'string') orUnusable(error, problem, remark)
   throw error

@@ -2,7 +2,7 @@
 import { printable } from '../log.ts'
 import { CommandError } from './run.ts'
 
-/** Writes to stdout, and returns when all is written, also into a pipe. @throws CommandError */
+/** Writes to stdout, and resolves when everything is written, also into a pipe. @throws CommandError */
 export async function print(text: string): Promise<void> {
   // An empty text would truncate the file that stdout goes to.
   if (text === '') return
@@ -11,29 +11,29 @@ export async function print(text: string): Promise<void> {
   })
 }
 
-/** Prints what a command has done: a line of JSON, or a text for people. */
+/** Prints the result of a command: a line of JSON, or a text for people. */
 export function report(json: true | undefined, value: unknown, text: string): Promise<void> {
   return print(json ? `${JSON.stringify(value)}\n` : text)
 }
 
-/** Prints all that is listed, `named` so: a line of JSON, or a table below `heads`. */
+/** Prints a list: a line of JSON, or a table with the headings `heads`. `named`: what the rows are called. */
 export function reportAll<T>(json: true | undefined, listed: T[], named: string, heads: string[], cellsOf: (one: T) => string[]) {
   return report(json, listed, listed.length === 0 ? `There are no ${named}.\n` : formatTable([heads, ...listed.map(cellsOf)]))
 }
 
-/** Aligned columns; each line ends with a line feed. */
+/** Returns aligned columns; each line ends with a line feed. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))))
-  // By the columns of a terminal, of which some letters take two.
+  // Counts columns of a terminal: some letters take two.
   const pad = (cell: string, column: number) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell))
   return rows.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('')
 }
 
 const SHOWN_MS = 1_000
-/** Without a terminal each is a line of its own. */
+/** Interval of progress lines if stderr is no terminal. */
 const LINE_MS = 10_000
 
-/** Prints how much there is so far on stderr: one line that changes on a terminal, else a line now and then, and at the end. */
+/** Prints progress on stderr: one line that changes on a terminal, else a line at an interval and at the end. */
 export function progress(textOf: (sum: number) => string): Disposable & { add(more: number): void } {
   const isTerminal = process.stderr.isTTY === true
   const everyMs = isTerminal ? SHOWN_MS : LINE_MS

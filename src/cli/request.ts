@@ -6,7 +6,7 @@ import { CommandError } from './run.ts'
 /** Help of the option `--url`. */
 export const URL_MEANING = 'the address of the server; by default that of the settings: PUBLIC_URL, else HOST and PORT'
 
-/** The address of the server without a slash at its end: as given, or of the settings. @throws CommandError; ConfigError */
+/** Returns the server's URL without a slash at its end, by default that of the settings. @throws CommandError; ConfigError */
 export function serverUrl(given: string | undefined, readSettings: () => Config): string {
   if (given !== undefined) return given.replace(/\/+$/, '')
   const { publicUrl, host, port, tlsCert } = readSettings()
@@ -21,7 +21,7 @@ export interface Detail {
   readonly Message: string
 }
 
-/** The error that a response has; null: it is none of Roster's. */
+/** Returns the error in a response; null: another server wrote the response. */
 export function errorOf(text: string): (Detail & { readonly Details?: readonly Detail[] }) | null {
   try {
     return JSON.parse(text).Error ?? null
@@ -30,17 +30,17 @@ export function errorOf(text: string): (Detail & { readonly Details?: readonly D
   }
 }
 
-/** Message of a response that is not the one that was asked for. */
+/** Returns the message for a response with an error. */
 export function messageOf(text: string, status: number): string {
   return errorOf(text)?.Message ?? `the server answered with status ${status}, but not as Roster does`
 }
 
-/** Waits that are longer are the operator's to decide on. */
+/** Maximum time to wait for a limit; for a longer one the command ends, and the operator decides. */
 const WAIT_SECONDS_MAX = 3_600
-/** Maximum attempts at a server that does not answer, or cannot for now, and names no delay. */
+/** Maximum attempts if the server does not answer, or answers a temporary failure without `RetryAfter`. */
 const TRIES_MAX = 8
 const PAUSE_SECONDS_MAX = 30
-/** A server answers earlier, or not at all. */
+/** Timeout of a request: a server answers earlier, or not at all. */
 const ANSWER_MS_MAX = 120_000
 
 /** Thrown if it is unknown whether the server has carried out a write. */
@@ -54,7 +54,7 @@ export interface Asked {
 }
 
 export interface Answer {
-  /** NO_ANSWER, NOT_SENT, CANNOT_BE_SENT: there is none. */
+  /** Status of the response; NO_ANSWER, NOT_SENT or CANNOT_BE_SENT if there is no response. */
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -63,22 +63,22 @@ export interface Answer {
 const NO_ANSWER = 0
 const NOT_SENT = -1
 const CANNOT_BE_SENT = -2
-/** Temporary failures, with those of proxies whose server is gone. */
+/** Statuses of temporary failures, also those of a proxy whose server is down. */
 const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
 /** Error codes: the server could not be reached; a certificate or an address is wrong, so that a retry cannot succeed. */
 const NO_CONNECTION = /^E(CONNREFUSED|NOTFOUND)$/
 const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
 
 /**
- * Sends a request until its answer is not a limit or a passing failure; the first one of a run only if the server is there at
- * all. `mayBeDone`: an earlier try may have been carried out. @throws CommandError; OutcomeUnknown where a write is not answered
+ * Repeats a request while the answer is a rate limit or a temporary failure. `isFirst`: fails at once if there is no server.
+ * `mayBeDone` of the answer: an earlier attempt may have been carried out. @throws CommandError; OutcomeUnknown for a write
  */
 export async function askUntilAnswered(request: Asked, isFirst: boolean): Promise<Answer & { readonly mayBeDone: boolean }> {
   let mayBeDone = false
   for (let tries = 1; ; ) {
     const answer = await ask(request)
     const { status, headers, text } = answer
-    // Proxies may write a date.
+    // A proxy may write a date, which is ignored.
     const [given] = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '') ?? []
     const retryAfter = given === undefined ? null : Math.max(1, Number(given))
     const isLimit = status === 429
@@ -89,7 +89,7 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
     const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
     const isHopeless = seconds > WAIT_SECONDS_MAX || status === CANNOT_BE_SENT || (isFirst && tries === 1 && status === NOT_SENT)
-    // A limit that says when it ends does end.
+    // A rate limit that names its end does not count as an attempt.
     if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
       throw mayBeDone && 'Idempotency-Key' in request.headers ? new OutcomeUnknown(reason) : new CommandError(reason)
     say(`waits ${seconds} s: ${reason}`)

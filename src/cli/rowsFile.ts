@@ -1,4 +1,4 @@
-// A file that `roster import` reads: a CSV or NDJSON becomes rows of JSON, each with its line.
+// Reads a CSV or NDJSON file for `roster import`, as rows of JSON with their lines.
 import { statSync } from 'node:fs'
 import { errorOf } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
@@ -15,9 +15,9 @@ export interface FileRow {
   readonly json: string
 }
 
-/** The rows of a file, which is read as they are taken, so that it may have any length. */
+/** A file of rows, read piece by piece, so that it may have any length. */
 export class RowsFile {
-  /** As messages call it. */
+  /** Name of the file in messages. */
   readonly name: string
 
   /** `path`: `-` for stdin. */
@@ -30,7 +30,7 @@ export class RowsFile {
     this.name = nameOf(path)
   }
 
-  /** Returns whether it can be read again, which stdin and pipes cannot. @throws CommandError if there is no such file */
+  /** True if the file can be read twice; stdin and pipes cannot. @throws CommandError if there is no such file */
   isLasting(): boolean {
     if (this.path === '-') return false
     try {
@@ -40,7 +40,7 @@ export class RowsFile {
     }
   }
 
-  /** `onNote` gets what people have to know: columns left out, days taken for date-times. @throws CommandError if unreadable */
+  /** Yields the rows. `onNote`: called for columns left out, and for days taken as date-times. @throws CommandError for faults */
   async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
       yield* this.format === 'csv' ? this.csvRows(onNote) : jsonRows(this.text())
@@ -108,7 +108,7 @@ async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string, v
   if (rest !== '') yield rest
 }
 
-/** Returns the format by the end of the name; `-` has none. @throws CommandError */
+/** Returns the format by the file's extension. @throws CommandError if it has none, as `-` */
 export function formatOf(path: string): 'csv' | 'ndjson' {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson'

@@ -1,4 +1,4 @@
-// The command line: runs a command, and says what is wrong with its words in a line of stderr.
+// Runs the command line; a wrong word is reported in one line on stderr.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config.ts'
 import { errorOf, Refused } from '../errors.ts'
@@ -6,14 +6,14 @@ import { printable } from '../log.ts'
 import { suggest } from '../model/nearest.ts'
 import { DeclarationError } from '../registry.ts'
 
-/** A fault that the caller can mend: one line on stderr, without a stack. */
+/** An error that the user can correct: printed as one line on stderr, without a stack. */
 export class CommandError extends Error {}
 
 const DONE = 0
 const FAILED = 1
 const WRONG_USAGE = 2
 
-/** Runs the words after the program's name. Returns the exit code; an error is on stderr. */
+/** Runs the command that the words name. Returns the exit code; errors are printed on stderr. */
 export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {
   throwInsteadOfExit(program)
   try {
@@ -22,7 +22,7 @@ export async function runCommandLine(program: Command, words: readonly string[])
     await program.parseAsync(words, { from: 'user' })
     return DONE
   } catch (error) {
-    // Commander has said what is wrong; help that was asked for is none.
+    // Commander has printed the error already; help that was asked for is no error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE
     const isKnown = [CommandError, ConfigError, DeclarationError, Refused].some((kind) => error instanceof kind)
     console.error(isKnown ? printable(errorOf(error).message).replace(/^/gm, 'roster: ') : error)
@@ -30,7 +30,7 @@ export async function runCommandLine(program: Command, words: readonly string[])
   }
 }
 
-/** A command by default would take a misspelt name for a word of its own, and complain of that. */
+/** Refuses an unknown command: the default command would take a misspelled name as its argument. */
 function refuseUnknown(program: Command, word: string | undefined) {
   const known = [...program.commands.map((command) => command.name()), 'help']
   if (word === undefined || word.startsWith('-') || known.includes(word)) return
@@ -39,7 +39,7 @@ function refuseUnknown(program: Command, word: string | undefined) {
 
 /** Refuses a command whose options npm has consumed, because `--` was missing in front of them. @throws CommandError */
 function refuseSwallowed(program: Command, words: readonly string[]) {
-  // `run-script` before npm 11.
+  // npm before 11 calls it `run-script`.
   if (!/^run(?:-script)?$/.test(process.env.npm_command ?? '')) return
   let command = program
   for (const word of words) command = command.commands.find((below) => below.name() === word) ?? command
@@ -60,13 +60,13 @@ function throwInsteadOfExit(command: Command) {
   for (const below of command.commands) throwInsteadOfExit(below.showHelpAfterError('(--help says more)'))
 }
 
-/** Adds a command with the option `--json`. `required`: flags of options that must be given; `example`: its words. */
+/** Adds a command with the option `--json`. `required`: flags of its required options; `example`: its arguments in the help. */
 export function addCommand(parent: Command, name: string, description: string, example: string, required: string[] = []) {
   const command = parent
     .command(name)
     .description(description)
     .usage([...required, '[options]'].join(' '))
-  // Not by `requiredOption`, which would complain before a misspelt option gets its "Did you mean".
+  // `requiredOption` of Commander would report a missing option before a misspelled one gets its "Did you mean".
   command.hook('preAction', () => {
     const given = command.opts()
     const missing = required.find((flags) => !((/\w+/.exec(flags)?.[0] as string) in given))
@@ -77,12 +77,12 @@ export function addCommand(parent: Command, name: string, description: string, e
     .addHelpText('after', `\nExample:\n  npm run --silent roster -- ${parent.name()} ${name} ${example}`.trimEnd())
 }
 
-/** Parser of an option that may be given several times. */
+/** Returns a parser of an option that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }
 
-/** Returns a parser of an option whose errors are those of its words. */
+/** Returns a parser whose errors Commander reports with the option's name. */
 export function parserOf<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {
@@ -93,7 +93,7 @@ export function parserOf<T>(parse: (text: string) => T): (text: string) => T {
   }
 }
 
-/** Parser of an option that is a whole number. */
+/** Returns a parser of an option that is an integer. */
 export function parserOfNumber(min: number, max: number): (text: string) => number {
   return parserOf((text) => {
     const number = Number(text)
@@ -102,7 +102,7 @@ export function parserOfNumber(min: number, max: number): (text: string) => numb
   })
 }
 
-/** Checks what an option's own parser cannot, with the same kind of message. */
+/** Runs a check that an option's own parser cannot make, and reports its error in the same form. */
 export function orUsage<T>(command: Command, option: string, parse: () => T): T {
   try {
     return parse()

@@ -1,4 +1,4 @@
-// Sends the rows of a file to a collection, piece by piece, and says how far it came.
+// Sends the rows of a file to a collection, piece by piece, and reports how many were imported.
 import { counted, progress } from './output.ts'
 import { type Answer, type Asked, askUntilAnswered, type Detail, errorOf, messageOf, OutcomeUnknown } from './request.ts'
 import type { FileRow } from './rowsFile.ts'
@@ -14,22 +14,22 @@ export interface Target {
   readonly name: string
   readonly key: string
   readonly isDry: boolean
-  /** Name of the file, or the run: each piece of it is created once, and another in its place refused. Null: has none. */
+  /** Path of the file, or an id of the run: its Idempotency-Keys create each piece once. Null: the keys are made of the rows. */
   readonly file: string | null
 }
 
 export interface RowFault {
-  /** The place of its row in the file. */
+  /** Position of the row in the file, such as `line 3`. */
   readonly at: string
   readonly message: string
 }
 
 /** Maximum size of a request in bytes that a server takes. */
 const PIECE_BYTES_MAX = 2 * 1024 * 1024
-/** A file of nothing but faults shall not fill the screen. */
+/** Maximum number of faults that are printed. */
 const FAULTS_SHOWN = 100
 
-/** Divides items by number and bytes; a larger item is a part of its own. A repeated import gets equal parts, so equal keys. */
+/** Divides items by number and bytes; a larger item is alone. A file always has the same parts, so the same Idempotency-Keys. */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   most: number,
@@ -51,18 +51,18 @@ export async function* divided<Item>(
   if (part.length > 0) yield part
 }
 
-/** Extent of what was sent. */
+/** Result of sending a file so far. */
 interface Outcome {
-  /** Created, or right. */
+  /** Number of rows created; in a dry run, of rows without a fault. */
   rows: number
-  /** Created by an earlier run. */
+  /** Number of rows that an earlier run created. */
   before: number
-  /** The place of the last of them; null: there is none. */
+  /** Position of the last row created; null: none. */
   last: string | null
   readonly faults: RowFault[]
 }
 
-/** Sends rows, `most` at a time, until a piece is refused, or in a dry run all. @throws CommandError that says how far it came */
+/** Sends rows, `most` at a time, up to a refused piece, or all in a dry run. @throws CommandError that names the last row sent */
 export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): Promise<Outcome> {
   const outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
   let index = 0
@@ -87,14 +87,14 @@ export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Ite
   return outcome
 }
 
-/** Text of the faults, and behind them of how far it came. */
+/** Returns the text of the faults, with `extent` as its last line. */
 export function faultsText(name: string, faults: readonly RowFault[], extent: string): string {
   const lines = faults.slice(0, FAULTS_SHOWN).map(({ at, message }) => `${name}, ${at}: ${message}`)
   if (faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
   return [...lines, extent].join('\n')
 }
 
-/** Text of how far it came. `unknown`: the piece behind, where it is not known whether it was created. */
+/** Says how many rows were imported. `unknown`: the next piece, if it may have been created. */
 function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
   const first = unknown[0]
   if (last === null && !first) return 'No row was imported.'
@@ -107,13 +107,13 @@ function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): 
 const AGAIN =
   'To go on, leave these rows as they are and run it again, with the same key and options: within a day, none of them is created twice.'
 
-/** Thrown for a piece that the file had with other rows before. */
+/** Thrown if an earlier run sent other rows as the same piece of the file. */
 class OtherVersion extends CommandError {}
 
 /**
- * Sends a piece of a file until it is answered; the first one, of index 0, only where the server is there at all. Each time it
- * has one key, so it is done once.
- * @throws CommandError where the server refuses it as a whole; OutcomeUnknown where it does not answer
+ * Sends a piece of a file until it is answered, with one Idempotency-Key, so that it is created once. The first piece
+ * fails at once if no server can be reached.
+ * @throws CommandError if the server refuses the request as a whole; OutcomeUnknown if it does not answer
  */
 async function sendPiece(target: Target, piece: readonly FileRow[], index: number, outcome: Outcome): Promise<void> {
   const answer = await askUntilAnswered(requestOf(target, piece, index), index === 0)
@@ -145,10 +145,10 @@ function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
   throw isDry ? new CommandError(message) : new OutcomeUnknown(message)
 }
 
-/** Statuses for a body that is too slow, or too large for a proxy. */
+/** Statuses of a body that is too slow, or too large for a proxy. */
 const TOO_MUCH = [408, 413]
 
-/** Faults of single rows. @throws CommandError for a fault of the whole request */
+/** Returns the faults of single rows. @throws CommandError for a fault of the whole request */
 function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): RowFault[] {
   const error = errorOf(text)
   const details = error?.Details ?? (error ? [error] : [])
@@ -159,7 +159,7 @@ function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: 
     return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
   })
   if (faults.length > 0) return faults.sort((one, other) => one.index - other.index)
-  // After the first piece, pieces of another size would create its rows again.
+  // After the first piece, another piece size would create its rows again, because keys count pieces.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
 }
@@ -168,10 +168,10 @@ const OTHER_VERSION = `This file was imported within the last day in another ver
 To change the rows that are there, and create the others: --match <property>. To create all rows again: --again. A file that is
 replaced each day needs a name for each day.`
 
-/** With places in the file where the server names rows of the piece. */
+/** Replaces the index of a row in a message by its position in the file. */
 function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {
   const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
-  // Of two rows with one value, the later one names the earlier one.
+  // If two rows have the same value, the fault of the later row names the earlier one.
   if (Code !== 'AlreadyExists') return message
   return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => piece[Number(at)]?.at ?? own)
 }

@@ -34,7 +34,7 @@ export function listChangesParameters(entities: readonly Entity[]): Schema[] {
   return [{ ...entity, example: plurals.slice(0, 1) }, ...parameterRefs('ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows')]
 }
 
-/** Pages of changes, and one change. */
+/** Schemas of a page of changes, and of one change. */
 export function changesSchemas(entities: readonly Entity[]): Record<string, Schema> {
   const own = {
     token: { ...token, description: 'For `after`: what lies behind this change.' },
@@ -56,7 +56,7 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
   const values: Schema = {
     type: ['object', 'null'],
     description: 'The values of `changed` by their names, where the server keeps them.',
-    // Texts, numbers, booleans and nulls; generators for Go take no list of types here.
+    // No type: values may be texts, numbers, booleans or null, and generators for Go accept no list of types here.
     additionalProperties: true,
   }
   const ofEntity = ({ name, plural }: Entity): Schema => {
@@ -80,7 +80,7 @@ function named(...plurals: readonly string[]): Schema {
   return { type: 'string', enum: plurals }
 }
 
-/** A change by the entity of its row: rows of one entity may fit the schema of another, so nothing else tells them apart. */
+/** Schemas of changes by entity. The entity's name tells them apart: rows of one entity may fit the schema of another. */
 function changeOfAny(entities: readonly Entity[]): Schema {
   const mapping = Object.fromEntries(entities.map((entity) => [entity.plural, `#/components/schemas/${changeOf(entity)}`]))
   const oneOf = entities.map((entity) => refTo('schemas', changeOf(entity)))

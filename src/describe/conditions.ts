@@ -8,38 +8,38 @@ import { refTo, type Schema } from './headers.ts'
 
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
-/** No offset takes these out of the years 1 to 9999. */
+/** Pattern of years that no offset takes out of 1 to 9999. */
 const INNER_YEAR = anyOf(
   ...['[1-8][0-9]{3}', '9[0-8][0-9]{2}', '99[0-8][0-9]', '999[0-8]'],
   ...['0[1-9][0-9]{2}', '00[1-9][0-9]', '000[2-9]'],
 )
 
-/** RFC 3339, of dates that exist, in the years 1 to 9999. D15 */
+/** Pattern of RFC 3339 for dates that exist, in the years 1 to 9999. D15 */
 export const INSTANT_PATTERN = anyOf(
   `${DATE_PATTERN}[Tt]${TIME_PATTERN}[Zz]`,
   `${anyOf(`${INNER_YEAR}-${DAY_PATTERN}`, LEAP_DAY_PATTERN)}${anyOf(`[Tt]${TIME_PATTERN}${OFFSET}`, LEAP_SECOND)}`,
 )
 
-/** Patterns of a filter's operand, by the kind of its property. Text may be any, and its pattern has the operators in it. */
+/** Patterns of operands by kind of property. An operand of texts may be any text; its pattern includes the operators. */
 const operandPatterns: Readonly<Record<PlainName, string>> = {
   integer: '-?[0-9]+',
   boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
-  // The parser takes up to 200 digits, those of the exponent counted in.
+  // The parser accepts up to 200 digits, with those of the exponent.
   decimal: '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
   date: DATE_PATTERN,
   instant: INSTANT_PATTERN,
 }
 
-/** Nothing behind `<`, `<=`, `>`, `>=` is no text; anything else is, also what begins with another character. */
+/** Pattern of conditions on texts: an operand must follow `<`, `<=`, `>` and `>=`; without an operator any text is valid. */
 const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
 
-/** A text with more than accents. D72 */
+/** Pattern of a text with at least one character that is no accent. D72 */
 const PART_PATTERN = '^[\\u0300-\\u036f]*[^\\u0000\\u0300-\\u036f][^\\u0000]*$'
 
-/** The operators in front of values that serve a kind. */
+/** Returns the operators in front of values that a kind supports. */
 export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operator.serves(kind))
 
-/** Pattern of the text behind the first `=` of a filter on a property of this kind. */
+/** Returns the pattern of what follows the first `=` of a filter on a property of this kind. */
 export function conditionPattern(kind: Kind): string {
   if (kind.name === 'text') return TEXT_CONDITION
   const serving = prefixesFor(kind)
@@ -54,10 +54,10 @@ function operandPattern(kind: Kind): string {
   return anyOf(...(kind.values ?? []).map((value) => value.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')))
 }
 
-/** `IntegerCondition`, `IntegerValue`: what the schemas of a kind's conditions and operands are called. */
+/** Returns the name of a schema of a kind: `IntegerCondition`, or `IntegerValue` for operands. */
 const schemaNameOf = ({ name }: Kind, suffix: 'Condition' | 'Value') => pascalCase(name) + suffix
 
-/** Filters on a property of this kind, always as an array: generated clients would send "a value or an array" as one text. */
+/** Schema of a filter on a property of this kind. Always an array: generated clients send "a value or an array" as one text. */
 export function filterSchema(kind: Kind): Schema {
   const items = kind.values ? conditionSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Condition'))
   return { items, minItems: 1, maxItems: FILTERS_MAX }
@@ -70,7 +70,7 @@ export function bracketSchema(kind: Kind, { isAny }: Operator): Schema {
   return { items, minItems: 1, maxItems: VALUES_MAX }
 }
 
-/** The schemas of the conditions and operands on properties of these kinds. */
+/** Schemas of conditions and operands for properties of these kinds. */
 export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema> {
   const schemas: Record<string, Schema> = {}
   for (const kind of kinds.filter(({ values }) => !values)) {

@@ -8,7 +8,7 @@ import type { Operation } from './operations.ts'
 const entries = new Map(Object.entries(errorTable))
 const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
 
-/** Codes that a body may have several faults of. */
+/** Codes whose `Details` may have several faults of the body. */
 const CODES: readonly ErrorCode[] = ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound']
 
 /** Parts of the error body. Spec 7, D38 */
@@ -29,13 +29,13 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   Error: errorBody(refTo('schemas', 'ErrorCode')),
 }
 
-/** With these codes alone: no `allOf`, which tools read in different ways. */
+/** Schema of an error with only these codes. It has no `allOf`, which tools interpret in different ways. */
 function errorBody(code: Schema): Schema {
   const parts = ['Reference', 'Target', 'Message', 'Details'].map((part) => [part, refTo('schemas', `Error${part}`)])
   return objectSchema({ Error: objectSchema({ Code: code, ...Object.fromEntries(parts) }) })
 }
 
-/** An example of each error that an operation may answer. */
+/** Examples of the errors that an operation may answer. */
 export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
   const codes = new Set(operations.flatMap(({ codes }) => codes))
   const values = [...codes].map((code) => {
@@ -45,22 +45,22 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
   return Object.fromEntries(values)
 }
 
-/** Headers that all answers of a status have, or some of its codes. */
+/** Headers of a status: those of all its responses, or of some codes. */
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
   405: { Allow: 'Allow' },
   409: { 'Retry-After': 'RetryAfterIfAny' },
   412: { ETag: 'VersionNow' },
-  // `RetryAfter`, which says the same, is described in words: in Go both are called `RetryAfter`.
+  // The header `RetryAfter` has the same value, and is described in words: generated Go would have the name twice.
   429: { 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
 }
 
-/** The errors of operations by status. Operations with the same errors share an answer of `components.responses`. */
+/** Error responses of operations. Operations with the same errors share one response in `components.responses`. */
 export class ErrorAnswers {
   readonly components: Record<string, Schema> = {}
 
-  /** The `responses` of an operation, but for those of its success. */
+  /** Returns the `responses` of an operation, except successful ones. */
   of({ codes, isUnlimited }: Operation): Record<string, Schema> {
     const byStatus = Map.groupBy(codes, (code) => entryOf(code).status)
     return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)]))
@@ -70,13 +70,13 @@ export class ErrorAnswers {
     const answer = answerOf(status, codes, isUnlimited)
     const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
     let name = wanted
-    // `BadRequest2` where `BadRequest` is another one.
+    // `BadRequest2` if `BadRequest` is another response.
     for (let number = 2; !Bun.deepEquals((this.components[name] ??= answer), answer); number++) name = wanted + number
     return refTo('responses', name)
   }
 }
 
-/** Names of responses of a status with several codes. */
+/** Names of responses with several codes, by status. */
 const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused', 503: 'NotAnswered' }
 
 function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {

@@ -2,7 +2,7 @@
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { KindName } from '../model/kinds.ts'
 
-/** Texts by the names of properties; the first that fits counts. */
+/** Example texts by patterns of property names; the first pattern that matches counts. */
 const TEXTS: readonly (readonly [RegExp, string])[] = [
   [/(number|code)$/i, 'E00001'],
   [/^(firstName|givenName|forename|knownAs)$/, 'Ada'],
@@ -28,17 +28,17 @@ const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string | numb
   date: '2026-03-02',
   instant: '2026-03-02T09:00:00Z',
 }
-/** Dates that do not lie before others. */
+/** Example dates of properties that must not be before another property. */
 const LATER = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
 
-/** A row of the entity in which every property has a value, as a response has it. */
+/** Returns a row as in a response, with a value in every property. */
 export function exampleRow(entity: Entity, members = entity.members): Record<string, unknown> {
   const oneOf = (member: Property | Group) =>
     isGroup(member) ? exampleRow(entity, member.properties) : exampleOf(entity, member)
   return Object.fromEntries(members.map((member) => [keyOf(member), oneOf(member)]))
 }
 
-/** A value of the property, as a response has it. */
+/** Returns an example value of a property, as in a response. */
 export function exampleOf({ rules }: Entity, property: Property): unknown {
   const { name, values = [], range, lengthMax } = property.kind
   if (name === 'oneOf') return values[0]

@@ -2,13 +2,13 @@
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 
-/** A query string, as one would write it before it is percent-encoded, and what it finds. */
+/** A query string before percent-encoding, and what it finds. */
 interface ExampleQuery {
   readonly query: string
   readonly meaning: string
 }
 
-/** How to begin, as Markdown. `baseUrl` without a slash at the end. */
+/** Returns Markdown for getting started. `baseUrl`: without a slash at its end. */
 export function gettingStarted(entities: readonly Entity[], baseUrl: string): string {
   return `## Getting started
 
@@ -27,7 +27,7 @@ Each resource below begins with examples of its filters and sorts. [Errors](${ba
 \`Reference\` leads.`
 }
 
-/** Filters and pages as other APIs write them, and here, by the properties of an entity. */
+/** Returns a table of filters and pages in the notation of other APIs and in ours, with properties of the entities. */
 function otherApis(entities: readonly Entity[]): string {
   const named = (kinds: readonly string[]) =>
     entities.flatMap(({ properties, id }) => properties.filter((one) => one !== id && kinds.includes(one.kind.name)))
@@ -53,11 +53,11 @@ limit=50&offset=50 | limit=50&page=2 | $top=50&$skip=50 | pagination[page]=2 | P
 ${lines}`
 }
 
-/** A list that a POSIX shell asks for; the address may hold any visible character, a single quote too. */
+/** Returns a curl command for a list, quoted for POSIX shells: the URL may have any visible character, also a single quote. */
 export function firstRequest([first]: readonly Entity[], baseUrl: string): string {
   if (first === undefined) return `curl -i ${quoted(baseUrl)}`
   const queries = exampleQueries(first)
-  // A range is two parameters; a value may have `&` in it.
+  // Splits at `&` only before a parameter: a range is two parameters, and a value may have `&` in it.
   const parameters = [queries[0], queries.at(-1)].flatMap((one) => one?.query.split(/&(?=[\w.]+(?:\[\])?=)/) ?? [])
   const options = parameters.map((parameter) => ` \\\n  --data-urlencode ${quoted(parameter)}`)
   return `curl -i -G ${quoted(`${baseUrl}/${first.plural}`)} \\\n  -H 'Authorization: ApiKey <key>'${options.join('')}`
@@ -67,7 +67,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Markdown about a resource and the parameters of its list. */
+/** Returns Markdown about a resource and the parameters of its list. */
 export function describeResource(entity: Entity): string {
   const rows = exampleQueries(entity).map(({ query, meaning }) => `| \`${query}\` | ${meaning} |`)
   return `Filters and sorts, before they are percent-encoded; several filters are joined by \`&\`:
@@ -77,11 +77,11 @@ export function describeResource(entity: Entity): string {
 ${rows.join('\n')}`
 }
 
-/** Queries that show what a list can do, one for each kind of property that the entity has; the last one sorts. */
+/** Returns example queries, one for each kind of property that the entity has; the last one sorts. */
 export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
   const others = properties.filter((property) => property !== id)
   const isName = ({ name }: Property) => name.endsWith('Name')
-  // A name says more to a reader than a number or a title would.
+  // Names make clearer examples than numbers or titles.
   const candidates = [...others.filter(isName), ...others.filter((property) => !isName(property))]
   const filters = candidates
     .filter((property, index) => candidates.findIndex((other) => likenessOf(other) === likenessOf(property)) === index)
@@ -89,7 +89,7 @@ export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
   return [...(filters.length > 0 ? filters : [{ query: `${id.name}=1`, meaning: `${id.name} is 1` }]), sortOf(others, id)]
 }
 
-/** Properties that are alike filter in the same ways. */
+/** Returns a key to group properties by: those with the same key have the same filters, so one of them is shown. */
 function likenessOf({ kind, examples, reference }: Property): string {
   return `${kind.name} ${examples.length > 0} ${reference !== null}`
 }
@@ -126,7 +126,7 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
   },
 }
 
-/** By a date or date-time, the latest first, where there is one. */
+/** Returns a query that sorts by a date, the latest first, if the entity has one. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
   const latest = properties.find(({ kind }) => kind.name === 'instant' || kind.name === 'date')
   const first = properties.find((property) => property !== latest) ?? id

@@ -1,9 +1,9 @@
-// Headers in the OpenAPI document, and the building blocks that all its schemas use.
+// Response headers in the OpenAPI document, and functions that all its schemas use.
 import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
 
-/** Header that not each such answer has. */
+/** Header that some responses of this kind lack. */
 const sometimes = (description: string, value: Schema): Schema => ({ description, ...value })
-/** Header that each such answer has. */
+/** Header of every response of this kind. */
 const always = (description: string, value: Schema): Schema => ({ required: true, description, ...value })
 const text = (pattern: string, example?: string) => ({ schema: { type: 'string', pattern }, example })
 const from = (minimum: number, example: number) => ({ schema: { type: 'integer', minimum }, example })
@@ -15,7 +15,7 @@ const PERIOD = '"[1-9][0-9]*[smhd]"'
 const WAIT = 'Seconds to wait before a retry'
 const OF_ONE = 'where several were created, there is none'
 
-/** Headers of answers. `limits`: those that hold for a key without its own. */
+/** Schemas of response headers. `limits`: of keys without their own. */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
   const links = text(
     '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
@@ -97,7 +97,7 @@ function limitHeaders(limits: readonly Rule[]): Record<string, Schema> {
   }
 }
 
-/** The headers of an answer by the schemas' names, beside those that every answer has. */
+/** Returns the headers of a response. `own`: names of schemas by header, besides the headers that every response has. */
 export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Schema> {
   const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
   const all = [...names.map((name) => [name, name] as const), ...Object.entries(own)]
@@ -106,15 +106,15 @@ export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: bo
 
 const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy']
 
-/** A JSON Schema, as OpenAPI 3.1 has it: draft 2020-12. */
+/** A JSON Schema of draft 2020-12, as in OpenAPI 3.1. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Schema of an object that has these properties and no others. `required`: all of them unless given. */
+/** Schema of an object with exactly these properties. `required`: all of them by default. */
 export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
   return { type: 'object', ...(required.length > 0 ? { required } : {}), additionalProperties: false, properties }
 }
 
-/** Schema of one text: an enumeration, since generators for Go make nothing of `const`. */
+/** Schema of one text. It is an enumeration, because generators for Go ignore `const`. */
 export function constant(value: string): Schema {
   return { type: 'string', enum: [value] }
 }

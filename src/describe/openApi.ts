@@ -15,7 +15,7 @@ import { groupSchema, summaryParameters } from './summary.ts'
 
 /** Facts about this server that the document contains. */
 export interface ServerFacts {
-  /** Without a slash at the end. */
+  /** URL of the server without a slash at its end. */
   readonly baseUrl: string
   /** Limits of a key without its own, and of requests without a key. */
   readonly limits: readonly Rule[]
@@ -27,7 +27,7 @@ export type OpenApi = ReturnType<typeof describeApi>
 const PAGES_TAG = 'Server'
 const CHANGES_TAG = 'Changes'
 
-/** The OpenAPI 3.1 document. It follows from the entities, the operators, the errors and these facts alone. */
+/** Returns the OpenAPI 3.1 document. It depends only on the entities, the operators, the errors and these facts. */
 export function describeApi(entities: readonly Entity[], facts: ServerFacts) {
   const errors = new ErrorAnswers()
   const operations = operationsOf(entities)
@@ -118,7 +118,7 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
   return [own(entity), parameterRefs('IfNoneMatch')].flat()
 }
 
-/** Request body. Several rows have no schema: of a row or an array, generated clients send neither right. D59 */
+/** Request body of one row. Arrays of rows have no schema: with "a row or an array", generated clients send both wrongly. D59 */
 function bodyOf(entity: Entity, method: Operation['method']): Schema {
   const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
   const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { snakeCase, withArticle } from '../model/names.ts'
 
-/** An operation at a path. HEAD and OPTIONS, which follow from HTTP, are not operations of their own. */
+/** A method at a path. HEAD and OPTIONS are no operations, because HTTP defines them. */
 export interface Operation {
   readonly operationId: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -11,18 +11,18 @@ export interface Operation {
   readonly path: string
   readonly summary: string
   readonly description: string
-  /** Every code that it may answer. */
+  /** Every error code that it may answer. */
   readonly codes: readonly ErrorCode[]
   /** Response on success. */
   readonly success: Success
-  /** Null: the change feed, or a page of the server, which needs no key. */
+  /** Null for the change feed, and for the server's own pages, which need no key. */
   readonly entity: Entity | null
-  /** Counts against no limit. */
+  /** True if its requests count against no rate limit. */
   readonly isUnlimited: boolean
 }
 
 type Success = 'list' | 'summary' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | PageName
-/** The pages for programs that are described. */
+/** Pages of the server that the document describes. */
 export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs' | 'explore'
 
 const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
@@ -30,10 +30,10 @@ const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
 const FROM_DATABASE = ['InternalError', 'ServiceUnavailable'] as const
 /** Errors of every write. */
 const WRITES = ['OutcomeUnknown', 'ReadOnly'] as const
-/** Errors of a write that may be repeated under a key. D43, D44 */
+/** Errors of writes with an `Idempotency-Key`. D43, D44 */
 const REPEATABLE = ['InProgress', 'IdempotencyMismatch'] as const
 const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
-/** Errors of the headers that ask for a version. */
+/** Errors of `If-Match` and `If-None-Match`. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 /** Errors of lists and of summaries. */
 const PAGED = [
@@ -53,7 +53,7 @@ const WITH_BODY = [
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 
-/** The operations on an entity. Spec 4.1 */
+/** Returns the operations on an entity. Spec 4.1 */
 function operationsOn(entity: Entity): Operation[] {
   const { name, plural, properties } = entity
   const one = withArticle(wordsOf(name))
@@ -63,7 +63,7 @@ function operationsOn(entity: Entity): Operation[] {
   const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
   if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
-  // Triggers, and foreign keys of tables that are no entities, can refuse a deletion of any entity.
+  // Triggers and foreign keys of tables without an entity can refuse any deletion.
   const removed: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced']
   const on = (
     method: Operation['method'],
@@ -159,5 +159,5 @@ export function operationsOf(entities: readonly Entity[]): Operation[] {
   return [...entities.flatMap(operationsOn), changesOperation, ...pageOperations]
 }
 
-/** `AbsenceType` → `absence type`. */
+/** Returns a name as words: `AbsenceType` becomes `absence type`. */
 const wordsOf = (name: string) => snakeCase(name).replaceAll('_', ' ')

@@ -10,7 +10,7 @@ import { parameterRefs, refTo, type Schema } from './headers.ts'
 /** Pattern of the keys that `parse/headers.ts` accepts. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
 
-/** `*`, or tags. RFC 9110, 13.1.1 */
+/** Pattern of `*`, or of a list of entity tags. RFC 9110, 13.1.1 */
 const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
 
 const parameter = (place: object, name: string, description: string, schema: Schema, example?: unknown): Schema => ({
@@ -25,7 +25,7 @@ export const inPath = parameter.bind(null, { in: 'path', required: true })
 export const inQuery = parameter.bind(null, { in: 'query' })
 const inHeader = parameter.bind(null, { in: 'header' })
 
-/** Integer of a query string that is set to the nearer bound where it is outside. `more`: goes on with its description. */
+/** Query parameter with an integer; values out of bounds become the nearest bound. `more`: end of its description. */
 export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Schema {
   const description = `${what}: ${min} to ${max}; other integers are set to the nearer of the two.${more}`
   return inQuery(name, description, { type: 'integer', default: normal }, normal)
@@ -91,7 +91,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
   }),
 }
 
-/** The parameters of an entity's list, in the order of their use: filters, sort, paging. Spec 4.2. */
+/** Returns the parameters of an entity's list: filters, sort, paging. Spec 4.2. */
 export function listParameters(entity: Entity): Schema[] {
   const { properties } = entity
   return [
@@ -102,12 +102,12 @@ export function listParameters(entity: Entity): Schema[] {
         'The order: properties separated by commas, `+` or nothing in front for ascending, `-` for descending. Ties are broken by id.',
         { items: refTo('schemas', `${entity.name}Sort`) },
       ),
-      // The last property descending, then the first.
+      // An example: the last property descending, then the first.
       example: [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`],
     },
     fieldsParameter(entity),
     ...parameterRefs('PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'),
-    // Behind all others, so that clients that take parameters by their place keep working.
+    // Last, so that generated clients with positional parameters keep working.
     ...properties.flatMap((property) => bracketParameters(entity, property)),
   ]
 }
@@ -122,17 +122,17 @@ export function fieldsParameter(entity: Entity): Schema {
   return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }
 }
 
-/** Parameter with values separated by commas, or repeated with `explode`. `schema`: of the list, beside its type. */
+/** Parameter with values separated by commas, or repeated with `explode`. `schema`: of the array, without its type. */
 export function listInQuery(name: string, description: string, schema: Schema, explode = false): Schema {
   return { name, in: 'query', description, style: 'form', explode, schema: { type: 'array', ...schema } }
 }
 
-/** One name in `fields`: of a property, or of an object. */
+/** Schema of one name in `fields`: of a property or an object. */
 export function fieldSchema({ members, properties }: Entity): Schema {
   return { type: 'string', enum: [...new Set([...members, ...properties].map(({ name }) => name))] }
 }
 
-/** The filters on a property by operators in front of the value. */
+/** Parameters of filters with an operator in front of the value. */
 export function filterParameter(entity: Entity, property: Property): Schema {
   const { name, path, kind } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
@@ -140,7 +140,7 @@ export function filterParameter(entity: Entity, property: Property): Schema {
   return { ...listInQuery(name, description, filterSchema(kind), true), examples: filterExamples(entity, property) }
 }
 
-/** The filters on a property by operators in brackets. */
+/** Parameters of filters with an operator in brackets. */
 export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
   const serving = brackets.filter((operator) => operator.serves(kind))
   return serving.map((operator) => {
@@ -158,7 +158,7 @@ function filterExamples(entity: Entity, property: Property): Record<string, Sche
   return { equal, from, any: { summary: 'Any value', value: ['!='] } }
 }
 
-/** One definition of `sort`. D27 */
+/** Schema of one part of `sort`. D27 */
 export function sortSchema({ properties }: Entity): Schema {
   return { type: 'string', enum: properties.flatMap(({ name }) => [name, `+${name}`, `-${name}`]) }
 }

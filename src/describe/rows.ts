@@ -1,4 +1,4 @@
-// Rows in the OpenAPI document: schemas of answers and of bodies, from the declaration of an entity.
+// Rows in the OpenAPI document: schemas of responses and of request bodies, from the declaration of an entity.
 import { DECIMAL_DIGITS } from '../model/decimal.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property, project } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
@@ -15,7 +15,7 @@ const dateTime: Schema = {
   pattern: `^${INSTANT_PATTERN}$`,
 }
 
-/** A row in an answer. One schema, since generated clients decide between several wrongly, or not at all. D56 */
+/** Schema of a row in a response. It is a single one, because generated clients choose wrongly among several. D56 */
 export function rowSchema(entity: Entity): Schema {
   const chosen: ShapeOf = (properties) => ({ ...optional(properties), minProperties: 1 })
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity), chosen)
@@ -24,7 +24,7 @@ export function rowSchema(entity: Entity): Schema {
   return { description, ...schema, examples: [exampleRow(entity)] }
 }
 
-/** A row in the answer to a write. D34 */
+/** Schema of a row in the response to a write. D34 */
 export function writtenSchema(entity: Entity): Schema {
   const description = 'The row as it is now; for a key that may write but not read, its `id` alone.'
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity))
@@ -34,7 +34,7 @@ export function writtenSchema(entity: Entity): Schema {
 type SchemaOf = (property: Property) => Schema
 type ShapeOf = (properties: Record<string, Schema>) => Schema
 
-/** Schema of a row with these members, and of the objects in it, which have the type `partType`. */
+/** Schema of a row with these members. `partType`: the type of the objects in it. */
 export function objectOf(
   members: Entity['members'],
   schemaOf: SchemaOf,
@@ -45,7 +45,7 @@ export function objectOf(
   return shapeOf(Object.fromEntries(members.map((own) => [keyOf(own), isGroup(own) ? partOf(own) : schemaOf(own)])))
 }
 
-/** Shape of an object that may lack any of its properties. */
+/** Schema of an object that may lack any of its properties. */
 export const optional: ShapeOf = (properties) => objectSchema(properties, [])
 
 const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
@@ -57,7 +57,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   return {
     ...valueSchema(kind),
     ...(description === '' ? {} : { description }),
-    // For programs, which cannot read the description.
+    // Programs cannot read the description.
     ...(reference ? { 'x-references': reference.entity } : {}),
     ...(through ? { 'x-copied-through': through.name } : {}),
     ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
@@ -66,7 +66,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   }
 }
 
-/** `through`: the reference that it is copied through; undefined: it is no copy. */
+/** Schema of a property. `through`: the reference that it is copied through; undefined: it is no copy. */
 function describeProperty(property: Property, entity: Entity, through: Property | undefined): string {
   if (property === entity.id) return 'Made by the server.'
   if (property.reference) return `The id of ${withArticle(property.reference.entity)}.`
@@ -74,13 +74,13 @@ function describeProperty(property: Property, entity: Entity, through: Property 
   return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
-/** Null is one of the types, not an alternative. */
+/** Returns the schema of a value. Null is one of its types, not an alternative with a schema of its own. */
 function valueSchema({ schema, nullable, values }: Kind): Schema {
   if (!nullable) return schema
   return { ...schema, type: [schema.type, 'null'], ...(values ? { enum: [...values, null] } : {}) }
 }
 
-/** A body: what clients may write, in the spelling of answers. Spec 4.1; D7, D8 */
+/** Schema of a request body: writable properties, spelled as in responses. Spec 4.1; D7, D8 */
 export function writeSchema(entity: Entity): Schema {
   const written = entity.properties.filter(({ writable }) => writable)
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
@@ -90,21 +90,21 @@ export function writeSchema(entity: Entity): Schema {
   }
 }
 
-/** A body of a create or of a complete update, where some properties are required. D65 */
+/** Schema of the body of a create or a complete update, which require some properties. D65 */
 export function completeSchema(entity: Entity): Schema {
   const description = 'What is left out gets its default; required properties have none.'
   return { ...writeSchema(entity), description, required: entity.required.map(keyOf) }
 }
 
-/** The greatest double below the limit: generators for Go read no number as `exclusiveMaximum`. */
+/** Returns the greatest double below the limit: generators for Go accept no number as `exclusiveMaximum`. */
 const DECIMAL_MAX = 10 ** DECIMAL_DIGITS - 0.000001
 
 function writtenValue({ kind, examples, reference }: Property): Schema {
   const example = examples.length === 0 ? {} : { examples }
   const schema = valueSchema(kind)
-  // No reference to one schema: of one that may be null, ogen makes Go that does not compile.
+  // Written out, because ogen makes Go that does not compile of a reference to a schema that may be null.
   if (kind.name === 'instant') return { ...dateTime, type: schema.type }
-  // Any integer: what can be no id names no row, which is 409 and not 400.
+  // Any integer: a number that cannot be an id refers to no row, which is 409 and not 400.
   if (reference) return { type: schema.type, format: 'int64', description: `The id of ${withArticle(reference.entity)}.` }
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }

@@ -8,7 +8,7 @@ const json = (schema: Schema) => ({ 'application/json': { schema } })
 const row = (name: string) => refTo('schemas', name)
 const written = (entity: Entity) => json(row(`${entity.name}Written`))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
-/** Streams have none. */
+/** Headers of pages; streams lack them. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
 const COMPRESSED = { 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }
 const OF_STREAMS = { 'Content-Disposition': 'Content-Disposition', 'X-Changes-After': 'X-Changes-After', ...COMPRESSED }
@@ -19,7 +19,7 @@ const VERSION = { ETag: 'RowVersion' }
 
 type AnswerOf = (description: string, headers?: Record<string, string>, content?: Schema) => Schema
 
-/** The `responses` of an operation that succeeds. */
+/** Returns the successful `responses` of an operation. */
 export function successesOf({ success, entity, isUnlimited }: Operation): Record<string, Schema> {
   const answer: AnswerOf = (description, headers = {}, content) => ({
     description,
@@ -54,7 +54,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
   }
 }
 
-/** Pages and streams of rows, or of groups. */
+/** Responses with pages and streams of rows, or of groups. */
 function listed(one: 'row' | 'group', items: Schema, maxItems: number, answer: AnswerOf): Record<string, Schema> {
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
   const csv = { type: 'string', description: `Every ${one}, below a line with the names. RFC 4180.` }
@@ -78,7 +78,7 @@ function pageSuccesses(page: PageName, answer: AnswerOf): Record<string, Schema>
   }
 }
 
-/** Programs get JSON, and browsers HTML where there is a page for people too. */
+/** Content of a page of the server: JSON, and HTML for browsers if there is a page for people. */
 function contentOf(page: PageName): Schema {
   const html = { 'text/html': { schema: text } }
   if (page === 'docs' || page === 'explore') return html

@@ -8,7 +8,7 @@ import { objectSchema, parameterRefs, type Schema } from './headers.ts'
 import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
 import { answeredValue, objectOf, optional, rowSchema } from './rows.ts'
 
-/** The parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
+/** Returns the parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
 export function summaryParameters(entity: Entity): Schema[] {
   const { properties } = entity
   return [
@@ -37,7 +37,7 @@ export function summaryParameters(entity: Entity): Schema[] {
   ]
 }
 
-/** The aggregates that some of the entity's properties can have, and these properties. */
+/** Returns the aggregates that properties of the entity support, with these properties. */
 function aggregatesOf({ properties }: Entity): [Aggregate, Property[]][] {
   return AGGREGATES.map((aggregate): [Aggregate, Property[]] => [
     aggregate,
@@ -57,7 +57,7 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
   maximum: 'Properties of which the greatest value is taken.',
 }
 
-/** A group: the keys of `groupBy`, the count, and what was aggregated. Without a value in any row it is null. */
+/** Schema of a group: its keys, the count, and aggregates, which are null if no row has a value. */
 export function groupSchema(entity: Entity): Schema {
   const { properties } = rowSchema(entity) as { properties: Record<string, Schema> }
   const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
