@@ -71,8 +71,8 @@ export class WorkerAdmission {
   }
 
   /**
-   * Opens tables before keys are replaced: a key with its own limits is never charged by others. Until its table is open, the key is
-   * withheld. False if a table is not open.
+   * Opens tables before keys are replaced: a key with its own limits is never charged by others. Until its table is open, the key
+   * is withheld. False if a table is not open.
    */
   private async replaceKeys(records: readonly KeyRecord[]): Promise<boolean> {
     const limits = ownLimitsOf(records)
