@@ -8,7 +8,7 @@ async function config(words: readonly string[], environment: Record<string, stri
 
 const SECRETS = { DATABASE_URL: 'postgres://u:secret@db/hr', RATE_LIMIT_STORE: 'redis://:secret@cache' }
 
-test('shows what is in force and where it came from, and no secret', async () => {
+test('roster config prints the settings in force and their sources, and no secret', async () => {
   const { code, output } = await config([], { ...SECRETS, PORT: '4000' }, roster)
   expect(code).toBe(0)
   const lines = output.split('\n').map((line) => line.split(/ {2,}/))
@@ -24,12 +24,12 @@ test('shows what is in force and where it came from, and no secret', async () =>
 test.each([
   ...['postgres://u:12/secret@db/hr', 'postgres://u:1?secret@db/hr', 'postgres://u:1#secret@db/hr'],
   'postgres://u:p@secret#x@db/hr',
-])('shows nothing of the address %s, which may be taken apart wrongly', async (DATABASE_URL) => {
+])('roster config hides the ambiguous DATABASE_URL %s', async (DATABASE_URL) => {
   const { output } = await config([], { DATABASE_URL })
   expect(output).toMatch(/^DATABASE_URL +\(hidden\) +environment$/m)
 })
 
-test('says what npm has kept of a command, and how it is written', async () => {
+test('roster config names the options that npm consumed, and how to pass them', async () => {
   const npm = { npm_command: 'run', npm_config_json: 'true', npm_config_yes: '' }
   const { code, output } = await config([], npm, roster)
   expect([code, output]).toEqual([
@@ -39,7 +39,7 @@ test('says what npm has kept of a command, and how it is written', async () => {
   expect((await config(['--json'], npm, roster)).code).toBe(0)
 })
 
-test('as JSON', async () => {
+test('roster config --json prints the settings as JSON', async () => {
   const { code, output } = await config(['--json'], { ...SECRETS, PORT: '4000' })
   expect([code, output.includes('secret')]).toEqual([0, false])
   expect(JSON.parse(output)).toMatchObject({

@@ -45,7 +45,7 @@ function oracle(text: string, separator: string): [line: number, cells: (string 
   return records
 }
 
-describe('numbers of a CSV', () => {
+describe('cells of a CSV', () => {
   const room = defineEntity('Room', {
     id: identity(),
     desks: integer(),
@@ -67,7 +67,7 @@ describe('numbers of a CSV', () => {
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
-  ])('%j is %s', async (text, expected) => {
+  ])('the CSV %j becomes the row %s', async (text, expected) => {
     expect(await rowOf(text)).toBe(expected)
   })
 
@@ -75,13 +75,13 @@ describe('numbers of a CSV', () => {
     ['2.500', ';'],
     ['-1.000.000', ';'],
     ['2.500', '\t'],
-  ])('%s beside %j may be thousands, so it is refused', async (cell, separator) => {
+  ])('the number %s between separators %j is refused, because it may mean thousands', async (cell, separator) => {
     await expect(rowOf(`Desks${separator}Area\n1${separator}${cell}`)).rejects.toThrow(`area is ${cell}: write it without points`)
   })
 })
 
-describe('the records of a CSV', () => {
-  test('are those of the grammar, with their lines, of any texts, however they come', async () => {
+describe('csvRecords', () => {
+  test('reads random texts as the grammar does, with their lines, in pieces of any size', async () => {
     const random = new Random(17)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {
@@ -108,7 +108,7 @@ describe('the records of a CSV', () => {
     expect(wrong).toBeGreaterThan(CASES / 50)
   })
 
-  test('begin at the lines of their first characters', async () => {
+  test('names the line of the first character of each record', async () => {
     const linesOf = async (text: string, seed: number) => (await recordsOf(text, new Random(seed))).map(({ line }) => line)
     for (let seed = 0; seed < 50; seed++) {
       expect(await linesOf('a,b\r\n1,"x\r\ny"\r\n\r\n"",\r\n"\n\n",1', seed)).toEqual([1, 2, 5, 6])
@@ -116,7 +116,7 @@ describe('the records of a CSV', () => {
     }
   })
 
-  test('are separated by what a line before the header names, as Excel takes it', async () => {
+  test('takes the separator from a line `sep=;` before the header', async () => {
     for (let seed = 0; seed < 30; seed++) {
       for (const [separator, end] of [
         [';', '\r\n'],
@@ -140,7 +140,7 @@ describe('the records of a CSV', () => {
     ['a\n"b\n\nc', 2],
     ['a\n"b"c', 2],
     ['a,b\n"x\ny",b"c', 3],
-  ])('%j is wrong in line %d', async (text, line) => {
+  ])('reports wrong quotes in %j at line %d', async (text, line) => {
     const fault: FileFault = await cellsOf(text).then(
       () => null,
       (error) => error,
@@ -148,11 +148,11 @@ describe('the records of a CSV', () => {
     expect(fault.line).toBe(line)
   })
 
-  test('of a file with a single column are whole lines', async () => {
+  test('reads a file with a single column as whole lines', async () => {
     expect(await cellsOf('name\na,b;c\td\n"e,\n"\n')).toEqual([['name'], ['a,b;c\td'], ['e,\n']])
   })
 
-  test('before a fault are read, in whatever pieces it comes', async () => {
+  test('yields the records before a fault, in pieces of any size', async () => {
     for (let seed = 0; seed < 20; seed++) {
       const names: unknown[] = []
       const read = async () => {
@@ -168,7 +168,7 @@ describe('the records of a CSV', () => {
     ['a first line', '\r\n\n', 'x', 3, 'a row of more than 1 MiB begins here'],
     ['a row of empty cells', 'a,b\n\n', ',', 3, 'a row of more than 1 MiB begins here'],
     ['a text of many lines', 'a,b\n"x\n","', 'x\n', 3, 'the quote that ends a text is missing'],
-  ])('%s without an end takes no more memory than a row may have', async (_, begin, repeated, line, message) => {
+  ])('refuses %s without an end before it takes more memory than a row', async (_, begin, repeated, line, message) => {
     let taken = 0
     async function* endless() {
       yield begin

@@ -20,7 +20,7 @@ const exported = (words: readonly string[], key: string | null = KEY, run = rost
   run(['export', ...words, '--url', server.url], key === null ? {} : { ROSTER_KEY: key })
 
 describe('roster export', () => {
-  test('prints the rows that match', async () => {
+  test('prints the matching rows', async () => {
     const words = ['companies', '--filter', 'Name=>=Größe 2', '--filter', 'Id=<=3', '--fields', 'Name,Id', '--sort', '-Id']
     const { code, stdout } = await exported(words, KEY, roster)
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id,name\r\n3,Größe 3\r\n2,Größe 2\r\n' })
@@ -33,14 +33,14 @@ describe('roster export', () => {
     expect([lines.length, lines.at(-1)]).toEqual([1_501, '0.1 MB'])
   })
 
-  test('writes a file', async () => {
+  test('writes the rows to a file', async () => {
     const path = join(folder.path, 'companies.ndjson')
     const { code } = await exported(['Companies', '--format', 'ndjson', '--output', path])
     expect(code).toBe(0)
     expect(readFileSync(path, 'utf8').split('\n').length).toBe(1_501)
   })
 
-  test('writes to a pipe that has a name, and leaves it', async () => {
+  test('writes to a named pipe, and does not replace it', async () => {
     const path = join(folder.path, 'pipe')
     const words = `mkfifo '${path}' && (cat '${path}' & exec '${process.execPath}' src/main.ts export companies --url '${server.url}' --output '${path}')`
     const child = Bun.spawn(['sh', '-c', words], { cwd: ROOT, env: { ...process.env, ROSTER_KEY: KEY } })
@@ -50,7 +50,7 @@ describe('roster export', () => {
   test.each([
     ['csv', one.text],
     ['ndjson', other.text],
-  ])('leaves no file of a %s that was cut short', async (format, key) => {
+  ])('leaves no file if a %s is cut short', async (format, key) => {
     const path = join(folder.path, `cut.${format}`)
     const { code, stderr } = await exported(['companies', '--format', format, '--output', path], key)
     expect(code).toBe(1)
@@ -65,7 +65,7 @@ describe('roster export', () => {
     [['companies'], null, 'ROSTER_KEY is not set: it is the key to read with'],
     [['companies', '--output', '/nowhere/x'], KEY, 'the output could not be written: '],
     [['companies', '--output', '/tmp'], KEY, '--output /tmp is a folder'],
-  ])('%p says what is wrong in a line', async (words, key, message) => {
+  ])('reports the error of %p in one line', async (words, key, message) => {
     const { code, stderr } = await exported(words, key)
     expect(code).toBe(1)
     expect(stderr).toStartWith(`roster: ${message}`)

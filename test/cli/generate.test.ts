@@ -11,15 +11,19 @@ test('roster generate client prints the client and nothing else, without a datab
 })
 
 test.each([
-  ['a misspelt name is answered with the nearest', ['clinet'], "unknown command 'clinet'\n(Did you mean client?)"],
-  ['no name is answered with those there are', [], 'client'],
-  ['more than the name is refused', ['client', 'roster.ts'], 'too many arguments'],
+  [
+    'roster generate suggests the nearest name for a misspelled one',
+    ['clinet'],
+    "unknown command 'clinet'\n(Did you mean client?)",
+  ],
+  ['roster generate without a name lists the names', [], 'client'],
+  ['roster generate refuses further words', ['client', 'roster.ts'], 'too many arguments'],
 ])('%s', async (_, words, said) => {
   const { code, stdout, stderr } = await rosterHere(['generate', ...words])
   expect([code, stdout + stderr]).toEqual([2, expect.stringContaining(said)])
 })
 
-test('a migration of a project has a folder of the project, never that of the package', async () => {
+test('roster generate migration writes into a folder of the project, never into that of the package', async () => {
   const { code, stderr } = await rosterHere(['generate', 'migration'], { ENTITIES_DIR: 'entities' })
   expect([code, stderr]).toEqual([1, expect.stringContaining('set MIGRATIONS_DIR to a folder')])
 })

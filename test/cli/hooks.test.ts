@@ -14,7 +14,7 @@ beforeAll(async () => {
 const hooks = (words: string[], more: Record<string, string> = {}) => rosterHere(['hooks', ...words], { ...settings, ...more })
 const add = (...words: string[]) => hooks(['add', '--url', URL_GIVEN, ...words])
 
-test('a hook is made, listed, paused, resumed and removed', async () => {
+test('a hook is added, listed, paused, resumed and removed', async () => {
   expect((await hooks(['list'])).stdout).toBe('There are no hooks.\n')
   const made = await add('--entity', 'employees:Update', '--entity', 'Absences')
   expect(made).toMatchObject({ code: 0, stderr: '' })
@@ -35,7 +35,7 @@ test('a hook is made, listed, paused, resumed and removed', async () => {
   expect((await hooks(['remove', id])).stdout).toBe(`Removed the hook ${id}.\n`)
 })
 
-test('a hook from before the cluster was restored to an earlier state goes on where the lines begin', async () => {
+test('a hook that is ahead of a restored cluster continues at the first change', async () => {
   const { stdout } = await add('--entity', '*', '--json')
   const { id } = JSON.parse(stdout)
   await sql`update hook set position = 9000000000000000000, state = 'parked' where id = ${id}`
@@ -53,7 +53,7 @@ test.each([
   [['--entity', 'Employees:updated'], 'Did you mean update?'],
   [['--entity', 'Employees:'], 'is not what can happen to a row'],
   [[], "required option '--entity <events>' not specified"],
-])('an event that there is not is refused: %j', async (words, why) => {
+])('an unknown event is refused: %j', async (words, why) => {
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })
 
@@ -62,12 +62,12 @@ test.each([
   ['https://127.0.0.1/', '127.0.0.1 is a private address'],
   ['https://localhost/', 'is a private address'],
   ['https://[::ffff:10.0.0.1]/', 'is a private address'],
-])('an address that may not be posted to is refused: %s', async (url, why) => {
+])('a URL that must not be posted to is refused: %s', async (url, why) => {
   const refused = await hooks(['add', '--url', url, '--entity', '*'])
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(why) })
 })
 
-test('an address that the setting names is taken, and one that is none is wrong usage', async () => {
+test('a URL that the setting allows is accepted, and an invalid one is wrong usage', async () => {
   const words = ['add', '--url', 'http://127.0.0.1:9/', '--entity', '*', '--json']
   const { code, stdout } = await hooks(words, { HOOKS_ALLOW: '127.0.0.1' })
   expect([code, JSON.parse(stdout).events]).toEqual([0, ['*']])
@@ -75,7 +75,7 @@ test('an address that the setting names is taken, and one that is none is wrong 
   expect(await hooks(['add', '--entity', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') })
 })
 
-test('without lines of changes there are no hooks, nor behind a pooler alone, since no server would post', async () => {
+test('hooks are refused without recorded changes, and with a pooler alone, because no server would deliver them', async () => {
   const none = await hooks(['list'], { CHANGES_DAYS: '0' })
   const stderr = 'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n'
   expect(none).toMatchObject({ code: 1, stderr })

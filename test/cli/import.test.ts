@@ -42,7 +42,7 @@ function proxyWith(first: (request: Request) => Response | Promise<Response>) {
 const namesOf = async () => (await server.sql`select name from company order by id`).map(({ name }) => name)
 
 describe('roster import', () => {
-  test('what an export has written is there again, but for what the server makes', async () => {
+  test('an exported file creates the same rows, except for what the server makes', async () => {
     await server.post('/Companies', [{ name: 'Ümläut, "Größe"' }, { name: 'two\nlines', enabled: true }])
     await server.post('/Employees', [{ lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' }, { lastName: '' }])
     const absences = [{ employeeId: 1, period: { days: 2.5, hours: 0.00000001 }, reason: ' x ' }, {}]
@@ -87,7 +87,7 @@ describe('roster import', () => {
     }
   })
 
-  test('a file of export --excel is refused by line where nothing says that it is one', async () => {
+  test('a file of export --excel is refused by line, unless an option says what it is', async () => {
     await server.post('/Absences', [{ reason: '+31 6 1' }, { start: '2026-01-31T09:00:00Z' }])
     const path = fileOf((await roster(['export', 'absences', '--excel'])).stdout)
     expect((await roster(['import', 'absences', path])).stderr).toContain(
@@ -101,19 +101,19 @@ describe('roster import', () => {
     expect((await roster(['import', 'absences', dates, '--excel'])).code).toBe(0)
   })
 
-  test('what a file calls its columns moves no cursor of a terminal', async () => {
+  test('messages replace control characters of column names', async () => {
     const { stderr } = await roster(['import', 'companies', fileOf('name,\x1b[2J\x9b1mx\r\nA,B\n')])
     expect(stderr).toContain('Companies have no property "?[2J?1mx".')
   })
 
-  test('columns and cells of nothing at the ends of lines are let pass', async () => {
+  test('empty columns and cells at the ends of lines are ignored', async () => {
     expect((await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,\nB,,\nC,false,,,,\n')])).code).toBe(0)
     expect(await namesOf()).toEqual(['A', 'B', 'C'])
     const more = await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,x\n')])
     expect(more.stderr).toContain(', line 2: the row has 4 values, and the header 2 names.')
   })
 
-  test('names in any case, semicolons, numbers and truths as spreadsheets write them, a mark, other ends of lines', async () => {
+  test('a CSV of a spreadsheet is read: names in any case, semicolons, its numbers and booleans, a byte order mark, any line ends', async () => {
     const csv = `\ufeffName;ENABLED\r\nA;TRUE\n\nB;\r"C; D";false`
     expect((await roster(['import', 'Companies', fileOf(csv)])).code).toBe(0)
     expect(await server.sql`select name, enabled from company order by id`).toEqual([
@@ -123,13 +123,13 @@ describe('roster import', () => {
     ] as never)
   })
 
-  test('a file of NDJSON, with blank lines and a row without an end', async () => {
+  test('an NDJSON file may have blank lines, and a last line without an end', async () => {
     const path = fileOf('{"name":"A"}\r\n\n \r\n{"Name":"B"}', 'ndjson')
     expect((await roster(['import', 'companies', path])).stdout).toBe('2 rows of Companies were created.\n')
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
-  test('stdin, in pieces, and once more: nothing is created twice', async () => {
+  test('stdin is sent in pieces, and sent again creates nothing twice', async () => {
     const rows = Array.from({ length: 25 }, (_, index) => `Name ${index}`)
     const [words, stdin] = [['import', 'companies', '-', '--format', 'csv', '--piece', '10'], `name\n${rows.join('\n')}\n`]
     const first = await roster(words, { stdin })
@@ -139,7 +139,7 @@ describe('roster import', () => {
     expect([second.code, second.stdout, await namesOf()]).toEqual([0, said, rows])
   })
 
-  test('a pipe that turns out to be no CSV says how far it came', async () => {
+  test('an import of a pipe with a fault reports the rows imported before it', async () => {
     const words = ['import', 'companies', '-', '--format', 'csv', '--piece', '2']
     const { code, stderr } = await roster(words, { stdin: 'name\nA\nB\nC\nD\n"E\n' })
     expect(code).toBe(1)
@@ -148,7 +148,7 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
-  test('goes on by another name of the same server', async () => {
+  test('a repeated import continues under another name of the same server', async () => {
     const path = fileOf('name\nA\n')
     await roster(['import', 'companies', path])
     const { stdout } = await roster(['import', 'companies', path], {
@@ -158,7 +158,7 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A'])
   })
 
-  test('an answer that is not a Roster’s is no success, and a wait without a number has an end', async () => {
+  test('a response of another server is an error, and retries without a delay are limited', async () => {
     let asked = 0
     const other = Bun.serve({
       port: 0,
@@ -176,7 +176,7 @@ describe('roster import', () => {
     expect(stderr).toContain('roster: No row was imported, but those of line 2 to line 2 may have been.')
   })
 
-  test('a dry run tells every fault by its line, and creates nothing', async () => {
+  test('a dry run reports every fault by its line, and creates nothing', async () => {
     const csv = 'lastName,companyId,started\n"two\r\nlines",,\nB,seven,\n"x\n\ny",99,\nD,,yesterday\n'
     const path = fileOf(csv)
     const { code, stdout, stderr } = await roster(['import', 'employees', path, '--dry-run', '--piece', '2'])
@@ -192,7 +192,7 @@ describe('roster import', () => {
     expect((await server.sql`select from employee`).count).toBe(0)
   })
 
-  test('stops at the first piece that is refused, says how far it came, and goes on there once it is mended', async () => {
+  test('an import stops at the first piece that is refused, reports the rows imported, and continues there when repeated', async () => {
     const csv = 'lastName,companyId\nA,\nB,\nC,77\nD,\n'
     const path = fileOf(csv)
     const words = ['import', 'employees', path, '--piece', '2']
@@ -205,14 +205,14 @@ describe('roster import', () => {
     expect((await server.sql`select from employee`).count).toBe(4)
   })
 
-  test('waits for its limit until all is created', async () => {
+  test('an import waits for its rate limit until all rows are created', async () => {
     const path = fileOf(`name\n${'x\n'.repeat(1_500)}`)
     const { code, stdout } = await roster(['import', 'companies', path], { key: slow.text })
     expect({ code, stdout }).toEqual({ code: 0, stdout: '1500 rows of Companies were created.\n' })
     expect((await server.sql`select from company`).count).toBe(1_500)
   })
 
-  test('waits as long as it is asked to, and behind that, too, says what was by an earlier run', async () => {
+  test('an import waits as long as RetryAfter says, and then still reports the rows of an earlier run', async () => {
     const path = fileOf('name\nA\nB\n')
     for (const earlier of ['', ', 2 of them by an earlier run over this file']) {
       const limit = '{"Error":{"Message":"The limit is reached."}}'
@@ -225,7 +225,7 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
-  test('what costs too much is not sent again', async () => {
+  test('a request that is TooCostly is not repeated', async () => {
     const costly = JSON.stringify({ Error: { Code: 'TooCostly', Message: 'The list costs too much.' } })
     const proxy = proxyWith(() => new Response(costly, { status: 503 }))
     const { code, stderr } = await roster(['import', 'companies', fileOf('name\nA\n')], { url: proxy.url.href })
@@ -233,7 +233,7 @@ describe('roster import', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('The list costs too much.')])
   })
 
-  test('a server that is not there is no matter of waiting', async () => {
+  test('an import fails at once if no server can be reached', async () => {
     const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') })
     const url = gone.url.href
     await gone.stop(true)
@@ -249,14 +249,14 @@ describe('roster import', () => {
       'roster: the server answered with status 413, but not as Roster does\nroster: Smaller pieces may be taken: --piece 100.\n',
     ],
     ['name\nA\n', 'roster: the server answered with status 413, but not as Roster does\nroster: No row was imported.\n'],
-  ])('%j for a proxy that takes no such body may do in smaller pieces', async (csv, message) => {
+  ])('%j of a proxy that refuses the body suggests smaller pieces', async (csv, message) => {
     const proxy = proxyWith(() => new Response('<html>Request Entity Too Large</html>', { status: 413 }))
     const { code, stderr } = await roster(['import', 'companies', fileOf(csv)], { url: proxy.url.href })
     await proxy.stop(true)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })
 
-  test('sends again what was not answered, and it is created once', async () => {
+  test('a piece without a response is sent again, and created once', async () => {
     const lossy = proxyWith(async (request) => {
       await passOn(request)
       return new Response('lost', { status: 503, headers: { 'Retry-After': '1' } })
@@ -297,7 +297,7 @@ describe('roster import', () => {
       small.text,
       'The body counts as 3 requests, and the key may send 2 per 1h',
     ],
-  ])('%p says what is wrong', async (words, key, message) => {
+  ])('%p reports what is wrong', async (words, key, message) => {
     const { code, stderr } = await roster(['import', ...words], { key })
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) })
     expect((await server.sql`select from company`).count).toBe(0)

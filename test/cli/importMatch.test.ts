@@ -36,7 +36,7 @@ const employees = () =>
   server.sql`select id::int, employee_number as number, last_name as name, department from employee order by id`
 
 describe('roster import --match', () => {
-  test('changes the rows that differ, creates those that are not there, and leaves the others', async () => {
+  test('changes rows that differ, creates new ones, and leaves the others', async () => {
     await server.post('/Employees', people)
     const before = (await server.get('/Employees/1')).headers.get('etag')
     const csv =
@@ -77,7 +77,7 @@ line 4: lastName "Öberg" -> "Oberg"
       { lastName: 'Theirs' },
       'line 2: LastName of row 1 was changed by another meanwhile.',
     ],
-  ])('a change of %s, made meanwhile, is not lost', async (_, theirs, then, message) => {
+  ])('a concurrent change of %s is not lost', async (_, theirs, then, message) => {
     await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'Byron', department: 'Sales' }])
     let isTheirs = true
     const proxy = proxyOf(async (pass, { method }) => {
@@ -92,7 +92,7 @@ line 4: lastName "Öberg" -> "Oberg"
     expect((await server.get('/Employees/1')).body).toMatchObject(then)
   })
 
-  test('a change goes through a proxy that makes versions weak', async () => {
+  test('changes a row through a proxy that makes ETags weak', async () => {
     await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'Byron' }])
     const proxy = proxyOf(async (pass) => {
       const answer = await pass()
@@ -106,14 +106,14 @@ line 4: lastName "Öberg" -> "Oberg"
     expect(stdout).toContain('1 changed')
   })
 
-  test('a value of the table that clients may not write is no fault of the file', async () => {
+  test('a stored value that clients cannot write is no fault of the file', async () => {
     await server.sql`insert into employee (employee_number, last_name) values ('E1', ${'x'.repeat(9_999)})`
     const path = fileOf('employeeNumber,lastName\nE1,Byron\n')
     expect((await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])).stdout).toContain('1 changed')
     expect(await employees()).toMatchObject([{ name: 'Byron' }])
   })
 
-  test('by id, an export that was edited comes back; parts of objects and decimals too', async () => {
+  test('imports an edited export by id, with parts of objects and decimals', async () => {
     await server.post('/Absences', [{ period: { days: 2.5, hours: 18.75 }, reason: 'x' }, { period: { days: 1 } }, {}])
     const exported = (await roster(['export', 'absences', '--fields', 'Id,Reason,Period'])).stdout
     expect(exported).toContain('2.50000000')
@@ -130,7 +130,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     expect(unknown.stderr).toContain(', line 2: There is no Absence with id 77.\n')
   })
 
-  test('5,000 rows, of which some differ, by many requests', async () => {
+  test('compares 5,000 rows by many requests, and changes those that differ', async () => {
     await server.sql`insert into employee (employee_number, last_name) select 'N' || n, 'Name ' || n from generate_series(1, 5000) n`
     const lines = Array.from({ length: 5_010 }, (_, index) => `N${index + 1},Name ${index % 1_000 === 0 ? 'new' : index + 1}`)
     const path = fileOf(`EmployeeNumber;LastName\n${lines.join('\n').replaceAll(',', ';')}\n`)
@@ -167,7 +167,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     ['lastName\nA\n', ', line 2: The row has no EmployeeNumber by which to find it.\n'],
     ['employeeNumber,lastName\nTwice,A\n', ', line 2: EmployeeNumber Twice is in several rows: 4, 5.\n'],
     ['employeeNumber,started\nE1,soon\n', ', line 2: Started must be a date-time like '],
-  ])('%j is refused by its lines, and nothing is written', async (csv, message) => {
+  ])('the file %j is refused by line, and nothing is written', async (csv, message) => {
     await server.post('/Employees', [...people, { employeeNumber: 'Twice' }, { employeeNumber: 'Twice' }])
     const { code, stderr } = await roster(['import', 'employees', fileOf(csv), '--match', 'EmployeeNumber'])
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
@@ -207,7 +207,7 @@ describe('a file that was imported before', () => {
     ['a row is added', ['A', 'B', 'C', 'D']],
     ['a row is gone', ['A', 'B']],
     ['its rows have moved', ['New', 'A', 'B', 'C']],
-  ])('is refused in another version, where %s, and tells what to do', async (_, names) => {
+  ])('is refused in another version if %s, with advice', async (_, names) => {
     const path = fileOf(rows(['A', 'B', 'C']))
     expect((await roster(['import', 'companies', path])).code).toBe(0)
     writeFileSync(path, rows(names))
@@ -222,7 +222,7 @@ describe('a file that was imported before', () => {
     expect(await countOf()).toBe(3 + names.length)
   })
 
-  test('is not said to be imported in part where only its first pieces are what they were', async () => {
+  test('is not reported as imported in part if only its first pieces are unchanged', async () => {
     const path = fileOf(rows(['A', 'B', 'C']))
     await roster(['import', 'companies', path, '--piece', '2'])
     writeFileSync(path, rows(['A', 'B', 'C', 'D']))
@@ -232,18 +232,18 @@ describe('a file that was imported before', () => {
   })
 })
 
-describe('the address of the server', () => {
+describe('the URL of the server', () => {
   test.each([
     ['PUBLIC_URL', (url: string) => ({ PUBLIC_URL: url, PORT: '1' })],
     ['HOST and PORT', (url: string) => ({ HOST: '0.0.0.0', PORT: new URL(url).port })],
-  ])('is that of the settings: %s', async (_, settings) => {
+  ])('is by default that of the settings: %s', async (_, settings) => {
     const local = server.url.replace('127.0.0.1', 'localhost')
     const imported = await roster(['import', 'companies', fileOf('name\nA\n')], settings(local), null)
     expect([imported.code, imported.stdout]).toEqual([0, '1 row of Companies was created.\n'])
     expect((await roster(['export', 'companies', '--fields', 'Name'], settings(local), null)).stdout).toBe('name\r\nA\r\n')
   })
 
-  test('where nothing answers, the error names the option', async () => {
+  test('is named by --url, as the error says if nothing answers', async () => {
     for (const words of [
       ['export', 'companies'],
       ['import', 'companies', fileOf('name\nA\n')],
@@ -253,7 +253,7 @@ describe('the address of the server', () => {
   })
 })
 
-test('a CSV of export --locale de has semicolons and decimal commas, and comes back', async () => {
+test('a CSV of export --locale de has semicolons and decimal commas, and can be imported', async () => {
   await server.post('/Absences', [{ period: { days: 2.5 }, reason: 'a;b,c' }, { reason: '' }])
   const { stdout } = await roster(['export', 'absences', '--locale', 'de', '--fields', 'Reason,Period.Days'])
   expect(stdout).toBe('reason;period.days\r\n"a;b,c";2,50000000\r\n"";\r\n')

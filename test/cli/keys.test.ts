@@ -18,7 +18,7 @@ const keysApart = (...words: string[]) => roster(['keys', ...words], settings)
 const create = (name: string, ...more: string[]) => keys('create', '--name', name, '--rights', 'Companies:read', ...more)
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
 
-describe('on a database of its own', () => {
+describe('keys in an external database', () => {
   let sql: postgres.Sql
   beforeAll(async () => {
     settings = { DATABASE_URL: await createDatabase() }
@@ -46,7 +46,7 @@ describe('on a database of its own', () => {
       expect(stdout).not.toContain(hashKey(key).toString('hex'))
     })
 
-    test('--json is one value, with the key', async () => {
+    test('--json prints one value, with the key', async () => {
       const { code, stdout } = await create('ci', '--json')
       const value = JSON.parse(stdout)
       expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'key'])
@@ -55,7 +55,7 @@ describe('on a database of its own', () => {
       expect(code).toBe(0)
     })
 
-    test('a name that is taken: one line, exit code 1, no key', async () => {
+    test('a name that exists is refused in one line with exit code 1, without a key', async () => {
       await create('ci')
       const again = await create('ci')
       expect(again).toEqual({
@@ -75,7 +75,7 @@ describe('on a database of its own', () => {
       ),
       [['--nme', 'ci'], '(Did you mean --name?)'],
       [['--name', 'ci', '--rights', '*:read', 'more'], 'too many arguments'],
-    ])('%j is wrong usage: exit code 2', async (words, message) => {
+    ])('the options %j are wrong usage, with exit code 2', async (words, message) => {
       const wrong = { code: 2, stdout: '', stderr: expect.stringContaining(message) }
       expect(await keys('create', ...words)).toEqual(wrong)
       expect(await hashes()).toEqual([])
@@ -83,12 +83,12 @@ describe('on a database of its own', () => {
   })
 
   describe('keys list', () => {
-    test('without any says so; as JSON it is an empty array', async () => {
+    test('without keys says so, and prints an empty array as JSON', async () => {
       expect(await keys('list')).toEqual({ code: 0, stdout: 'There are no keys.\n', stderr: '' })
       expect(await keys('list', '--json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
     })
 
-    test('has a line for each key, in aligned columns', async () => {
+    test('prints a line for each key, in aligned columns', async () => {
       await create('ci', '--limits', '100/1m')
       await create('a longer 名前')
       await keys('rotate', '--name', 'ci')
@@ -113,7 +113,7 @@ describe('on a database of its own', () => {
       expect(new Set(columns).size).toBe(1)
     })
 
-    test('--json has the same', async () => {
+    test('--json prints the same keys', async () => {
       await create('ci')
       const [key, ...more] = JSON.parse((await keys('list', '--json')).stdout)
       expect(more).toEqual([])
@@ -121,7 +121,7 @@ describe('on a database of its own', () => {
       expect(key).toMatchObject({ name: 'ci', lastUsed: null, state: 'active' })
     })
 
-    test('a long one arrives whole in a pipe, whose reader may also leave early', async () => {
+    test('a long list arrives whole in a pipe, whose reader may close it early', async () => {
       await sql`
         insert into api_key (id, name, hash, rights)
         select 'a' || lpad(n::text, 9, '0'), 'key ' || n, sha256(n::text::bytea), 'Companies:read'
@@ -135,7 +135,7 @@ describe('on a database of its own', () => {
   })
 
   describe('keys revoke', () => {
-    test('an unknown name: exit code 1, and what was meant', async () => {
+    test('an unknown name is refused with exit code 1 and a suggestion', async () => {
       await create('deploy')
       expect(await keys('revoke', '--name', 'deplyo')).toEqual({
         code: 1,
@@ -159,7 +159,7 @@ describe('on a database of its own', () => {
       expect(row?.revoked).toBeNull()
     })
 
-    test('--overlap 0 ends the old one at once; --json has both', async () => {
+    test('--overlap 0 ends the old key at once, and --json prints both', async () => {
       const old = lastLine((await create('ci')).stdout)
       const { stdout } = await keys('rotate', '--name', 'ci', '--overlap', '0', '--json')
       const value = JSON.parse(stdout)
@@ -167,14 +167,14 @@ describe('on a database of its own', () => {
       expect(value).toMatchObject({ id: idOf(value.key), replaced: { id: idOf(old), expires: null } })
     })
 
-    test('an overlap that is none, or too long, is wrong usage', async () => {
+    test('an invalid or too long overlap is wrong usage', async () => {
       const stderr = expect.stringContaining('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
       for (const overlap of ['31d', '721h', '1', '-1h', '1.5h', 'soon', '1w'])
         expect(await keys('rotate', '--name', 'ci', `--overlap=${overlap}`)).toMatchObject({ code: 2, stderr })
     })
   })
 
-  test('help has the commands, and of each an example and the option --json', async () => {
+  test('the help lists the commands, each with an example and the option --json', async () => {
     const { stdout: all } = await keys('--help')
     for (const command of ['create', 'list', 'revoke', 'rotate']) {
       expect(all).toContain(`  ${command} [options]`)
@@ -187,12 +187,12 @@ describe('on a database of its own', () => {
   })
 })
 
-describe('a database that is away', () => {
+describe('keys create without a database', () => {
   test.each([
     ['postgres://someone:hunter2@127.0.0.1:9/nowhere', 'the database cannot be used: .+'],
     ['postgres://someone:hunter2@@127.0.0.1:x/nowhere', 'DATABASE_URL must be an address .+'],
     ['postgres://someone:hunt%er2@127.0.0.1:9/nowhere', '.+'],
-  ])('%s: one line without the password, exit code 1', async (address, reason) => {
+  ])('reports that %s cannot be used in one line without the password, with exit code 1', async (address, reason) => {
     settings = { DATABASE_URL: address }
     const { code, stdout, stderr } = await create('ci')
     expect([code, stdout]).toEqual([1, ''])
@@ -201,21 +201,21 @@ describe('a database that is away', () => {
   })
 })
 
-test('an empty database gets its tables by a new key, and by no other command', async () => {
+test('keys create makes the tables of an empty database, and no other command does', async () => {
   settings = { DATABASE_URL: await createDatabase('empty') }
   expect(await keys('list')).toMatchObject({ code: 1, stderr: expect.stringContaining('has no tables of Roster') })
   expect((await create('ci')).code).toBe(0)
   expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(1)
 })
 
-describe('with the embedded PostgreSQL', () => {
+describe('keys in the embedded PostgreSQL', () => {
   let folder: ReturnType<typeof temporaryFolder>
   beforeEach(() => {
     folder = temporaryFolder()
     settings = { DATA_DIR: folder.path }
   })
 
-  test('that a server runs, the command joins it', async () => {
+  test('a command uses the PostgreSQL that a server runs', async () => {
     copyCluster(folder.path)
     const server = await startEmbedded({ dataDir: folder.path })
     try {
@@ -230,7 +230,7 @@ describe('with the embedded PostgreSQL', () => {
     }
   })
 
-  test('that no server runs, commands start it one after the other, and leave none behind', async () => {
+  test('commands without a server start PostgreSQL one after the other, and stop it', async () => {
     const made = await Promise.all(['a', 'b'].map((name) => keysApart('create', '--name', name, '--rights', '*:read')))
     for (const one of made) expect(one).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(2)
@@ -238,7 +238,7 @@ describe('with the embedded PostgreSQL', () => {
     expect(postmasterOf(folder.path)).toBeNull()
   })
 
-  test('that is just being started, the command waits for it', async () => {
+  test('a command waits for a PostgreSQL that is being started', async () => {
     copyCluster(folder.path)
     const starting = startEmbedded({ dataDir: folder.path })
     const made = create('ci')

@@ -35,7 +35,7 @@ async function migrateWith(environment: Record<string, string>, ...words: string
   return { code, output: stdout + stderr }
 }
 
-test('applies what is missing, once; --dry-run says what that is, and changes nothing', async () => {
+test('roster migrate applies pending migrations once; --dry-run lists them and changes nothing', async () => {
   const dry = { code: 0, output: FILES.map((file) => `to apply: ${file}\n`).join('') }
   expect([await migrate('--dry-run'), await migrate('--dry-run')]).toEqual([dry, dry])
   expect(await migrate()).toEqual({ code: 0, output: FILES.map((file) => `applied: ${file}\n`).join('') })
@@ -44,14 +44,14 @@ test('applies what is missing, once; --dry-run says what that is, and changes no
   expect([await migrate(), await migrate('--dry-run')]).toEqual([done, done])
 })
 
-test('what stands in the file of stdout stays', async () => {
+test('roster migrate does not truncate a file that stdout is appended to', async () => {
   const path = join(folder.path, 'log')
   const words = `echo before > '${path}' && '${process.execPath}' --no-env-file src/main.ts migrate >> '${path}'`
   const child = Bun.spawn(['sh', '-c', words], { cwd: join(MIGRATIONS, '..'), env: { ...process.env, DATABASE_URL: url } })
   expect([await child.exited, readFileSync(path, 'utf8')]).toEqual([0, 'before\nAll migrations are applied.\n'])
 })
 
-test('where the files of the second folder fail, says what was done before, and the fault', async () => {
+test('roster migrate reports the applied migrations and the error if those of the second folder fail', async () => {
   const databaseUrl = await createDatabase('empty')
   const broken = '1001_broken.sql'
   writeFileSync(join(folder.path, broken), 'create tabel broken ()')
@@ -62,7 +62,7 @@ test('where the files of the second folder fail, says what was done before, and 
   expect(await migrateWith(environment)).toEqual({ code: 1, output: `roster: ${error}\n` })
 })
 
-test('--dry-run makes no embedded database where there is none, and says so', async () => {
+test('roster migrate --dry-run creates no embedded database, and says so', async () => {
   const dataDir = join(folder.path, 'data')
   const said = `roster: there is no database yet in ${dataDir}: the first start makes it\n`
   const { code, output } = await migrateWith({ DATA_DIR: dataDir }, '--dry-run')

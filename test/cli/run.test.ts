@@ -19,18 +19,18 @@ function run(...words: string[]) {
   return runCommandLine(program, words)
 }
 
-test('without a word the default command runs, and each by its name', async () => {
+test('the default command runs without a word, and each command by its name', async () => {
   expect([await run(), await run('serve'), await run('keys')]).toEqual([0, 0, 0])
   expect(served).toEqual(['serve', 'serve', 'keys'])
 })
 
-test('a misspelt command names the nearest, and nothing runs', async () => {
+test('a misspelled command is refused with the nearest name', async () => {
   expect(await run('kyes')).toBe(2)
   expect(written.stderr).toBe("error: unknown command 'kyes'. Did you mean keys?\n")
   expect(served).toEqual([])
 })
 
-test('an option that npm has kept for itself is named, also one that begins with no', async () => {
+test('an option that npm consumed is named, also one that begins with no', async () => {
   const program = new Command('roster').addCommand(new Command('import').option('--no-excel', 'as it stands'))
   const npm = { npm_command: 'run', npm_config_excel: '' }
   const before = process.env
@@ -45,7 +45,7 @@ test('an option that npm has kept for itself is named, also one that begins with
   }
 })
 
-test('one that is near to none says so', async () => {
+test('a command that resembles none is refused without a suggestion', async () => {
   expect(await run('immigrate', '--now')).toBe(2)
   expect(written.stderr).toBe("error: unknown command 'immigrate'.\n")
 })

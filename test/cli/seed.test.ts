@@ -17,7 +17,7 @@ async function seedBy(run: typeof roster, words: readonly string[]) {
   return { code, stdout, output: stdout + stderr }
 }
 
-test('fills a database under a server, which knows its rows then; a second time only with --add', async () => {
+test('roster seed fills the database of a running server, and fills it again only with --add', async () => {
   const { ask } = await serve({ DATABASE_URL: url, WORKERS: '1' })
   const total = async (plural: string) => Number((await ask('GET', `/${plural}`)).headers.get('x-total-count'))
   expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
@@ -37,7 +37,7 @@ test('fills a database under a server, which knows its rows then; a second time 
   await until(async () => (await total('Companies')) === 22 && (await total('Absences')) === 550)
 })
 
-test('numbers out of their bounds are faults of the command line', async () => {
+test('roster seed refuses numbers out of bounds as wrong usage', async () => {
   for (const words of ['--rows 0', '--rows 10000001', '--seed -1', '--rows 1e3']) {
     const { code, output } = await seed(...words.split(' '))
     expect(code).toBe(2)
@@ -45,7 +45,7 @@ test('numbers out of their bounds are faults of the command line', async () => {
   }
 })
 
-test('makes the tables of a database that has none, and none where some are missing', async () => {
+test('roster seed creates the tables of an empty database, and refuses one with pending migrations', async () => {
   url = await createDatabase('empty')
   expect((await seed('--rows', '3')).output).toContain('Made 3 rows by seed 1')
   const sql = connect(url)

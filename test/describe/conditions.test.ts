@@ -38,7 +38,7 @@ describe.each(byKind)('the pattern of conditions on %s', (kind, { entity, proper
   const pattern = new RegExp(conditionPattern(property.kind))
   const takes = (value: string) => isTaken(() => parseFilter(entity, { name: property.name, value, raw: '' }))
 
-  test('says what the parser takes', () => {
+  test('accepts exactly what the parser does', () => {
     const random = new Random(firstSeed)
     const differing: string[] = []
     let taken = 0
@@ -55,13 +55,13 @@ describe.each(byKind)('the pattern of conditions on %s', (kind, { entity, proper
     expect(taken).toBeGreaterThan(100)
   })
 
-  test('says so of hostile texts', () => {
+  test('accepts exactly the hostile texts that the parser does', () => {
     const short = hostileTexts.filter((value) => value.length < 50)
     expect(short.filter((value) => pattern.test(value) !== takes(value))).toEqual([])
   })
 })
 
-test('D72: the pattern of parts of texts says what the parser takes', () => {
+test('D72: the pattern of parts of texts accepts exactly what the parser does', () => {
   const { entity, property } = properties.find(({ property }) => property.kind.name === 'text') as (typeof properties)[number]
   const pattern = new RegExp(conditionSchemas([property.kind]).TextPart?.pattern as string, 'u')
   const random = new Random(firstSeed)
@@ -75,7 +75,7 @@ test('D72: the pattern of parts of texts says what the parser takes', () => {
   expect(differing).toEqual([])
 })
 
-test('D15: the pattern of date-times has every day that exists, and no other', () => {
+test('D15: the pattern of date-times accepts exactly the days that exist', () => {
   const entity = defineEntity('Day', { id: identity(), day: instant() })
   const pattern = new RegExp(`^${INSTANT_PATTERN}$`)
   const two = (number: number) => String(number).padStart(2, '0')
@@ -89,7 +89,7 @@ test('D15: the pattern of date-times has every day that exists, and no other', (
   expect(differing).toEqual([])
 })
 
-test('D15: an offset that takes a date-time out of the years 1 to 9999 is not in the pattern', () => {
+test('D15: the pattern of date-times refuses an offset that leads out of the years 1 to 9999', () => {
   const pattern = new RegExp(`^${INSTANT_PATTERN}$`)
   for (const text of ['0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01']) expect(text).not.toMatch(pattern)
   for (const text of ['0002-01-01T00:00:00+23:59', '9998-12-31T23:59:59-23:59']) expect(text).toMatch(pattern)

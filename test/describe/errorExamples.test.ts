@@ -134,7 +134,7 @@ describe('the example of', () => {
   })
 })
 
-test('what must be so for an answer is said where it is more than the request', () => {
+test('an error page names the circumstances of its example if the request alone does not cause it', () => {
   const said = Object.entries(errorTable).flatMap(([code, { when }]) => (when === undefined ? [] : [code]))
   expect(said.sort()).toEqual(Object.keys(circumstances).sort())
 })

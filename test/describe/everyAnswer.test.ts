@@ -149,12 +149,13 @@ async function provoke(
   expect(got).toEqual(asked.map(({ operationId }) => [operationId, errorTable[code].status, code]))
 }
 
-test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])('%s', (code, change) =>
-  provoke(code, change),
+test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])(
+  'operations answer %s as described',
+  (code, change) => provoke(code, change),
 )
 
 /** A write under a key is not answered before another one with it is. */
-test('InProgress', async () => {
+test('operations answer InProgress as described', async () => {
   for (const operation of operations.filter(({ codes }) => codes.includes('InProgress'))) {
     const headers = { 'Idempotency-Key': `in-progress-${operation.operationId}` }
     // What others need stays.
@@ -171,7 +172,7 @@ test('InProgress', async () => {
   }
 })
 
-test('IdempotencyMismatch', async () => {
+test('operations answer IdempotencyMismatch as described', async () => {
   const headersOf = ({ operationId }: Operation) => ({ 'Idempotency-Key': `used-${operationId}` })
   const create = operations.find(({ operationId }) => operationId === 'createCompany') as Operation
   const body = JSON.stringify({ [writtenKey(create)]: 'Used' })
@@ -197,13 +198,13 @@ test.each([
       alter table kept_${table} add foreign key (id) references ${table}`,
     (table: string) => `drop table kept_${table}`,
   ],
-] as const)('%s', async (code, before, after) => {
+] as const)('operations answer %s as described', async (code, before, after) => {
   for (const table of TABLES) await server.sql.unsafe(before(table))
   await provoke(code)
   for (const table of TABLES) await server.sql.unsafe(after(table))
 })
 
-test('TooManyGroups', async () => {
+test('summaries answer TooManyGroups as described', async () => {
   // So many groups are formed on disk otherwise.
   const from = await startServer({ databaseUrl: withSetting('work_mem=64MB'), environment: { MEMORY_MB: '0' } })
   for (const { table } of entities) {
@@ -222,14 +223,14 @@ test('TooManyGroups', async () => {
   await from.stop()
 })
 
-test('RateLimitExceeded', async () => {
+test('operations answer RateLimitExceeded as described', async () => {
   const headers = { Authorization: limited.headers.authorization }
   const [first] = operations as [Operation]
   expect((await send(first, { headers })).status).toBe(200)
   await provoke('RateLimitExceeded', () => ({ headers }))
 })
 
-test('InternalError', async () => {
+test('operations answer InternalError as described', async () => {
   await Bun.sleep(READINESS_MS)
   for (const table of TABLES_READ) await server.sql.unsafe(`alter table ${table} rename to ${table}_away`)
   await server.sql`alter table migration rename column file to file_away`
@@ -239,7 +240,7 @@ test('InternalError', async () => {
   await Bun.sleep(READINESS_MS)
 })
 
-test('each operation succeeds', async () => {
+test('each operation succeeds as described', async () => {
   for (const operation of operations) {
     const isDelete = operation.success === 'deleted'
     const created = isDelete ? await server.post(operation.path.replace('/{id}', ''), {}) : null
@@ -252,13 +253,13 @@ test('each operation succeeds', async () => {
   }
 })
 
-test('what has not changed is not sent again', async () => {
+test('each operation with an ETag answers 304 as described', async () => {
   const stored = operations.filter(({ operationId }) => checked.described.includes(`${operationId} 304`))
   expect(stored.map(({ path }) => path)).toContain('/openapi.json')
   for (const operation of stored) expect((await send(operation, { headers: { 'If-None-Match': '*' } })).status).toBe(304)
 })
 
-test('all of it is described, and all that is described was met', () => {
+test('the document describes every response, and every described response was met', () => {
   expect(faults).toEqual([])
   expect(checked.described.length).toBeGreaterThan(200)
   expect(checked.described.filter((combination) => !checked.met.has(combination))).toEqual([])

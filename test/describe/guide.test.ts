@@ -24,7 +24,7 @@ describe.each(entities.map((entity) => [entity.plural, entity] as const))('the e
   })
 })
 
-test('a shell sends the first request as it is meant', async () => {
+test('a shell sends the first request as written', async () => {
   const [, command = ''] = /```sh\n([\s\S]*?)\n```/.exec(gettingStarted(entities, server.url)) ?? []
   const shell = Bun.spawn(['sh', '-c', command.replace('curl', 'curl -sS').replace('<key>', KEY)])
   const answer = await new Response(shell.stdout).text()
@@ -46,6 +46,6 @@ test('a range becomes two parameters, and an example with a quote one word of th
   expect(named).toContain("--data-urlencode 'Name=O'\\''Brien & Sons'")
 })
 
-test('an address with a quote in it stays one word of the shell', () => {
+test('a URL with a quote stays one word of the shell', () => {
   expect(gettingStarted(entities, "https://a.example/it's")).toContain("curl -i -G 'https://a.example/it'\\''s/Absences'")
 })

@@ -44,7 +44,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]: [string
 const operation = (id: string) => operations.find(({ operationId }) => operationId === id) as Json
 
 describe('the document', () => {
-  test('refers to nothing that it does not have, and has nothing to which it does not refer', () => {
+  test('has exactly the components that it refers to', () => {
     const refs = new Set([...objectsIn(document)].flatMap(([{ $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
     expect([...refs].filter((ref) => at(ref.slice(1)) === undefined)).toEqual([])
     const { securitySchemes, ...components } = document.components
@@ -59,13 +59,13 @@ describe('the document', () => {
     for (const limits of ['750/1m,25000/12h', '60/1m']) expect(document.info.description).toContain(limits)
   })
 
-  test('D33: needs a key but for the pages of the server', () => {
+  test('D33: requires a key except for the pages of the server', () => {
     const open = operations.filter(({ security }) => security?.length === 0).map(({ path }) => path)
     expect(open.filter((path) => /^\/(Companies|Employees|Absences)/.test(path))).toEqual([])
     expect(open).toEqual(expect.arrayContaining(['/', '/livez', '/readyz', '/openapi.json', '/errors/{code}']) as never)
   })
 
-  test('D35: says of the limits what holds: all but /livez and /readyz have them', () => {
+  test('D35: describes rate limits of all operations except /livez and /readyz', () => {
     for (const { path, responses } of operations)
       for (const response of Object.values(responses) as Json[]) {
         const { headers } = response.$ref ? at(response.$ref.slice(1)) : response
@@ -73,7 +73,7 @@ describe('the document', () => {
       }
   })
 
-  test('has an example for each code that an operation may answer, which is one of its answers', () => {
+  test('has a valid example for each error code of an operation', () => {
     for (const { responses } of operations)
       for (const [status, response] of Object.entries(responses) as [string, Json][]) {
         if (Number(status) < 400) continue
@@ -89,7 +89,7 @@ describe('the document', () => {
       }
   })
 
-  test('has no code that no operation answers, but for those of paths and methods that it does not have', () => {
+  test('has every error code in an operation, except those of unknown paths and methods', () => {
     const codes = new Set(
       Object.values(document.components.responses).flatMap(
         (response: Json) => response.content['application/json'].schema.properties.Error.properties.Code.enum,
@@ -106,7 +106,7 @@ describe('what generated clients decode', () => {
   const at$ref = ({ $ref }: Json) => at($ref.slice(1))
   const isRowOrNull = ([one, other, ...more]: Json[]) => one.$ref && other?.type === 'null' && more.length === 0
 
-  test('a union of objects says by a property which one it is, whose values each of them has for itself', () => {
+  test('a union of objects has a discriminating property with a value of its own for each', () => {
     const unions = [...objectsIn(document)].filter(([{ anyOf, oneOf }]) => Array.isArray(anyOf ?? oneOf))
     const others = unions.filter(([{ anyOf }]) => !anyOf || !isRowOrNull(anyOf))
     expect(others.map(([, path]) => path.join('.'))).toEqual(['components.schemas.Change'])
@@ -134,7 +134,7 @@ describe('what generated clients decode', () => {
     }
   })
 
-  test('a header is called the same wherever it is referred to, and no two of an answer are called the same in Go', () => {
+  test('a header has the same name wherever it is referred to, and no two of a response have the same name in Go', () => {
     const isHeaders = (path: string[]) =>
       path.at(-1) === 'headers' && !['components', 'properties'].includes(path.at(-2) as string)
     const all = [...objectsIn(document)].flatMap(([value, path]) =>
@@ -149,7 +149,7 @@ describe('what generated clients decode', () => {
     expect([...namesOf].filter(([, names]) => names.size > 1)).toEqual([])
   })
 
-  test('a value has one type, or one and null, and no constant or exclusive bound, of which Go’s generators make nothing', () => {
+  test('a value has one type, or one and null, and no constant or exclusive bound, which generators for Go ignore', () => {
     const schemas = [...objectsIn(document)].filter(([, path]) => !path.includes('examples') && path.at(-1) !== 'properties')
     const odd = schemas.filter(([{ type, const: constant, exclusiveMaximum, exclusiveMinimum }]) => {
       const isOdd = Array.isArray(type) && type.filter((one: string) => one !== 'null').length !== 1
