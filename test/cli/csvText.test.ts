@@ -85,7 +85,8 @@ describe('csvRecords', () => {
     const random = new Random(17)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {
-      const [separator, end] = [random.pick([',', ';', '\t']), random.pick(['\r\n', '\n', '\r'])]
+      const separator = random.pick([',', ';', '\t'])
+      const end = random.pick(['\r\n', '\n', '\r'])
       const cell = () => {
         const text = random.pick(['', 'a', ' b ', '😀', '1', separator, '"', '\r\n', '\n', 'x"y', `${separator}"`])
         return random.chance(60) || /["\r\n,;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

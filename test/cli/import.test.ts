@@ -131,7 +131,8 @@ describe('roster import', () => {
 
   test('stdin is sent in pieces, and sent again creates nothing twice', async () => {
     const rows = Array.from({ length: 25 }, (_, index) => `Name ${index}`)
-    const [words, stdin] = [['import', 'companies', '-', '--format', 'csv', '--piece', '10'], `name\n${rows.join('\n')}\n`]
+    const words = ['import', 'companies', '-', '--format', 'csv', '--piece', '10']
+    const stdin = `name\n${rows.join('\n')}\n`
     const first = await roster(words, { stdin })
     expect([first.code, first.stdout, await namesOf()]).toEqual([0, '25 rows of Companies were created.\n', rows])
     const second = await roster(words, { stdin })
