@@ -22,7 +22,6 @@ interface LoadOptions extends Round {
   readonly operations: readonly Operation[]
   /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
-  /** Called when counting begins. */
   onBegin?(): void
   onEnd?(): void
 }
@@ -88,7 +87,6 @@ function addCounts(one: Readonly<Record<string, number>>, other: Readonly<Record
   return sums
 }
 
-/** Computes the figures of one round. */
 export function sampleOf({ requests, seconds, buckets }: Load, { serverUs, postgresUs, rssMb }: Cost): Sample {
   const perRequest = (us: number | null) => (us === null || requests === 0 ? null : round(us / requests, 2))
   const percentile = (value: number) => (requests === 0 ? 0 : round(percentileMs(buckets, value), 4))

@@ -5,7 +5,6 @@ import { rowsFor } from './data.ts'
 import { DATA_DIR } from './database.ts'
 import { scenariosFor } from './scenarios.ts'
 
-/** Options of a run. */
 export interface Options {
   readonly rows: number
   readonly seconds: number
@@ -69,7 +68,6 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   return { seed, servers: null, publish: null, ...given, ...quick, peers } as Options
 }
 
-/** Adds the options that every bench has. */
 export function loadOptions(command: Command, defaults: { seconds: number; rounds: number }): Command {
   const scenarios = scenariosFor(rowsFor(ROWS)).map(({ name, title }) => `  ${name.padEnd(24)}${title}\n`)
   return command

@@ -47,7 +47,6 @@ const FOLDER = join(import.meta.dir, 'peers')
 
 interface Options {
   readonly database: Database
-  /** See `Peer`. */
   readonly isIndexed: boolean
   readonly processes: number
 }

@@ -1,7 +1,6 @@
 import { suggest } from '../src/model/nearest.ts'
 import type { Rows } from './data.ts'
 
-/** A kind of request. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
   /**

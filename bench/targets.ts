@@ -23,7 +23,6 @@ export interface Measured {
   readonly cost: Cost
 }
 
-/** Maximum concurrent requests of the background. */
 const BACKGROUND_MAX = 4
 /** Quick answers in a row after which a table counts as loaded; enough that each of a few workers has given some. */
 const QUICK_MIN = 40

@@ -35,17 +35,17 @@ function readJson(path) {
 
 /** True if every dependency has its pinned version, and no installation was interrupted. */
 async function installed() {
-  return !(!isPackage && (await wasCutShort())) && missing().length === 0
+  return !(!isPackage && (await wasInterrupted())) && missing().length === 0
 }
 
 function missing() {
   return Object.entries(needed)
-    .filter(([name, version]) => !places(name).some((folder) => versionIn(folder) === version))
+    .filter(([name, version]) => !dependencyFolders(name).some((folder) => versionIn(folder) === version))
     .map(([name, version]) => `${name} ${version}`)
 }
 
 /** Folders in which npm may have put a dependency: this one's, and those of the folders above. */
-function places(name) {
+function dependencyFolders(name) {
   const folders = [join(root, 'node_modules', name)]
   if (isPackage)
     for (let folder = dirname(root); folder !== dirname(folder); folder = dirname(folder))
@@ -65,7 +65,7 @@ function versionIn(folder) {
  * Waits while another process of this checkout installs. True if an installation was interrupted: the process of its marker is
  * gone.
  */
-async function wasCutShort() {
+async function wasInterrupted() {
   for (let isSaid = false; existsSync(marker); isSaid = true) {
     const pid = readMarker()
     // In a container, an earlier process may have had this process's number, because numbers start at 1 again.
@@ -118,10 +118,10 @@ async function install() {
 
 /** Finds the pinned Bun: first the platform's package, because npm may have skipped the install script that links it. */
 function findBun() {
-  const ovens = places('@oven').filter(existsSync)
+  const ovens = dependencyFolders('@oven').filter(existsSync)
   const candidates = [
     ...ovens.flatMap((oven) => readdirSync(oven).map((folder) => join(oven, folder, 'bin/bun'))),
-    ...places('bun').map((folder) => join(folder, 'bin/bun.exe')),
+    ...dependencyFolders('bun').map((folder) => join(folder, 'bin/bun.exe')),
   ]
   const works = (file) => {
     const answer = spawnSync(file, ['--version'], { encoding: 'utf8' })

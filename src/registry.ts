@@ -39,8 +39,8 @@ async function load(folder: string, file: string): Promise<Entity> {
   const path = join(folder, file)
   const module = await import(path).catch((error: ImportError) => {
     const line = error.position?.line ?? (error.sourceURL === path ? error.line : undefined)
-    const place = line ? `${file}, line ${line}` : file
-    throw new DeclarationError(`${place}: ${error.message}${importHint(error, folder)}`, { cause: error })
+    const position = line ? `${file}, line ${line}` : file
+    throw new DeclarationError(`${position}: ${error.message}${importHint(error, folder)}`, { cause: error })
   })
   if (!module.default?.plural) fail(`${file} has no default export made by defineEntity`)
   return module.default

@@ -44,7 +44,6 @@ export function ratioOf(row: Row | undefined, other: Row | undefined): number | 
   return dividend === null || divisor === null || divisor === 0 ? null : dividend / divisor
 }
 
-/** Returns every target of these results, in order. */
 export function targetsOf({ scenarios }: Pick<Results, 'scenarios'>): string[] {
   return [...new Set(scenarios.flatMap(({ targets }) => targets.map(({ target }) => target)))]
 }
@@ -92,7 +91,6 @@ export const COLUMNS: readonly Column[] = [
 const TARGET_WIDTH = 22
 const widthOf = ({ head }: Column) => (head.includes('–') ? 20 : head.length + 4)
 
-/** Formats the line above all scenarios. */
 export function formatHead(): string {
   return ' '.repeat(TARGET_WIDTH) + COLUMNS.map((column) => column.head.padStart(widthOf(column))).join('')
 }

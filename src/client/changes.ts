@@ -25,7 +25,6 @@ export interface RosterPast extends RosterChanged {
   readonly after?: Readonly<Record<string, unknown>> | null
 }
 
-/** One page of changes. */
 export interface RosterChangesPage<Change, Next = string> {
   readonly changes: Change[]
   /** For `after`: continues after this page. */
@@ -52,7 +51,6 @@ export interface RosterChangesQuery<Entity extends string> extends RosterPastQue
   readonly rows?: 'current' | undefined
 }
 
-/** The change feed of all entities. */
 export interface RosterChanges<Entity extends string> {
   list(query?: RosterChangesQuery<Entity>): Promise<RosterChangesPage<RosterChanged<Entity>>>
   /**

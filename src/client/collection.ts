@@ -25,7 +25,6 @@ import {
 } from './summary.ts'
 import { type RosterStep, type RosterSync, stepsOf } from './sync.ts'
 
-/** One page of a list. */
 export interface RosterPage<Row> {
   readonly rows: Row[]
   /** Number of rows on all pages that match the filter. */
@@ -37,7 +36,6 @@ export interface RosterPage<Row> {
 /** The selected properties of a row: all of them, or those named; of an object its named parts. */
 export type RosterRead<Row, Field, Name extends Field> = [Field] extends [Name] ? Row : RosterPicked<Row, Name>
 
-/** The operations on the rows of one entity. */
 export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds> {
   /** Returns a page, the first by default. */
   list<Name extends Field = Field>(query?: RosterQuery<Filter, Sort, Name>): Promise<RosterPage<RosterRead<Row, Field, Name>>>

@@ -7,7 +7,7 @@ import { settings } from './settings.ts'
 
 const NAMES = Object.keys(settings)
 /** Variables of Bun, Node and PostgreSQL's drivers, which may be in the same file. */
-const OF_OTHERS = /^(BUN_|NODE_|PG[A-Z])/
+const FOREIGN_VARIABLE = /^(BUN_|NODE_|PG[A-Z])/
 /** Minimum length of names to compare: `HOST` and `PORT` are too similar to variables of other programs. */
 const LENGTH_MIN = 7
 
@@ -15,7 +15,7 @@ const LENGTH_MIN = 7
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   const known = new Set([...NAMES, ...secretFileNames, ...files.flatMap(({ references }) => references)])
   return files.flatMap((file) => {
-    const unknown = file.variables.filter((name) => !known.has(name) && !OF_OTHERS.test(name))
+    const unknown = file.variables.filter((name) => !known.has(name) && !FOREIGN_VARIABLE.test(name))
     return unknown.map((name) => `${file.name} sets ${name}, which is no setting.${suggest(name, NAMES)}`)
   })
 }

@@ -12,14 +12,14 @@ import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Connections of the supervisor, in addition to those of the workers. */
-const OWN_CONNECTIONS = 3
+const SUPERVISOR_CONNECTIONS = 3
 
 /** Examines the database at `url`, the value of `setting`. `entities`: null if their declarations cannot be read. */
 export async function examineDatabase(url: string, setting: string, config: Config, entities: readonly Entity[] | null) {
   try {
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)
-      const applied = await appliedMigrations(sql).catch(orLacking)
+      const applied = await appliedMigrations(sql).catch(orLacksRight)
       const migrations = await examineMigrations(applied, state, config)
       const { encoding, role, isSuperuser } = state
       const common = [
@@ -48,7 +48,7 @@ export async function examineDatabase(url: string, setting: string, config: Conf
 }
 
 /** Handler for `catch`: `lacking` if the role has no right to read; rethrows other errors. */
-function orLacking(error: { code?: unknown }): 'lacking' {
+function orLacksRight(error: { code?: unknown }): 'lacking' {
   if (error.code === LACKS_RIGHT) return 'lacking'
   throw error
 }
@@ -86,7 +86,7 @@ function connections({ connectionsMax }: postgres.Row, config: Config): Finding 
   const { workers, databasePool, memoryMb } = config
   // Memory uses three connections: two for reads of changes, one that loads tables.
   const each = databasePool + 1 + (memoryMb > 0 ? 3 : 0) + (databasePool <= 2 ? 1 : 0)
-  const needed = workers * each + OWN_CONNECTIONS
+  const needed = workers * each + SUPERVISOR_CONNECTIONS
   const text = `${needed} of ${connectionsMax} that the role may have`
   if (isPooled(config)) return ok('connections', `${needed}, of a pooler`)
   if (needed <= connectionsMax) return ok('connections', text)
@@ -218,9 +218,9 @@ async function examineHeldChanges(sql: postgres.Sql, entities: readonly Entity[]
   if (held === undefined) return ok(check, 'no transaction holds back what has changed')
   const { since, pid, gid, database } = held
   const text = `what has changed since ${since} is not shown, and posted, while`
-  const place = `in database ${excerpt(database ?? '')} of the cluster`
-  if (gid !== null) return advice(check, `${text} "${excerpt(gid)}" stays prepared ${place}: commit it, or roll it back, there`)
+  const where = `in database ${excerpt(database ?? '')} of the cluster`
+  if (gid !== null) return advice(check, `${text} "${excerpt(gid)}" stays prepared ${where}: commit it, or roll it back, there`)
   if (pid === null) return advice(check, `${text} a transaction of the cluster is open: look again`)
   const remedy = `let it end, or select pg_terminate_backend(${pid})`
-  return advice(check, `${text} a transaction of process ${pid} is open ${place}: ${remedy}`)
+  return advice(check, `${text} a transaction of process ${pid} is open ${where}: ${remedy}`)
 }

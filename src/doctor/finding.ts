@@ -14,13 +14,13 @@ export const advice = (check: string, text: string): Finding => ({ check, state:
 export const fault = (check: string, text: string): Finding => ({ check, state: 'fault', text })
 
 /** Largest difference between clocks that does no harm. Clocks decide when keys expire and limits reset. */
-const OFF_MS_MAX = 2_000
+const CLOCK_DIFFERENCE_MS_MAX = 2_000
 
 /** Compares another machine's clock with this one. `thereMs` was read between `fromMs` and `toMs`. */
 export function clockOff(check: string, thereMs: number, fromMs: number, toMs: number): Finding {
   const offMs = thereMs < fromMs ? fromMs - thereMs : Math.max(0, thereMs - toMs)
   const seconds = (offMs / 1_000).toFixed(1)
-  if (offMs <= OFF_MS_MAX) return ok(check, 'goes as this machine’s')
+  if (offMs <= CLOCK_DIFFERENCE_MS_MAX) return ok(check, 'goes as this machine’s')
   const way = thereMs < fromMs ? 'behind' : 'ahead'
   return fault(check, `${seconds} s ${way} of this machine’s: set both by NTP`)
 }

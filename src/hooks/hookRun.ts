@@ -137,7 +137,7 @@ export class HookRun {
     else if (status !== null) await this.noteSuccess(status)
   }
 
-  /** Advances the position past all deliveries without a gap. */
+  /** Moves the checkpoint forward to the first change that is not delivered. */
   private advance() {
     const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
     const done = first === -1 ? this.queue.length : first

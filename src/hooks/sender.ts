@@ -21,7 +21,7 @@ export interface SenderOptions {
 /** Pauses in ms: between checks for hooks, for the lock, for changed hooks, and after an error. */
 const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, retryMs: 2_000 }
 
-/** Webhook metrics of a server; zeros if another process is the sender. */
+/** Metrics of webhooks: the states of hooks, the deliveries of this process, and the age of the oldest change that waits. */
 export interface HookMetrics {
   readonly states: HookStates
   readonly delivered: number

@@ -72,11 +72,11 @@ export class Session {
     if (!row?.isAny) return 'none'
     if (!row.isSender) return 'waiting'
     // Fails without the right to update hooks: a sender that cannot save its position would deliver the same events again.
-    const [begun] = await this.run(
+    const [elected] = await this.run(
       (sql) => sql`
         with noting as (update hook set run = run where false) update hook_sender set term = term + 1 returning term::text`,
     )
-    this.term = begun?.term
+    this.term = elected?.term
     return 'sender'
   }
 

@@ -28,7 +28,6 @@ const HEARTBEAT_MS = 15_000
  */
 const KEY_CHECK_MS = 500
 
-/** Dependencies of the change feed. */
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
   readonly entities: readonly Entity[]
   /** Settings of the feed: whether events contain values. Null or undefined if no changes are kept. */

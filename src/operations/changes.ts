@@ -17,7 +17,6 @@ const FEED_END: FeedPosition = { position: '9223372036854775807', number: '0' }
 type After = ChangesQuery['after']
 type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
 
-/** A page of events. */
 export interface ChangesPage {
   readonly lines: readonly ChangeEvent[]
   readonly more: boolean
@@ -98,7 +97,6 @@ interface Wait {
 
 /** Maximum waiting requests, in total and per key; further ones are answered at once, and poll. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
-/** Interval of polls of the database. */
 const POLL_MS = 100
 
 /** Waiting requests of this process. One statement polls the database for all of them. */

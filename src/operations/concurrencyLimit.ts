@@ -8,7 +8,6 @@ interface Limit {
   readonly max: number
   /** Maximum of one key; lower than `max`, so that other keys can be served. */
   readonly perKeyMax: number
-  /** Name of the requests in messages. */
   readonly nounPlural: string
   /** Advice that follows "Retry after the seconds in Retry-After" in messages. */
   readonly remedy: string

@@ -133,7 +133,6 @@ function halfOf(hash: Bun.CryptoHasher): string {
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Error: another write with the same key is in progress. */
 function inProgress(): ApiError {
   const message = 'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.'
   return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })

@@ -60,7 +60,6 @@ export function requireRight(rights: Rights, plural: string, action: Action): vo
   if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
 }
 
-/** Dependencies of the operations. */
 export interface ResourceParts {
   readonly database: Database
   readonly listReads: ListReads

@@ -16,7 +16,6 @@ import { type ResourceParts, type ResourceRequest, requireRight } from './resour
 interface Piece {
   readonly rows: readonly Row[]
   readonly size: number
-  /** Duration of the read. */
   readonly ms: number
 }
 
@@ -114,7 +113,6 @@ const PAUSE_MS_MAX = 50
 const PAUSE_RATIO = 2
 /** Assumed length of values that are not texts. */
 const VALUE_LENGTH = 30
-/** Returns the characters of the longest row. */
 function longestOf(rows: readonly Row[]): number {
   return Math.max(1, ...rows.map((row) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)))
 }

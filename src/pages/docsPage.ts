@@ -19,7 +19,7 @@ for (const name of ['localStorage', 'sessionStorage']) {
     const texts = new Map()
     const storage = {
       get length() { return texts.size },
-      key: (place) => [...texts.keys()][place] ?? null,
+      key: (index) => [...texts.keys()][index] ?? null,
       getItem: (name) => texts.get(String(name)) ?? null,
       setItem: (name, text) => { texts.set(String(name), String(text)) },
       removeItem: (name) => { texts.delete(String(name)) },

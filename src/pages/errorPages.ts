@@ -56,7 +56,6 @@ ${example(kind, baseUrl)}`
   return layOut({ title: `${code} – Roster`, root, main })
 }
 
-/** Renders a request and its response. */
 function example(kind: ErrorKind, baseUrl: string): Markup {
   const { code, status, body, when, answer } = kind
   const head = Object.entries(requestHeaders(kind)).map(([name, value]) => `${name}: ${value}`)

@@ -11,7 +11,6 @@ export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** Parts of a document. */
 interface Document {
   readonly title: string
   /** Relative path to the server's root: `./`, plus `../` for each further segment. */
@@ -32,7 +31,6 @@ export function rootOf(path: string): string {
 
 const POLICY = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
 
-/** Renders a document without the common layout. */
 export function htmlDocument({ title, root, head, body, policy, headers }: Document): StoredBody {
   const page = html`${new Markup('<!doctype html>')}
 <html lang="en">

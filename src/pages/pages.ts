@@ -14,7 +14,6 @@ import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } f
 import { exploreFiles, explorePage } from './explorePage.ts'
 import { html, jsonPage, layOut, rootOf } from './layout.ts'
 
-/** A request for a page. */
 interface PageRequest {
   readonly headers: Headers
   /** Path as the client wrote it. */

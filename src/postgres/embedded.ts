@@ -28,9 +28,9 @@ const QUIT_AFTER_MS = 1_200
 /** Longest start: recovery after a crash may take minutes. */
 const READY_MS_MAX = 600_000
 /** Log messages while the last run, or a client of it, still ends, or when another program has just taken the port. */
-const HELD = /is still in use|could not bind/
-const HELD_MS = 100
-const HELD_MS_MAX = 10_000
+const STILL_IN_USE = /is still in use|could not bind/
+const IN_USE_RETRY_MS = 100
+const IN_USE_RETRY_MS_MAX = 10_000
 
 /**
  * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`. First stops an orphan that a
@@ -86,7 +86,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   let isStopping = false
 
   async function launch(nextPort: () => number) {
-    for (const giveUpMs = Date.now() + HELD_MS_MAX; !isStopping; await Bun.sleep(HELD_MS)) {
+    for (const giveUpMs = Date.now() + IN_USE_RETRY_MS_MAX; !isStopping; await Bun.sleep(IN_USE_RETRY_MS)) {
       port = nextPort()
       const args = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
       const launched = runner.launch('postgres', ['-D', runner.cluster, ...sharedMemorySettings(), ...args])
@@ -94,7 +94,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
       failed = endOf(child).then(() => (isStopping ? new Promise<string>(() => undefined) : launched.log()))
       if (await ready(child, runner.cluster)) return
       const log = launched.log()
-      if (!HELD.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
+      if (!STILL_IN_USE.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
     }
     await new Promise(() => undefined)
   }

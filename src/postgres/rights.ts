@@ -14,7 +14,7 @@ const { tables: SERVING, everything: SUPERUSER } = ROLES
 const DATABASE = 'postgres'
 
 /** Rules of pg_hba.conf. The superuser of a server cannot connect; roles that an operator has created can, with passwords. */
-const ENTRANCES: Readonly<Record<Access, string>> = {
+const HBA_RULES: Readonly<Record<Access, string>> = {
   tables: `host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
 host all,replication ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
 host all all 127.0.0.1/32 scram-sha-256
@@ -47,8 +47,8 @@ function restrict(password: string): string[] {
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
   // After a lost password there is a new one, so the hash decides whether this was done.
-  const entrances = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${ENTRANCES[access]}`
-  if (readFileSync(file, 'utf8') === entrances) return
+  const hbaRules = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${HBA_RULES[access]}`
+  if (readFileSync(file, 'utf8') === hbaRules) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
   // Runs as the superuser in PostgreSQL's single-user mode, which takes one command per line.
   const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
@@ -60,7 +60,7 @@ export async function secure(runner: Runner, password: string, access: Access): 
   // the name, and would be given what that leads to.
   const part = `${runner.cluster}.hba.part`
   rmSync(part, { force: true })
-  writeFileSync(part, entrances, { mode: 0o600, flag: 'wx' })
+  writeFileSync(part, hbaRules, { mode: 0o600, flag: 'wx' })
   runner.give(part)
   renameSync(part, file)
 }

@@ -36,9 +36,9 @@ const NOBODY = 65534
  */
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
 /** Command that keeps the process and its children from regaining rights. */
-const KEEPING = ['setpriv', '--no-new-privs']
+const NO_NEW_RIGHTS = ['setpriv', '--no-new-privs']
 const AS_NOBODY = [
-  ...KEEPING,
+  ...NO_NEW_RIGHTS,
   ...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
   ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
 ]
@@ -57,13 +57,13 @@ export function sharedMemorySettings(): string[] {
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
-  const keeping = works(KEEPING) ? KEEPING : []
+  const noNewRights = works(NO_NEW_RIGHTS) ? NO_NEW_RIGHTS : []
   const cluster = join(dataDir, 'postgres')
-  if (process.getuid?.() !== 0) return runnerOf(native, cluster, dataDir, keeping)
+  if (process.getuid?.() !== 0) return runnerOf(native, cluster, dataDir, noNewRights)
   const base = baseOf(dataDir)
   if ((options.asRoot ?? methodFor(base, dataDir)) === 'nobody') return runnerAsNobody(native, base, dataDir)
   own(cluster, 0)
-  return runnerOf(native, cluster, dataDir, [...keeping, ...NAMESPACE])
+  return runnerOf(native, cluster, dataDir, [...noNewRights, ...NAMESPACE])
 }
 
 const LOG_BYTES_MAX = 1024 * 1024

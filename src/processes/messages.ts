@@ -20,7 +20,6 @@ export interface StartMessage {
   readonly certificate: Certificate | null
 }
 
-/** Dependencies of a worker beyond the settings. */
 export interface WorkerContext extends Omit<StartMessage, 'kind' | 'config'> {
   /** Asks the supervisor for the tables of keys with their own limits; null if it does not answer. */
   tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null>

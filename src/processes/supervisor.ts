@@ -17,7 +17,6 @@ import { type Part, Parts } from './parts.ts'
 import { orStartError, readForStart, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 
-/** Result of a start. */
 export interface Started {
   readonly url: string
   readonly adminUrl: string | null

@@ -13,12 +13,12 @@ export class RandomValues {
 
   constructor(
     private readonly seed: number,
-    private readonly place: string,
+    private readonly property: string,
   ) {}
 
   /** Returns an integer from 0 up to, not including, `end`. Each call makes another one. */
   below(end: number): Sql {
-    const salt = Bun.hash.xxHash64(`${this.seed} ${this.place} ${this.drawn++}`)
+    const salt = Bun.hash.xxHash64(`${this.seed} ${this.property} ${this.drawn++}`)
     // Both are cut to 62 bits: PostgreSQL's hash has a sign, which % would keep.
     return sql`((hashint8extended(made.n, ${integer(BigInt.asUintN(62, salt))}) & 4611686018427387903) % ${integer(end)})`
   }

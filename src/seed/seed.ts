@@ -15,7 +15,6 @@ export interface Seeding {
   readonly seed: number
   /** Range of dates that are not unique; default: relative to today. */
   readonly range?: DayRange
-  /** Called after each piece. */
   onRows(count: number): void
 }
 

@@ -109,7 +109,7 @@ describe('what the client writes is what the server parses', () => {
     )
   })
 
-  test('a query has PageSize, page and a single sort', () => {
+  test('a query is written with PageSize, page and a single sort', () => {
     const query = queryString({ sort: '-start', pageSize: 7, page: 3 })
     expect(query).toBe('?sort=-start&PageSize=7&page=3')
     expect(parse(absence, query)).toMatchObject({ pageSize: 7, page: 3, sorts: [{ descending: true }] })

@@ -133,7 +133,7 @@ for (const asRoot of ways) {
 }
 
 if (ways[0])
-  test('under root, a data folder that no other user can enter has its cluster elsewhere, each in another folder', async () => {
+  test('under root, the cluster of a data folder that no other user can enter is elsewhere, each in its own folder', async () => {
     chmodSync(dataDir, 0o700)
     const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
     try {

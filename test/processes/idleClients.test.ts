@@ -5,7 +5,6 @@ import { headers, PATH, usePlace } from '../support/place.ts'
 const place = usePlace()
 const IDLE = 5_000
 
-/** Opens a connection, and sends nothing. */
 function connected(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: '127.0.0.1', port }, () => resolve(socket))

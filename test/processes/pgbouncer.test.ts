@@ -181,5 +181,5 @@ if (hasPgBouncer) {
   describe('memory behind PgBouncer in transaction mode', () => memoryTests(false))
   describe('memory behind PgBouncer in transaction mode, with an address past it', () => memoryTests(true))
 } else
-  test('behind PgBouncer in transaction mode', () =>
+  test('a server behind PgBouncer is not tested, because pgbouncer is missing', () =>
     leaveOut('CI_REQUIRES_PGBOUNCER', 'there is no pgbouncer: apt-get install pgbouncer'))

@@ -74,4 +74,6 @@ if (hasPrometheus) {
     await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 8)
     expect([await query('roster_workers'), await query('up{job="roster"}')]).toEqual([2, 1])
   })
-} else test('without a prometheus no real one scrapes', () => leaveOut('CI_REQUIRES_PROMETHEUS', 'there is no prometheus'))
+} else
+  test('scrapes of Prometheus are not tested, because prometheus is missing', () =>
+    leaveOut('CI_REQUIRES_PROMETHEUS', 'there is no prometheus'))

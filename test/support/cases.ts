@@ -27,7 +27,6 @@ export function faultsOf({ body }: Answer): string[] {
 /** A request: `POST /Companies`, its body, and additional headers. */
 export type Request = readonly [line: string, body?: unknown, headers?: Record<string, string>]
 
-/** Sends a request of a table. */
 export function ask(server: TestServer, [line, body, headers]: Request): Promise<Answer> {
   const space = line.indexOf(' ')
   return server.send(line.slice(0, space), line.slice(space + 1), body, headers)

@@ -2,7 +2,6 @@ import { connect } from 'node:net'
 import { connect as connectSafely } from 'node:tls'
 
 export interface Load {
-  /** Number of 200 responses. */
   good: number
   /** Number of all other outcomes, by status, or by how a connection ended. */
   failures: Record<string, number>

@@ -6,7 +6,6 @@ import { loadEntities } from '../../src/registry.ts'
 
 // Conformance of responses to the OpenAPI document. Every response to a test client is checked here.
 
-/** A request as sent. */
 export interface SentRequest {
   readonly method: string
   readonly target: string

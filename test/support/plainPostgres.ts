@@ -9,7 +9,6 @@ import { freePort, temporaryFolder, until } from './process.ts'
 export interface PlainPostgres {
   /** Address of a database without tables, for its superuser. */
   readonly url: string
-  /** Folder of its files. */
   readonly cluster: string
   /** Returns its log. */
   log(): string

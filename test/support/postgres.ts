@@ -77,7 +77,6 @@ async function cheapestCopy(sql: postgres.Sql): Promise<string> {
   return row?.hasStrategies ? 'strategy file_copy' : ''
 }
 
-/** Closes all open connections of `connect`. */
 export async function leavePostgres(): Promise<void> {
   await ahead
   await Promise.all(connections.map((sql) => sql.end({ timeout: 0 })))

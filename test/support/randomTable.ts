@@ -50,7 +50,6 @@ export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds
   return columns.page(filters, [], 0, 0, bounds)?.total ?? null
 }
 
-/** Returns the ids of a page. */
 export function idsOf(page: FoundPage | null): number[] {
   return Array.from({ length: page?.rows.length ?? 0 }, (_, index) => Number(page?.rows.print(index, 0)))
 }
@@ -140,7 +139,6 @@ export class RandomTable {
     })
   }
 
-  /** Draws sorts. */
   sorts(): Sort[] {
     const { random } = this
     const sorts = new Map(random.times(3, () => [random.pick(this.entity.properties), random.pick([false, true])]))

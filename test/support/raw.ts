@@ -3,7 +3,6 @@ import { exchange } from './socket.ts'
 
 export interface RawAnswer {
   status: number
-  /** Status line and headers as received. */
   head: string
   body: string
 }

@@ -3,7 +3,6 @@ import type { Json } from './server.ts'
 interface Delivery {
   readonly headers: Headers
   readonly text: string
-  /** The parsed body. */
   readonly body: Json
   readonly path: string
 }

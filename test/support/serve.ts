@@ -55,7 +55,6 @@ export function headersOf(key: string): Record<string, string> {
   return { authorization: `ApiKey ${key}`, 'content-type': 'application/json' }
 }
 
-/** Sends a request with JSON. */
 export async function askAt(url: string, method: string, body?: object, more: Record<string, string> = {}): Promise<Asked> {
   const init = { method, headers: { ...headersOf(KEY), ...more }, body: body ? JSON.stringify(body) : null }
   const answer = await fetch(url, init)

@@ -34,7 +34,6 @@ interface Run {
   readonly root: string
   /** Folder for the output of the files. */
   readonly outputs: string
-  /** Options of `bun test`. */
   readonly options: readonly string[]
   readonly env: Record<string, string | undefined>
   /** Running processes, so that an interrupted run can end them. */

@@ -52,7 +52,6 @@ function parseExact(text: string) {
   return JSON.parse(text, exact as (name: string, value: unknown) => unknown)
 }
 
-/** A page of rows or groups. */
 export interface Page {
   readonly rows: readonly Row[]
   readonly total: number
@@ -109,6 +108,5 @@ export function useAnswer<T>(path: string | null, read: (response: Response) => 
   return { ...state, lateness, retry: () => setAttempt(attempt + 1) }
 }
 
-/** Returns the total of a list. */
 export const readTotal = async (response: Response) => Number(response.headers.get('x-total-count'))
 export const readJson = async (response: Response) => parseExact(await response.text())

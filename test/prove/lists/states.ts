@@ -12,9 +12,8 @@ const READERS = 6
 type State = ReadonlyMap<string, string>
 
 /**
- * One party after another writes: clients of either server, psql, cascades. Between two writes the answer of each list is known.
- * Many clients read: each answer must be of a state between the last one when the list was requested, and the first that began
- * after its response.
+ * Writes with one party after another: clients of either server, psql, cascades; so the answer of each list is known for every
+ * state. Each answer that a reader gets must be of a state from the time between its request and its response.
  */
 export async function proveStates(
   cluster: Cluster,
