@@ -154,7 +154,7 @@ test('a list has rows that were prepared before a crash and committed after it, 
 test.each([
   ['alter table absence rename to gone', 'Absence needs a migration: relation "absence" does not exist'],
   ["update migration set checksum = 'another' where file like '0017%'", '0017_baseline.sql was edited after it had been applied'],
-])('a database that comes and cannot be used ends the server, with a line that says why: %s', async (statement, reason) => {
+])('an unusable database that comes ends the server, and the log says why: %s', async (statement, reason) => {
   const sql = connect(postgres.url)
   await sql.unsafe(statement)
   await sql`checkpoint`
