@@ -13,7 +13,7 @@ const REQUESTS_MORE = 64
 /** Least number of answers. A slower load lasts longer than its seconds, by up to `MORE_MS_MAX`. */
 const ANSWERS_MIN = 10
 const MORE_MS_MAX = 30_000
-const LOOK_MS = 50
+const CHECK_MS = 50
 
 const job = JSON.parse(readFileSync(0, 'utf8'))
 const clients = []
@@ -77,7 +77,7 @@ function begin() {
   const startMs = performance.now()
   const endMs = startMs + job.seconds * 1_000
   const endIfEnough = () => {
-    if (counts.requests < ANSWERS_MIN && performance.now() < endMs + MORE_MS_MAX) return void setTimeout(endIfEnough, LOOK_MS)
+    if (counts.requests < ANSWERS_MIN && performance.now() < endMs + MORE_MS_MAX) return void setTimeout(endIfEnough, CHECK_MS)
     counting = false
     const seconds = (performance.now() - startMs) / 1_000
     console.log('end')
@@ -94,7 +94,7 @@ function waits({ conn, pipelinedRequests }) {
 async function finish(seconds) {
   for (const client of clients) client._doRequest = () => undefined
   const giveUpMs = performance.now() + job.timeoutSeconds * 1_000
-  while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, LOOK_MS))
+  while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, CHECK_MS))
   console.log(JSON.stringify({ ...counts, seconds }))
   process.exit(0)
 }

@@ -156,13 +156,13 @@ test('a sender whose term has ended saves nothing', async () => {
   const sender = send()
   await company('First')
   await until(async () => (await listed(hook))?.lastStatus === '204')
-  const placeOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
-  const place = await placeOf()
+  const positionOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
+  const position = await positionOf()
   await sql`update hook_sender set term = term + 1`
   await company('Second')
   await until(() => receiver.deliveries.length === 2)
   await stop(sender)
-  expect(await placeOf()).toEqual(place)
+  expect(await positionOf()).toEqual(position)
   send()
   await until(() => receiver.deliveries.length === 3)
   expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(receiver.deliveries[1]?.headers.get('webhook-id') ?? '')
@@ -224,17 +224,17 @@ test('a failing hook is not parked for time in which no server ran', async () =>
 
 test('a hook without events saves its position every hour, so that it is always kept in the feed', async () => {
   const { id: hook } = await add(receive().url, 'Companies:delete')
-  const placeOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
-  const place = await placeOf()
+  const positionOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
+  const position = await positionOf()
   let nowMs = Date.now()
   send({ nowMs: () => nowMs })
   await company('Not wanted')
   await Bun.sleep(200)
-  expect(await placeOf()).toEqual(place)
+  expect(await positionOf()).toEqual(position)
   await until(async () => {
     nowMs += 3_600_001
     await company('Not wanted')
-    return !Bun.deepEquals(await placeOf(), place)
+    return !Bun.deepEquals(await positionOf(), position)
   })
 })
 

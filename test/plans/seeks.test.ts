@@ -86,7 +86,7 @@ describe('D32: a page by cursor in the order of several properties', () => {
     ...['Status,-Start', '-Type,Reason,-Period.Days', '-EmployeeId,Status', 'Start,-Status,Id', '-Reason,Start'],
     ...['Status,Start', '-Status,-Start', '-Start,Id', 'Status,-Id', '-Reason,Id'],
   ])(
-    'a page by cursor in the order of several properties reads ranges of indexes, and sorts only ties of the first: %s',
+    'a page by cursor in the order of several properties reads ranges of indexes, and sorts only rows that are equal by the first: %s',
     async (sort) => {
       const entity = entities.find(({ name }) => name === 'Absence') as Entity
       const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)

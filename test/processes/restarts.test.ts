@@ -13,7 +13,7 @@ const place = usePlace()
 
 describe('restarts without failed requests', () => {
   for (const run of RUNS)
-    test(`no request fails while workers are replaced one after the other, and while the server stops, but by new connections, run ${run}`, async () => {
+    test(`no request over an accepted connection fails while workers are replaced one after the other, and while the server stops, run ${run}`, async () => {
       const { server, url } = await place.start()
       const kept = startClients(url, { count: 64, path: PATH, key: KEY })
       const single = startClients(url, { count: 16, path: PATH, key: KEY, keepAlive: false })

@@ -117,9 +117,9 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const sql = connect(databaseUrl)
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
-  const surroundings = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
+  const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
   const { entitiesDir = config.entitiesDir } = options
-  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...surroundings })
+  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context })
   const described = await conformance()
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
