@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Log } from '../../src/log.ts'
 import { useServer } from '../support/cases.ts'
 import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+import { titleOf } from '../support/titles.ts'
 
 const warnings: string[] = []
 const warn: Log['warn'] = (message, fields) => void warnings.push(`${message}: ${fields?.error}`)
@@ -112,11 +113,12 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   })
 
   const item = 'the row'
-  test.each([
+  const limited = [
     ...['GET /', 'GET /Companies', 'GET /Companies?Id=x', 'GET /Companies/999999', 'GET /Nowhere', 'HEAD /Companies'],
     ...['OPTIONS /Companies', 'OPTIONS /Nowhere', 'GET /errors/RateLimitExceeded', `GET /${'x'.repeat(9_000)}`],
     ...['DELETE /Companies', 'POST /', 'POST /Companies', `PUT ${item}`, `PATCH ${item}`, `DELETE ${item}`],
-  ])('D35: is refused also as %.40s, with a key and without, and writes nothing', async (line) => {
+  ].map((line) => [titleOf(line), line] as const)
+  test.each(limited)('D35: a request over the limit is refused, with a key and without, and writes nothing: %s', async (_, line) => {
     const [method = '', path = ''] = line.replace(item, row).split(' ')
     const contents = async () => [...(await server.sql`select * from company order by id`)]
     const before = await contents()

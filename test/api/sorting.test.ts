@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { outcomeOf, useServer } from '../support/cases.ts'
 import { createRows, listed } from '../support/rows.ts'
+import { titleOf } from '../support/titles.ts'
 
 // Random sorts of each property, on every page, are held against a model in test/properties/lists.test.ts.
 
@@ -27,7 +28,7 @@ const ALL = 'Status,-EmployeeId,Employee,-Type,Start,-End,Period.Prefered,-Perio
 const companies = (query: string, key?: string) => listed(server, `/Companies?${query}`, key)
 
 describe('4.2 Sorting', () => {
-  test.each([
+  const sorted: [rule: string, query: string, names: (string | null)[]][] = [
     ['rule 1: by text', 'sort=%2BName', ASCENDING],
     ['rule 3: definitions apply in the order written', 'sort=-Enabled,%2BName', ENABLED_FIRST],
     ['rule 4, and 8, rule 3: any number of definitions', `sort=${Array(170).fill('-Enabled,%2BName').join(',')}`, ENABLED_FIRST],
@@ -37,7 +38,9 @@ describe('4.2 Sorting', () => {
     ['D26: < and > order as sorts do', 'Name=>emma&sort=Name', ['Eve', 'Östen', 'Zoe']],
     ['D26', 'Name=<=Eve&Name=!=&sort=Name', ['adam', 'adam', 'Émile', 'emma', 'Eve']],
     ['D27: sort given twice is concatenated', 'sort=-Enabled&sort=%2BName', ENABLED_FIRST],
-  ])('%s: names by %.60s', async (_, query, names) => expect(await companies(query)).toEqual(names))
+  ]
+  const named = sorted.map(([rule, query, names]) => [rule, titleOf(query), query, names] as const)
+  test.each(named)('%s: names by %s', async (_, __, query, names) => expect(await companies(query)).toEqual(names))
 
   const id = [1, 2, 3, 4, 5, 6, 7, 8, 9]
   const disabled = [1, 3, 6, 7, 8, 9]

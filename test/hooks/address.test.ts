@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { addressFor, readHookUrl } from '../../src/hooks/address.ts'
 import { isPrivate, parseTargets } from '../../src/model/networks.ts'
+import { titled } from '../support/titles.ts'
 
 const NONE = parseTargets(null)
 const PUBLIC = ['8.8.8.8', '2606:4700::1111', '172.15.0.1', '172.32.0.1', '100.63.255.255', '100.128.0.1', '169.253.0.1']
@@ -65,14 +66,15 @@ describe('the address of a delivery', () => {
 })
 
 describe('the URL of a hook', () => {
-  test.each([
+  const refused = titled([
     ['ftp://example.com/', 'must begin with https://'],
     ['example.com', 'must be like https://'],
     ['https://user:word@example.com/', 'no user and password'],
     ['https://example.com/#part', 'no part behind #'],
     [`https://example.com/${'a'.repeat(2_000)}`, 'more than 2000 characters'],
     [`https://example.com/${'ü'.repeat(400)}`, 'more than 2000 characters'],
-  ])('a hook with the URL %s is refused', (url, why) => {
+  ])
+  test.each(refused)('a hook with the URL %s is refused', (_, url, why) => {
     expect(() => readHookUrl(url)).toThrow(why)
   })
 })

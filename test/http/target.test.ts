@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { pathOf, readTarget } from '../../src/http/target.ts'
+import { titled } from '../support/titles.ts'
 
 const HOST = { host: 'api.example' }
 /** A request as Bun gives it: `Request` itself would not take a relative URL. */
@@ -38,7 +39,7 @@ describe('readTarget', () => {
 })
 
 describe('pathOf', () => {
-  test.each([
+  const logged = titled([
     ['http://api.example/Companies?Name=somebody', '/Companies'],
     ['http://api.example/Companies/1', '/Companies/1'],
     ['/Companies?Name=somebody', '/Companies'],
@@ -46,5 +47,8 @@ describe('pathOf', () => {
     ['/Companies/roster_0123456789_abcdefghijklmnopqrstuvwxyz0123456789abcdefg/x', '/Companies/roster_.../x'],
     [`http://api.example/${'x'.repeat(500)}?y`, `/${'x'.repeat(199)}`],
     [`/${'x'.repeat(500)}`, `/${'x'.repeat(199)}`],
-  ])('%s is logged as %s', (url, path) => expect(pathOf(url)).toBe(path))
+  ])
+  test.each(logged)('%s is logged without its query, secrets and what follows 200 characters', (_, url, path) => {
+    expect(pathOf(url)).toBe(path)
+  })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { parseOrigins } from '../../src/model/corsOrigins.ts'
+import { titled } from '../support/titles.ts'
 
 test('origins are a set, and * is every origin; spaces around commas are ignored, and the longest DNS name is accepted', () => {
   const label = 'a'.repeat(61)
@@ -21,7 +22,7 @@ describe('a text that is no origin of a browser is refused, with a suggestion', 
     ['https://u:p@a.example', 'https://a.example'],
     ['https://ä.example', 'https://xn--4ca.example'],
   ]
-  test.each([
+  const refused = titled([
     ...written.map(([text, sent]) => [text as string, `"${text}" is not as browsers send it: write ${sent}`] as const),
     ...['a.example', 'ftp://a.example', 'null'].map(
       (text) => [text, `"${text}" does not begin with http:// or https://`] as const,
@@ -31,7 +32,8 @@ describe('a text that is no origin of a browser is refused, with a suggestion', 
     ['https://a b', '"https://a b" is not an address'],
     ['https://*.example', '"https://*.example" is a pattern: write each origin out, or * alone'],
     [`https://${'a'.repeat(300)}`, `"https://${'a'.repeat(52)}..." is too long for a name`],
-  ])('%s', (text, fault) => {
+  ])
+  test.each(refused)('%s', (_, text, fault) => {
     expect(() => parseOrigins(text)).toThrow(new RangeError(fault))
   })
 

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { suggest } from '../../src/model/nearest.ts'
+import { titled } from '../support/titles.ts'
 
 const KNOWN = ['Id', 'Name', 'page', 'Period.Days', 'Enabled', 'EmployeeNumber', 'a'.repeat(65)]
 
-test.each([
+const neighbors = titled<readonly [string, string | null]>([
   ['nmae', 'Name'],
   ['ENABLD', 'Enabled'],
   ['EmployeNumbr', 'EmployeeNumber'],
@@ -14,6 +15,7 @@ test.each([
   ['a'.repeat(64), 'a'.repeat(65)],
   // The shorter the name, the nearer it must be; one that is too long is not compared.
   ...['Colour', 'Date', 'Months', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
-] as const)('near to %.20p is %.20p', (name, near) => {
+])
+test.each(neighbors)('the known name near to "%s"', (_, name, near) => {
   expect(suggest(name, KNOWN)).toBe(near === null ? '' : ` Did you mean ${near}?`)
 })

@@ -14,11 +14,11 @@ async function page(path: string, init: RequestInit = {}) {
 
 describe('errors in a browser', () => {
   test.each([
-    ['/Absences', 401, 'The request needs a valid key', './docs'],
-    ['/errors/Nope', 404, 'There is no such error code.', '../docs'],
-    ['/docs/nothing', 404, 'There is no such file.', '../docs'],
-    [`/Absences/Summary?${'x'.repeat(3_072)}`, 414, 'The request target', '../docs'],
-  ])('an error page of %s has the same status, and links', async (path, status, message, docs) => {
+    ['of a request without a key', '/Absences', 401, 'The request needs a valid key', './docs'],
+    ['of an error code that is none', '/errors/Nope', 404, 'There is no such error code.', '../docs'],
+    ['of a file that is none', '/docs/nothing', 404, 'There is no such file.', '../docs'],
+    ['of a target that is too long', `/Absences/Summary?${'x'.repeat(3_072)}`, 414, 'The request target', '../docs'],
+  ])('%s', async (_, path, status, message, docs) => {
     const answer = await page(path)
     expect([answer.status, answer.type]).toEqual([status, 'text/html; charset=utf-8'])
     expect(answer.text).toContain(message)
