@@ -8,7 +8,7 @@ const LIST = '/Companies?sort=-Name&PageSize=5'
 
 const server = useServer()
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity`
+  await server.sql`truncate company, employee, absence restart identity cascade`
   await server.sql`insert into company (name) select 'Company ' || chr(64 + n) from generate_series(1, ${ROWS}::int) as n`
 })
 

@@ -118,19 +118,22 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     ...['OPTIONS /Companies', 'OPTIONS /Nowhere', 'GET /errors/RateLimitExceeded', `GET /${'x'.repeat(9_000)}`],
     ...['DELETE /Companies', 'POST /', 'POST /Companies', `PUT ${item}`, `PATCH ${item}`, `DELETE ${item}`],
   ].map((line) => [titleOf(line), line] as const)
-  test.each(limited)('D35: a request over the limit is refused, with a key and without, and writes nothing: %s', async (_, line) => {
-    const [method = '', path = ''] = line.replace(item, row).split(' ')
-    const contents = async () => [...(await server.sql`select * from company order by id`)]
-    const before = await contents()
-    for (const [, headers] of await newClients()) {
-      await exhaust(headers)
-      const answer = await ask(method, path, headers, method.startsWith('P') ? { Name: 'Refused' } : undefined)
-      expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
-      if (method !== 'HEAD') expect(errorOf(answer).code).toBe('RateLimitExceeded')
-    }
-    expect(await contents()).toEqual(before)
-    expect(before).toHaveLength(1)
-  })
+  test.each(limited)(
+    'D35: a request over the limit is refused, with a key and without, and writes nothing: %s',
+    async (_, line) => {
+      const [method = '', path = ''] = line.replace(item, row).split(' ')
+      const contents = async () => [...(await server.sql`select * from company order by id`)]
+      const before = await contents()
+      for (const [, headers] of await newClients()) {
+        await exhaust(headers)
+        const answer = await ask(method, path, headers, method.startsWith('P') ? { Name: 'Refused' } : undefined)
+        expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
+        if (method !== 'HEAD') expect(errorOf(answer).code).toBe('RateLimitExceeded')
+      }
+      expect(await contents()).toEqual(before)
+      expect(before).toHaveLength(1)
+    },
+  )
 
   test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: is answered nevertheless at %s', async (line) => {
     const [method = '', path = ''] = line.split(' ')

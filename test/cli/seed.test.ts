@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
+import { ENTITIES_DIR } from '../support/entities.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { endServers, serve } from '../support/serve.ts'
@@ -13,12 +14,12 @@ afterEach(endServers)
 const seed = (...words: string[]) => seedBy(rosterHere, words)
 
 async function seedBy(run: typeof roster, words: readonly string[]) {
-  const { code, stdout, stderr } = await run(['seed', ...words], { DATABASE_URL: url })
+  const { code, stdout, stderr } = await run(['seed', ...words], { DATABASE_URL: url, ENTITIES_DIR })
   return { code, stdout, output: stdout + stderr }
 }
 
 test('roster seed fills the database of a running server, and fills it again only with --add', async () => {
-  const { ask } = await serve({ DATABASE_URL: url, WORKERS: '1' })
+  const { ask } = await serve({ DATABASE_URL: url, ENTITIES_DIR, WORKERS: '1' })
   const total = async (plural: string) => Number((await ask('GET', `/${plural}`)).headers.get('x-total-count'))
   expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
 

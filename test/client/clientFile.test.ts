@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
 import { useServer } from '../support/cases.ts'
 import { readPage } from '../support/documents.ts'
+import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, run, temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
@@ -14,7 +14,6 @@ import { lease } from './lease.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const PAGE = 'docs/client.md'
-const entities = await loadEntities()
 const folder = temporaryFolder()
 const typescript = new Bun.Transpiler({ loader: 'ts', target: 'node' })
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { clientFile } from '../../src/client/clientFile.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
 import { useServer } from '../support/cases.ts'
+import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey } from '../support/server.ts'
 
-const module = new Bun.Transpiler({ loader: 'ts', target: 'browser' }).transformSync(clientFile(await loadEntities()))
+const module = new Bun.Transpiler({ loader: 'ts', target: 'browser' }).transformSync(clientFile(entities))
 
 /** Runs in the page: all calls that need another method, or a header of a response. */
 const PROGRAM = `async ({ url, key, limited }) => {

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
@@ -39,7 +39,7 @@ else
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
       cpSync(GO_MODULE, folder.path, { recursive: true })
-      writeFileSync(join(folder.path, 'openapi.json'), JSON.stringify(describeApi(await loadEntities(), facts)))
+      writeFileSync(join(folder.path, 'openapi.json'), JSON.stringify(describeApi(entities, facts)))
     })
     afterAll(() => server.stop())
 

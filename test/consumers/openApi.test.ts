@@ -3,8 +3,8 @@ import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { pythonPrograms } from '../python/environment.ts'
+import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
@@ -79,7 +79,7 @@ if (hasConsumers())
       server = await startServer({ databaseUrl: await createSampleDatabase() })
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
-      writeFileSync(file('openapi.json'), JSON.stringify(describeApi(await loadEntities(), facts)))
+      writeFileSync(file('openapi.json'), JSON.stringify(describeApi(entities, facts)))
       writeFileSync(file('redocly.yaml'), REDOCLY)
       writeFileSync(file('package.json'), '{"type":"module"}')
       writeFileSync(file('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))

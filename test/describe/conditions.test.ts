@@ -4,13 +4,12 @@ import { ApiError } from '../../src/errors.ts'
 import { defineEntity, identity, instant } from '../../src/model/entity.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { Random } from '../support/random.ts'
 import { randomText } from '../support/randomBodies.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
-const entities = await loadEntities()
 const properties = entities.flatMap((entity) => entity.properties.map((property) => ({ entity, property })))
 const byKind = [...Map.groupBy(properties, ({ property }) => property.kind.name)].map(
   ([kind, [first]]) => [kind, first as (typeof properties)[number]] as const,

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { writeToken } from '../../src/model/changesToken.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
 import { useServer } from '../support/cases.ts'
 import { conformance } from '../support/conformance.ts'
+import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
@@ -13,7 +13,6 @@ import { exchange } from '../support/socket.ts'
 
 // Every status and code of every operation that the OpenAPI document has is met by a request to a real server.
 
-const entities = await loadEntities()
 const operations = operationsOf(entities)
 const checked = await conformance()
 const reader = makeKey({ name: 'reader', rights: '*:read' })

@@ -6,7 +6,7 @@ import { describeApi } from '../../src/describe/openApi.ts'
 import { errorTable } from '../../src/errors.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 import type { Json } from '../support/server.ts'
 
 const facts = {
@@ -14,7 +14,6 @@ const facts = {
   limits: parseRules('750/1m,25000/12h'),
   anonymousLimits: parseRules('60/1m'),
 }
-const entities = await loadEntities()
 const document = JSON.parse(JSON.stringify(describeApi(entities, facts))) as Json
 
 const ajv = new Ajv({ strict: false, validateSchema: false })

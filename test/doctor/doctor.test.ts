@@ -6,7 +6,7 @@ import { isLocal } from '../../src/doctor/database.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { clockOff } from '../../src/doctor/finding.ts'
 import { lockPort } from '../../src/os/folder.ts'
-import { OWN_TABLES } from '../../src/registry.ts'
+import { loadEntities, OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
@@ -302,7 +302,7 @@ describe('findings about the database', () => {
     await sql.unsafe(`create role ${role} login password 'p'`)
     const DATABASE_URL = Object.assign(new URL(url.href), { username: role, password: 'p' }).href
     const all = Object.entries(OWN_TABLES).map(([table, rights]) => `${rights} on ${table}`)
-    const ofRows = ['absence', 'company', 'employee'].map((table) => `select, insert, update, delete on ${table}`)
+    const ofRows = (await loadEntities()).map(({ table }) => `select, insert, update, delete on ${table}`)
     const lacking = [...ofRows, ...all].join('; ')
     const grant = `grant that (docs/operations/databases.md, "Your own")`
     expect(await faultsOf({ DATABASE_URL })).toEqual([`rights: the role lacks ${lacking}: ${grant}`])

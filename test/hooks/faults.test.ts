@@ -1,12 +1,11 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import type { Log } from '../../src/log.ts'
-import type { Entity } from '../../src/model/entity.ts'
 import { parseTargets } from '../../src/model/networks.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { useServer } from '../support/cases.ts'
+import { entities } from '../support/entities.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -18,10 +17,6 @@ const CHANGES_A_ROUND = 12
 const SEED = 20_261_123
 
 const server = useServer()
-let entities: readonly Entity[]
-beforeAll(async () => {
-  entities = await loadEntities()
-})
 
 const quiet = () => undefined
 const log: Log = {

@@ -7,10 +7,9 @@ import { BACK_OFF, pauseAfter } from '../../src/hooks/hookRun.ts'
 import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { createLog, type Log } from '../../src/log.ts'
-import type { Entity } from '../../src/model/entity.ts'
 import { parseTargets } from '../../src/model/networks.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { useServer } from '../support/cases.ts'
+import { entities } from '../support/entities.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -22,7 +21,6 @@ const QUICK = { firstMs: 1, maxMs: 5, parkAfterMs: 3 * 24 * 3_600_000 }
 
 const server = useServer()
 let sql: postgres.Sql
-let entities: readonly Entity[]
 let store: HookStore
 const senders = new Set<HookSender>()
 const receivers = new Set<Receiver>()
@@ -38,7 +36,6 @@ beforeAll(async () => {
   sql = connect(server.databaseUrl)
   // Sets the default time zone of sessions that do not set one.
   await sql.unsafe(`alter database "${new URL(server.databaseUrl).pathname.slice(1)}" set timezone to 'Asia/Tokyo'`)
-  entities = await loadEntities()
   store = new HookStore(sql, entities)
 })
 afterEach(async () => {

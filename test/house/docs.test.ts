@@ -3,19 +3,20 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, 
 import { join } from 'node:path'
 import { isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { pythonPrograms } from '../python/environment.ts'
 import { copyCluster } from '../support/cluster.ts'
 import {
   canonical,
   type Exchange,
   exchangesOf,
+  isOfExample,
   newFilesOf,
   readPage,
   SHOWN_URL,
   shownFilesOf,
   withAnswers,
 } from '../support/documents.ts'
+import { entities } from '../support/entities.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
 import { asPlainRole, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, leaveOut, run, temporaryFolder } from '../support/process.ts'
@@ -31,8 +32,6 @@ const pages = [README, ...new Bun.Glob('docs/**/*.md').scanSync(ROOT)]
 const { bin: pythonBin, lack: pythonLack } = await pythonPrograms()
 const needsPython = ({ exchanges }: { exchanges: Exchange[] }) => exchanges.some(({ program }) => program === 'python')
 const livePages = pages.filter(({ exchanges }) => exchanges.length > 0).filter((page) => pythonBin !== null || !needsPython(page))
-
-const entities = await loadEntities()
 
 const folder = temporaryFolder()
 const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
@@ -61,7 +60,7 @@ function projectFor(path: string, text: string): string {
   if (added.length === 0) return ROOT
   const project = join(folder.path, `${path.replaceAll('/', '.')}.project`)
   for (const part of ['src', 'sql', 'package.json', 'tsconfig.json', 'bunfig.toml'])
-    cpSync(join(ROOT, part), join(project, part), { recursive: true })
+    cpSync(join(ROOT, part), join(project, part), { recursive: true, filter: (from) => !isOfExample(from) })
   symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
   // Migrations are written by the page's own command.
   for (const { path: file, text: content } of added) if (!file.endsWith('.sql')) writeFileSync(join(project, file), content)
@@ -190,7 +189,7 @@ test('examples take the address from ROSTER_URL, and the key from ROSTER_KEY', (
 
 describe('the files that pages show are those of the project', () => {
   const shown = pages.flatMap(({ path, text }) => shownFilesOf(text).map((file) => ({ page: path, ...file })))
-  const existing = shown.filter((file) => existsSync(join(ROOT, file.path)))
+  const existing = shown.filter(({ path }) => existsSync(join(ROOT, path)) && !isOfExample(path))
 
   test('there are some', () => expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts'))
 

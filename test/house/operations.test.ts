@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadEntities } from '../../src/registry.ts'
 import { outputOf } from '../cli/roster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -102,7 +103,10 @@ describe('the rights that docs/operations/databases.md grants', () => {
     const sql = connect(url)
     const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(DATABASES) ?? []
     await sql.unsafe(`create role ${role} login password 'p'`)
-    await sql.unsafe(grants.replaceAll('roster_app', role))
+    // The page asks to grant them on tables of other entities, too.
+    const tables = (await loadEntities()).map(({ table }) => table)
+    expect(grants).toContain('on company, employee, absence, ')
+    await sql.unsafe(grants.replaceAll('roster_app', role).replace('company, employee, absence', tables.join(', ')))
     const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'p' }).href
     try {
       const { server, ask } = await serve({ DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'info' })

@@ -12,14 +12,13 @@ import { createCors } from '../../src/http/cors.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { useServer } from '../support/cases.ts'
+import { entities } from '../support/entities.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, tablesFor } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
-const entities = await loadEntities()
 const config = readConfig({ RATE_LIMIT_CLIENTS: '1' })
 
 /** Put together as a worker does; nothing is asked, so it opens no connection. */

@@ -13,7 +13,7 @@ const other = useServer(() => ({ environment, databaseUrl: one.databaseUrl }))
 const plain = useServer(() => ({ environment: { ...environment, MEMORY_MB: '0' }, databaseUrl: one.databaseUrl }))
 
 beforeEach(async () => {
-  await one.sql`truncate company, employee, absence restart identity`
+  await one.sql`truncate company, employee, absence restart identity cascade`
   await one.sql`insert into company (name) values ('Acme'), ('Bolt')`
   await one.sql`
     insert into employee (first_name, company_id, company_key)

@@ -3,7 +3,7 @@ import { describeApi } from '../../src/describe/openApi.ts'
 import { decimal, defineEntity, type Entity, group, identity, integer, reference, text } from '../../src/model/entity.ts'
 import { isQuantity, resourcesOf } from '../../src/pages/explore/resources.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 
 const team = defineEntity('Team', { id: identity(), name: text() })
 const shift = defineEntity('Shift', {
@@ -14,11 +14,10 @@ const shift = defineEntity('Shift', {
   tent: group({ id: integer() }),
 })
 
-test.each<[string, () => Promise<readonly Entity[]>]>([
-  ['the folder', () => loadEntities()],
-  ['entities with references and an id within an object', async () => [team, shift]],
-])('/explore adds up the properties that sum accepts, and no ids: of %s', async (_, load) => {
-  const all = await load()
+test.each<[string, readonly Entity[]]>([
+  ['companies, employees and absences', entities],
+  ['entities with references and an id within an object', [team, shift]],
+])('/explore adds up the properties that sum accepts, and no ids: of %s', (_, all) => {
   const resources = resourcesOf(describeApi(all, { baseUrl: 'http://localhost', limits: [], anonymousLimits: [] }))
   const summed = ({ properties }: Entity) => properties.filter((property) => takesAggregate(property, 'sum'))
   expect(resources.map(({ entity, properties }) => [entity, properties.filter(isQuantity).map(({ name }) => name)])).toEqual(

@@ -3,7 +3,7 @@ import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
 
 /** Returns a step and all steps below it, without subplans that are computed once. */
@@ -21,8 +21,6 @@ function idBranches(plan: PlanNode): PlanNode[] {
 
 const COUNTS = { company: 10_000, employee: 20_000, absence: 10_000 }
 const site = usePlanSite(COUNTS)
-// Only the entities with many rows here, because others are sorted without an index.
-const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
 const statementOf = (entity: Entity, query: string): Statement => compileList(entity, parseList(entity, query))
 const scansOf = (nodes: PlanNode[]) => nodes.filter((node) => node['Node Type'].includes('Scan'))

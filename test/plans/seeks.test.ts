@@ -4,7 +4,7 @@ import type { Entity, Property } from '../../src/model/entity.ts'
 import type { ListQuery, Seek } from '../../src/model/query.ts'
 import { order } from '../../src/model/query.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
@@ -13,7 +13,6 @@ const PAGE_SIZE = 20
 const MIDDLE_ID = '5000'
 
 const site = usePlanSite(COUNTS)
-const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
 /** Returns the position of the first row of a page. */
 async function positionOn(entity: Entity, query: ListQuery, page: number): Promise<Seek['position']> {

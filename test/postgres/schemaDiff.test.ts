@@ -20,8 +20,11 @@ import { nextMigration } from '../../src/postgres/schemaDiff.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
+// All that the folder declares: each has to have the migration that its declaration makes.
 const entities = await loadEntities()
 const TABLES = entities.map(({ table }) => table)
+/** In the order in which rows refer to each other. */
+const OWN = ['company', 'employee', 'absence']
 
 /** Describes tables by PostgreSQL's catalog, without regard to how they were created. */
 async function described(sql: postgres.Sql) {
@@ -55,11 +58,12 @@ describe('migrations for an empty database', () => {
   beforeAll(async () => {
     migrated = connect(await createDatabase())
     generated = connect(await createDatabase())
-    await generated.unsafe('drop table absence, employee, company cascade')
-    // Created by sql/0002, and declared by no entity.
+    await generated.unsafe(`drop table ${TABLES.join(', ')} cascade`)
+    // As sql/0002 has it, which no declaration has.
     await generated.begin(async (sql) => {
       const { text, tables, remarks } = await nextMigration(sql, entities)
-      expect([tables, remarks]).toEqual([['company', 'employee', 'absence'], []])
+      expect([tables.toSorted(), remarks]).toEqual([TABLES.toSorted(), []])
+      expect(tables.filter((table) => OWN.includes(table))).toEqual(OWN)
       await sql.unsafe(text)
     })
   })
@@ -168,7 +172,6 @@ describe('migrations for existing tables', () => {
 })
 
 describe('migrations for changed declarations', () => {
-  const OTHERS = ['absence', 'company', 'employee']
   let sql: postgres.Sql
   beforeEach(async () => {
     sql = connect(await createDatabase())
@@ -181,7 +184,7 @@ describe('migrations for changed declarations', () => {
     ...thing(fields),
   ]
 
-  const next = (declared: readonly Entity[]) => sql.begin((inner) => nextMigration(inner, declared, OTHERS))
+  const next = (declared: readonly Entity[]) => sql.begin((inner) => nextMigration(inner, declared, TABLES))
 
   /** Applies a migration, and expects that no further SQL is needed. */
   async function apply({ text }: { text: string }, after: readonly Entity[]) {

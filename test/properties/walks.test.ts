@@ -82,7 +82,7 @@ async function arrange(random: Random, collection: Collection) {
   const { sql } = server
   await sql`delete from absence`
   if (collection === 'Employees') await sql`delete from employee`
-  if (collection === 'Companies') await sql`truncate company, employee, absence`
+  if (collection === 'Companies') await sql`truncate company, employee, absence cascade`
   const ids = await insertRows(sql, random, collection, 20 + random.below(80))
   const staying = new Set(ids.filter(() => random.chance(60)))
   return { staying, passing: ids.filter((id) => !staying.has(id)) }

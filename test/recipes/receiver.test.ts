@@ -4,7 +4,7 @@ import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { createLog } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/networks.ts'
-import { loadEntities } from '../../src/registry.ts'
+import { entities } from '../support/entities.ts'
 import { endPrograms, freePort, leaveOut, run, until } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
@@ -19,7 +19,6 @@ afterEach(endPrograms)
 test('the receiver in Python accepts signed deliveries once, and refuses others', async () => {
   if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const server = await startServer()
-  const entities = await loadEntities()
   const secret = makeSecret()
   const { url, receiver } = startReceiver(secret)
   const store = new HookStore(server.sql, entities)

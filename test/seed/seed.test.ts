@@ -16,11 +16,10 @@ import {
   text,
 } from '../../src/model/entity.ts'
 import { nextMigration } from '../../src/postgres/schemaDiff.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { seed, sharesOf, withRows } from '../../src/seed/seed.ts'
+import { entities } from '../support/entities.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-const entities = await loadEntities()
 const room = defineEntity('Room', {
   id: identity(),
   name: text({ required: true, unique: true }),

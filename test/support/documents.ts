@@ -83,9 +83,14 @@ export function shownFilesOf(page: string): ShownFile[] {
   })
 }
 
-/** Returns the files that a page adds to the project. */
+/** The files that a page adds to the project, for a server that has them: an example's, which a fork may have, and those not there. */
 export function newFilesOf(page: string): ShownFile[] {
-  return shownFilesOf(page).filter(({ path }) => !existsSync(join(ROOT, path)))
+  return shownFilesOf(page).filter(({ path }) => isOfExample(path) || !existsSync(join(ROOT, path)))
+}
+
+/** Whether a file declares or migrates the entity that docs/entities.md adds. */
+export function isOfExample(path: string): boolean {
+  return /(^|[/_])office\.(ts|sql)$/.test(path)
 }
 
 /** Headers that a page may leave out: those of every answer, tags, and the second copy of links. */

@@ -9,6 +9,7 @@ import type { KeyRecord } from '../../src/model/key.ts'
 import { checkChanges, readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { conformance } from './conformance.ts'
+import { ENTITIES_DIR } from './entities.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 import { temporaryMemory } from './process.ts'
 
@@ -48,7 +49,7 @@ interface Options {
   databaseUrl?: string
   log?: Log
   keys?: readonly KeyRecord[]
-  /** Folder of the entities; default: the project's own. */
+  /** Where the entities are declared; default: companies, employees and absences alone. */
   entitiesDir?: string
   /** True if rows are inserted that no client could write: then answers are not checked by the OpenAPI document. */
   hasForeignRows?: boolean
@@ -118,7 +119,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
   const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
-  const { entitiesDir = config.entitiesDir } = options
+  const { entitiesDir = config.entitiesDir ?? ENTITIES_DIR } = options
   const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context })
   const described = await conformance()
 

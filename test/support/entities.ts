@@ -1,0 +1,11 @@
+import { join } from 'node:path'
+import { loadEntities } from '../../src/registry.ts'
+
+/**
+ * A folder that declares companies, employees and absences, and nothing else: what tests rely on, whatever a fork of the project
+ * has in `src/entities`.
+ */
+export const ENTITIES_DIR = join(import.meta.dir, 'entities')
+
+/** Absences, companies and employees, in the order of their files. */
+export const entities = await loadEntities(ENTITIES_DIR)

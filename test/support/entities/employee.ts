@@ -1,0 +1,1 @@
+export { default } from '../../../src/entities/employee.ts'
