@@ -18,7 +18,7 @@ import {
 } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
-import { asPlainRole, createSampleDatabase } from '../support/postgres.ts'
+import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, leaveOut, run, temporaryFolder } from '../support/process.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
@@ -48,7 +48,13 @@ async function settingsFor(path: string, dataDir: string): Promise<Record<string
     copyCluster(dataDir)
     return { DATA_DIR: dataDir }
   }
-  const url = await asPlainRole(await createSampleDatabase())
+  const database = await createSampleDatabase()
+  const sql = connect(database)
+  // A fork may have added the entity of an example; here the page's command does.
+  await sql`drop table if exists office`
+  await sql`delete from migration where file like '%\\_office.sql'`
+  await sql.end()
+  const url = await asPlainRole(database)
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'development.key'), KEY)
   return { DATA_DIR: dataDir, DATABASE_URL: url, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' }
