@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { faultsOf, outcomeOf, useServer } from '../support/cases.ts'
+import { faultsOf, outcomeOf, untilServed, useServer } from '../support/cases.ts'
 import { errorOf, KEY, makeKey, type TestServer } from '../support/server.ts'
 
 const NDJSON = { 'content-type': 'application/x-ndjson' }
@@ -366,9 +366,9 @@ test('writes of others run beside several rows, and delay them no longer than th
   const { id: companyId } = (await server.post('/Companies', { name: 'Before' })).body
   const rows = Array.from({ length: 300 }, () => ({ companyId }))
   const answers = await Promise.all([
-    ...[1, 2, 3].map(() => server.post('/Employees', rows)),
-    ...[1, 2, 3].map((one) => server.patch(`/Companies/${companyId}`, { name: `After ${one}` })),
-    ...[1, 2, 3, 4, 5].map(() => server.post('/Employees', { companyId })),
+    ...[1, 2, 3].map(() => untilServed(() => server.post('/Employees', rows))),
+    ...[1, 2, 3].map((one) => untilServed(() => server.patch(`/Companies/${companyId}`, { name: `After ${one}` }))),
+    ...[1, 2, 3, 4, 5].map(() => untilServed(() => server.post('/Employees', { companyId }))),
   ])
   expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 200, 200, 200, 201, 201, 201, 201, 201])
   const [{ name }] = (await server.sql`select name from company`) as unknown as [{ name: string }]

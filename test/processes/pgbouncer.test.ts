@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { outputOf } from '../cli/roster.ts'
+import { untilServed } from '../support/cases.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { leaveOut, until } from '../support/process.ts'
@@ -78,8 +79,9 @@ function pgBouncerTests() {
     const keys = Array.from({ length: 30 }, (_, index) => `through a pooler ${index}`)
     const send = async (method: string, path: string, key: string, body?: object) => {
       const under = { 'Idempotency-Key': `"${method} ${key}"` }
-      let answer = await ask(method, path, body, under)
-      while (answer.status === 409 && answer.body.Error.Code === 'InProgress') answer = await ask(method, path, body, under)
+      const sendOnce = () => untilServed(() => ask(method, path, body, under))
+      let answer = await sendOnce()
+      while (answer.status === 409 && answer.body.Error.Code === 'InProgress') answer = await sendOnce()
       return answer
     }
     const create = (name: string) => send('POST', '/Companies', name, { Name: name })

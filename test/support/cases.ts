@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from 'bun:test'
-import { type Answer, errorOf, startServer, type TestServer } from './server.ts'
+import { until } from './process.ts'
+import { type Answer, errorOf, type Json, startServer, type TestServer } from './server.ts'
 
 type Options = NonNullable<Parameters<typeof startServer>[0]>
 
@@ -19,7 +20,23 @@ export function outcomeOf(answer: Answer): string {
   return [status, code, target].filter((part) => part !== undefined).join(' ')
 }
 
-/** Returns code and target of each fault in the Details of an error: `InvalidValue Name`. */
+/**
+ * Sends again what is 503 ServiceUnavailable, which says that nothing was done: on a busy machine a statement may take longer than
+ * it may. The test's own time limit ends that.
+ */
+export async function untilServed<Served extends { readonly status: number; readonly body: Json }>(
+  send: () => Promise<Served>,
+): Promise<Served> {
+  let answer = await send()
+  await until(async () => {
+    const isRefused = answer.status === 503 && answer.body?.Error?.Code === 'ServiceUnavailable'
+    if (isRefused) answer = await send()
+    return !isRefused
+  })
+  return answer
+}
+
+/** Code and target of each fault in the Details of an error: `InvalidValue Name`. */
 export function faultsOf({ body }: Answer): string[] {
   return body.Error.Details.map(({ Code, Target }: { Code: string; Target: string }) => `${Code} ${Target}`)
 }
