@@ -7,7 +7,9 @@ const FILE_MS_MAX = 600_000
 const TEST_MS_MAX = 120_000
 /** Maximum files to repeat: if a change breaks a hundred, a repetition says nothing new. */
 const AGAIN_MAX = 20
-/** Number of slowest processes in the report of a run. */
+/** A value in the name of a test is shortened, as `titled` does: a long one floods the output. */
+const NAME_LENGTH_MAX = 200
+/** Processes that the end of a run names. */
 const SLOWEST = 10
 
 /** A process, and the files that it has run. */
@@ -90,10 +92,19 @@ function textsOf(text: string): Map<string, string> {
 /** Reads the result of a file, in which there must be a test. */
 function judge(text: string, isPart: boolean): Pick<Result, 'passes' | 'failures' | 'faults'> {
   const passes = text.match(/^\(pass\) /gm)?.length ?? 0
-  const faults =
+  const failed =
     text.match(/^\(fail\) .*$/gm) ??
     (passes > 0 || isPart ? [] : [...(text.match(/^error: .*$/gm) ?? []), '(fail) no test of it has run'])
+  const faults = [...failed, ...longNamesIn(text)]
   return { passes, failures: faults.length, faults }
+}
+
+/** A fault for each test whose own name, behind those of its `describe`s, is too long. */
+function longNamesIn(text: string): string[] {
+  return [...text.matchAll(/^\((?:pass|fail)\) (.*?)(?: \[[\d.]+ms\])?$/gm)].flatMap(([, path = '']) => {
+    const name = path.split(' > ').at(-1) as string
+    return name.length > NAME_LENGTH_MAX ? [`(fail) a name of ${name.length} characters: ${name.slice(0, 60)}...`] : []
+  })
 }
 
 /**
