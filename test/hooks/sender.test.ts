@@ -6,12 +6,12 @@ import { parseEvents } from '../../src/hooks/events.ts'
 import { BACK_OFF, pauseAfter } from '../../src/hooks/hookRun.ts'
 import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
-import { createLog, type Log } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/networks.ts'
 import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
@@ -25,12 +25,8 @@ let store: HookStore
 const senders = new Set<HookSender>()
 const receivers = new Set<Receiver>()
 const lines: string[] = []
-const log: Log = {
-  ...createLog('error', 'json'),
-  info: (message) => void lines.push(message),
-  warn: (message) => void lines.push(message),
-  error: (message) => void lines.push(message),
-}
+const note = (message: string) => void lines.push(message)
+const log = quietLog({ info: note, warn: note, error: note })
 
 beforeAll(async () => {
   sql = connect(server.databaseUrl)

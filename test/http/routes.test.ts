@@ -9,11 +9,11 @@ import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createCors } from '../../src/http/cors.ts'
-import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
 import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, tablesFor } from '../support/server.ts'
@@ -36,7 +36,7 @@ function partsOf() {
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     admission: new Admission(new Keyring(KEY), new Limiters(config, tablesFor(config, []), null), null, {} as never),
-    log: createLog('error', 'json'),
+    log: quietLog(),
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,
     isWaiting: () => false,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { createLog } from '../../src/log.ts'
 import { oldRowChanges } from '../../src/postgres/oldRows.ts'
 import { textsOfOneFnv } from '../support/collidingTexts.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { Random } from '../support/random.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -19,7 +19,7 @@ async function start(environment: Record<string, string> = {}) {
     said.push(text)
     if (fields?.order !== undefined) orders.push(fields.order)
   }
-  const log = { ...createLog('error', 'json'), info }
+  const log = quietLog({ info })
   server = await startServer({ environment, log })
   await server.sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
 }

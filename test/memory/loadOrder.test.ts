@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createLog } from '../../src/log.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { startServer } from '../support/server.ts'
 
 test('the table with the most waiting lists is loaded next', async () => {
@@ -8,7 +8,7 @@ test('the table with the most waiting lists is loaded next', async () => {
   const info = (text: string, fields?: Record<string, unknown>) => {
     if (text === 'a table is in memory') loaded.push(fields?.table)
   }
-  const server = await startServer({ log: { ...createLog('error', 'json'), info } })
+  const server = await startServer({ log: quietLog({ info }) })
   const loads = () => server.sql`
     select from pg_stat_activity
     where application_name = 'roster/memory' and wait_event_type = 'Lock' and datname = current_database()`

@@ -2,10 +2,10 @@ import { afterEach, expect, test } from 'bun:test'
 import { makeSecret, sign } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
-import { createLog } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/networks.ts'
 import { entities } from '../support/entities.ts'
 import { endPrograms, freePort, leaveOut, run, until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { startServer } from '../support/server.ts'
 
 const FILE = 'docs/recipes/receiver.py'
@@ -25,7 +25,7 @@ test('the receiver in Python accepts signed deliveries once, and refuses others'
   await store.add({ url, secret, events: ['*'] })
   const unsigned = await store.add({ url, secret: makeSecret(), events: ['*'] })
   const sender = new HookSender(server.databaseUrl, entities, {
-    ...{ allowed: parseTargets('127.0.0.1'), log: createLog('error', 'json'), newest: null },
+    ...{ allowed: parseTargets('127.0.0.1'), log: quietLog(), newest: null },
     ...{ backOff: { firstMs: 20, maxMs: 100, parkAfterMs: 3_600_000 } },
   })
   const { id } = (await server.post('/Companies', { Name: 'Red Sun' })).body
