@@ -18,8 +18,9 @@ import {
 } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
+import { LISTENS } from '../support/place.ts'
 import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
-import { endPrograms, freePort, leaveOut, run, temporaryFolder } from '../support/process.ts'
+import { endPrograms, leaveOut, run, temporaryFolder } from '../support/process.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
 // its answer must be what the page prints. `WRITE_ANSWERS=1 npm test -- house/docs` writes what has changed into the pages.
@@ -102,17 +103,20 @@ const isBeforeStart = ({ command }: Exchange) => command.includes('generate migr
 
 async function serve({ path, text, exchanges }: Page): Promise<Site> {
   const dataDir = join(folder.path, path.replaceAll('/', '.'))
-  const port = String(freePort())
   const settings = { ...(await settingsFor(path, dataDir)), PUBLIC_URL: SHOWN_URL, LOG_LEVEL: 'warn' }
   const project = projectFor(path, text)
   const bun = `cd '${project}' && exec '${process.execPath}' --no-env-file`
-  const shellOf = (some: readonly Exchange[]) =>
+  const shellOf = (some: readonly Exchange[], port: string) =>
     run(['sh', '-c', `cd '${project}'\n${scriptOf(some, { port, dataDir, pythonBin })}`], settings)
-  const before = shellOf(exchanges.filter(isBeforeStart))
+  const before = shellOf(exchanges.filter(isBeforeStart), '0')
   await before.ended
-  const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, PORT: port })
-  await server.waitFor(/listens on http/)
-  const shell = shellOf(exchanges.filter((exchange) => !isBeforeStart(exchange)))
+  const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, PORT: '0' })
+  // A port that was free a moment ago may be another program's by now.
+  const [, url = ''] = await server.waitFor(LISTENS)
+  const shell = shellOf(
+    exchanges.filter((exchange) => !isBeforeStart(exchange)),
+    new URL(url).port,
+  )
   await shell.ended
   const [first, others] = [outputsOf(before.output(), { dataDir }), outputsOf(shell.output(), { dataDir })]
   const outputs = exchanges.map((exchange) => (isBeforeStart(exchange) ? first : others).shift() ?? '')

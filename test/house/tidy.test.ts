@@ -53,6 +53,17 @@ describe('files', () => {
   })
 })
 
+test('tests use companies, employees and absences by name, whatever the folder of entities has', () => {
+  // These hold for each entity that the folder has, or run a program that reads it.
+  const ofFolder = [
+    ...['test/cli/generate', 'test/doctor/doctor', 'test/house/operations', 'test/house/schema', 'test/postgres/schemaDiff'],
+    ...['test/postgres/upgrades', 'test/registry'],
+  ].map((path) => `${path}.test.ts`)
+  const tests = tracked.filter((path) => path.endsWith('.test.ts') && path !== 'test/house/tidy.test.ts')
+  expect(tests.filter((path) => /\bloadEntities\(\)/.test(read(path)))).toEqual(ofFolder)
+  expect(found(/\btruncate [^`';]*\b(company|employee)\b(?!.*\bcascade\b)/, tests)).toEqual([])
+})
+
 describe('comments', () => {
   test('a doc comment begins with a noun or a verb, in one line or in several', () => {
     const riddles = /^\s*\/\*\*\s+(\*\s+)?(What|Who|Whose|Whom|Whether|Where|Of|So|The same|Those|That)\b/
