@@ -200,7 +200,7 @@ export class ListReads {
 }
 
 /** Returns whether PostgreSQL has cancelled the statement, by `statement_timeout` or `temp_file_limit`. */
-function wasEnded(error: unknown): error is { cause: { code: string } } {
+export function wasEnded(error: unknown): error is { cause: { code: string } } {
   const { code } = ((error as ApiError).cause ?? {}) as { code?: unknown }
   return code === QUERY_CANCELED || code === LIMIT_EXCEEDED
 }

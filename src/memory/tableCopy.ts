@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 import { Deadlines } from '../execute/deadlines.ts'
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import { QUERY_MS_MAX } from '../execute/limits.ts'
-import { tooManyLists } from '../execute/listReads.ts'
+import { tooManyLists, wasEnded } from '../execute/listReads.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
@@ -111,17 +111,22 @@ export class TableCopy {
       else await this.catchUp(CHANGES_MAX)
       this.isBehind = false
     } catch (error) {
-      if (error instanceof ApiError) throw error
+      const isTooLong = error instanceof ApiError && wasEnded(error)
+      if (error instanceof ApiError && !isTooLong) throw error
       if (this.isLost) return
-      if (error instanceof TooManyChanges && !this.isBehind) {
-        this.isBehind = true
-        // Lists do not wait for this refresh. If it fails, the interval of refreshes tries again.
-        this.refresh().catch(() => undefined)
-        return
-      }
+      if ((isTooLong || error instanceof TooManyChanges) && !this.isBehind) return this.fallBehind()
       this.release()
-      this.parts.onLost(error)
+      this.parts.onLost(isTooLong ? new CopyLost('PostgreSQL takes too long to find what has changed') : error)
     }
+  }
+
+  private fallBehind() {
+    this.isBehind = true
+    // Lists that have come since the question was sent do not wait for the catch-up: it begins after them, so none is stale.
+    this.waiting?.resolve()
+    this.waiting = null
+    // The interval of refreshes asks again if it fails.
+    this.refresh().catch(() => undefined)
   }
 
   /** Catches up with many writes while no list uses the copy. @throws CopyLost, ApiError, KernelFull */

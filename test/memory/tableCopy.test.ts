@@ -7,7 +7,7 @@ import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { takePieces } from '../../src/memory/copyPieces.ts'
-import { TableCopy } from '../../src/memory/tableCopy.ts'
+import { CopyLost, TableCopy } from '../../src/memory/tableCopy.ts'
 import { readTable } from '../../src/memory/tableReader.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all([database.end(), sql.end()]))
 
 /** A copy that was read before `write`, and that no list uses yet. */
-async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy> {
+async function copyFromBefore(write: () => Promise<unknown>, questions = database): Promise<TableCopy> {
   const table = new ColumnTable(company, new Kernel(64 * 2 ** 20), ID)
   const moment = await readTable(url, company, null, (rows, sample) => {
     table.prepare(rows, sample)
@@ -34,7 +34,7 @@ async function copyFromBefore(write: () => Promise<unknown>): Promise<TableCopy>
   })
   await write()
   const onLost = (error: unknown) => (lost = error)
-  return new TableCopy(company, table, moment, { database, questions: database, slices: new Slices(), onLost })
+  return new TableCopy(company, table, moment, { database, questions, slices: new Slices(), onLost })
 }
 
 async function createMany(statements: number) {
@@ -56,6 +56,34 @@ test('a copy that is too far behind finds nothing until it has caught up', async
   expect([copy.search === null, lost]).toEqual([true, null])
   await copy.refresh()
   expect([copy.rows, copy.search === null, lost]).toEqual([7_030, false, null])
+})
+
+test('a list that comes while too many changes are found does not wait for the catch-up', async () => {
+  const copy = await copyFromBefore(async () => undefined)
+  await copy.catchUpAfterLoad()
+  await createMany(7)
+  const first = copy.refresh()
+  // The question of the first list is sent in a turn of its own.
+  await new Promise(setImmediate)
+  await copy.refresh()
+  expect([copy.search === null, lost]).toEqual([true, null])
+  await first
+  await copy.refresh()
+  expect([copy.rows, copy.search === null, lost]).toEqual([7_030, false, null])
+})
+
+test('a copy whose changes take PostgreSQL too long fails no list, and ends if its catch-up takes too long as well', async () => {
+  const impatient = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 1 })
+  try {
+    const copy = await copyFromBefore(async () => undefined, impatient)
+    await createMany(4)
+    await copy.refresh()
+    expect([copy.search === null, lost]).toEqual([true, null])
+    await copy.refresh()
+    expect(lost).toBeInstanceOf(CopyLost)
+  } finally {
+    await impatient.end()
+  }
 })
 
 test.each([
