@@ -17,13 +17,14 @@ export function compileCreate(entity: Entity, { values, claim, keyId }: WritePla
   const { text, batch } = compiledWrite(`create${claim ? ' claim' : ''}`, entity, changed, () => {
     const operands = operandsOf(changed)
     const parts = insertParts(entity, changed, operands)
+    const single = hasUnique(changed) ? skippingTaken(parts) : parts
     const key = param(null)
     if (claim) {
       const claimed = claimParams()
-      const write = underClaim(entity, claimed, insertOne(parts, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'row')
+      const write = underClaim(entity, claimed, insertOne(single, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'row')
       return { text: toStatement(write, [...paramsOf(operands), ...claimed, key]).text, batch: null }
     }
-    const { text } = toStatement(insertOne(parts, setAuditKey(key)), [...paramsOf(operands), key])
+    const { text } = toStatement(insertOne(single, setAuditKey(key)), [...paramsOf(operands), key])
     return { text, batch: insertMany(parts, operands, key) }
   })
   return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), keyId], batch, claim, keyId }
@@ -43,17 +44,23 @@ export interface InsertParts {
 export function insertParts(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): InsertParts {
   const assigned = assignments(changed, operands, ({ alias }) => sql`b.${alias}`)
   const targets = commaList(assigned.map(({ column }) => name(column)))
-  // A row whose unique value another row has, even one of a concurrent write, is skipped instead of an error.
-  const conflict = hasUnique(changed) ? sql`on conflict do nothing ` : sql``
   return {
     insert: sql`insert into ${name(entity.table)} (${targets})`,
     values: commaList(assigned.map(({ value }) => value)),
-    returning: sql`${conflict}returning ${columns(entity)}, xmin::text`,
+    returning: sql`returning ${columns(entity)}, xmin::text`,
     referenced: referencedRows(changed, operands),
     keyColumns: changed.flatMap((property, value) =>
       property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
     ),
   }
+}
+
+/**
+ * Skips a row whose unique value another row has, even one of a concurrent write, instead of an error. Never for several rows: of
+ * these all or none are written, so the constraint has to undo the statement.
+ */
+function skippingTaken(parts: InsertParts): InsertParts {
+  return { ...parts, returning: sql`on conflict do nothing ${parts.returning}` }
 }
 
 /** Inserts a row, unless a row that it refers to is missing. `condition`: further condition of the statement. */
