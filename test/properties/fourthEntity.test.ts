@@ -63,7 +63,13 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
   for (const [name, text] of Object.entries({ document: ENTITY, permit: PERMIT, user: ODD }))
     writeFileSync(join(folder.path, `src/entities/${name}.ts`), text)
-  const settings = { DATABASE_URL: await createDatabase('empty'), PORT: '0', BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'error' }
+  const settings = {
+    DATABASE_URL: await createDatabase('empty'),
+    PORT: '0',
+    BOOTSTRAP_API_KEY: KEY,
+    LOG_LEVEL: 'error',
+    RATE_LIMITS: '10000/1m',
+  }
   const main = (words: string) =>
     run(['sh', '-c', `cd '${folder.path}' && exec '${process.execPath}' --no-env-file src/main.ts ${words}`], settings)
   const generated = main('generate migration')
