@@ -36,6 +36,8 @@ const SETTLE_MS = 50
 const SETTLE_TLS_MS = 500
 /** Connections for reads of the tables' changes; two, so that two tables need not wait for each other. */
 const QUESTIONS_POOL = 2
+/** Time to write out the answers of requests that the end of the pools has ended. */
+const LAST_ANSWERS_MS = 500
 const DELAY_EVERY_MS = 1_000
 
 /** Starts the server of a worker. @throws Error with code EADDRINUSE if the port is taken */
@@ -199,7 +201,10 @@ export class Worker {
 
   private async leaveClients(): Promise<void> {
     breakOffStreams()
-    await Bun.sleep(20)
+    // The end of the pools has answered the requests that still waited; a busy processor needs a moment to write them out.
+    const byMs = performance.now() + LAST_ANSWERS_MS
+    do await Bun.sleep(20)
+    while (this.requestsInFlight > 0 && performance.now() < byMs)
     this.app?.server?.stop(true)
   }
 

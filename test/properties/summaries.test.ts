@@ -117,7 +117,7 @@ async function differences(targets: readonly string[]): Promise<string[]> {
 
 test.each([
   [false, 0.95],
-  [true, 0.1],
+  [true, 0.05],
 ])(
   'a summary from memory equals that of the database byte for byte, while rows change. D76 (odd values: %p)',
   async (hasOdd, shareMin) => {
