@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '../..')
+/** Below the ports that systems give to programs that ask for any: 32768 and above on Linux, 49152 and above elsewhere. */
+const FIRST_PORT = 12_000
+const PORTS = 20_000
 
 export interface RunningProgram {
   pid: number
@@ -171,11 +174,20 @@ export function readOrEmpty(path: string): string {
   }
 }
 
-/** Returns a port that was free a moment ago, for programs that must reuse a port. */
+/**
+ * Returns a port that was free a moment ago, for programs that must reuse a port. It is not among those that the system gives to
+ * other servers of the tests meanwhile.
+ */
 export function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  listener.stop(true)
-  return listener.port
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
+      return port
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    }
+  }
 }
 
 /** Waits until a program listens on the port. @throws Error if it ends before */
