@@ -41,8 +41,8 @@ function restrict(password: string): string[] {
 }
 
 /**
- * Gives the role of `access` the password, and the objects that earlier versions left to the superuser. Runs once for each
- * password, in a cluster that is not running, by a session without a network. @throws Error with the end of PostgreSQL's log
+ * Gives the role of `access` the password. Runs once for each password, in a cluster that is not running, by a session without
+ * a network. @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
