@@ -5,7 +5,7 @@ import { beginExchange, type Exchange, pause } from './exchange.ts'
 export interface RosterOptions {
   /** Base address of the server, such as https://roster.example.com. */
   readonly url: string
-  /** An API key. Keep it on your server: whoever reads it can do all that it may do. */
+  /** An API key. Keep it on your server: anyone who reads it has all of its rights. */
   readonly key: string
   /** Timeout of each attempt until its response is read, in ms; of a stream, of each piece. Default: 30,000. */
   readonly timeoutMs?: number | undefined

@@ -170,7 +170,9 @@ export class PageSearch {
     const { wasm, scratch } = this.rows.kernel
     for (let at = 0; at < segments.length; at++) {
       const segment = segments[at]
-      const [own, from, bytes] = [segment.addresses[column], bits[at], segment.bitmapBytes]
+      const own = segment.addresses[column]
+      const from = bits[at]
+      const bytes = segment.bitmapBytes
       const isMade = ranks !== null || (isWide && !segment.isWide[column])
       if (ranks) wasm.rank(own, from, bytes, ranks.address, scratch.column)
       else if (isMade) wasm.widen(own, 8 * bytes, scratch.column)

@@ -1,4 +1,4 @@
-// Hash of texts that clients choose: its factors are secret, so that nobody can make texts of one hash.
+// Hash of texts. Clients choose the texts, so its factors are secret: no client can make many texts collide.
 
 /** A factor for each position in a block of a text. */
 export type Factors = Int32Array

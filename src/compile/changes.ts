@@ -26,7 +26,8 @@ export function isAfter(after: FeedPosition | null): Sql {
 
 /** Reads up to `countMax` events of these entities after a position, in their order. */
 export function compileChanges(entities: readonly Entity[], after: FeedPosition | null, countMax: number): Statement {
-  const [limit, isLater] = [param(String(countMax)), isAfter(after)]
+  const limit = param(String(countMax))
+  const isLater = isAfter(after)
   // Each entity has its own scan of the index, so that a rare entity's events are not searched for among all others.
   const piece = ({ table }: Entity) =>
     sql`(select * from entity_change where entity = ${word(table)} and ${isLater} and position < ${SETTLED} order by position, number limit ${limit}::int)`

@@ -51,8 +51,9 @@ function compileKey({ property: { column, kind }, period }: GroupKey): Sql {
   return sql`case when ${value} > date '294276-12-31' and isfinite(${value}) then ${far} else ${near} end`
 }
 
-/** First date of PostgreSQL's calendar, a Monday, for dates and for date-times. */
-const [FIRST_DATE, FIRST_INSTANT] = [sql`date '4714-11-24 BC'`, sql`timestamptz '4714-11-24 00:00:00+00 BC'`]
+/** First date of PostgreSQL's calendar, a Monday. */
+const FIRST_DATE = sql`date '4714-11-24 BC'`
+const FIRST_INSTANT = sql`timestamptz '4714-11-24 00:00:00+00 BC'`
 /** Starts of the first whole periods; days and weeks are always whole. */
 const WHOLE_FROM: Partial<Record<Period, Sql>> = {
   month: sql`'4714-12-01 BC'`,

@@ -164,8 +164,9 @@ export class TableCopy {
     if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
     for (const [index, row] of rows.entries()) {
       if (index > CHANGES_MAX && index % STEP_ROWS === 0) await Bun.sleep(0)
-      const [id, values] = [row[HEADER_COLUMNS - 1] as string | null, row.slice(HEADER_COLUMNS)]
+      const id = row[HEADER_COLUMNS - 1] as string | null
       if (id === null) continue
+      const values = row.slice(HEADER_COLUMNS)
       this.version = ++versions
       if (values[0] === null) this.table.remove(id)
       else this.table.put(values)
