@@ -1,7 +1,7 @@
 // Bodies sent at the speed of the client: streams with gzip and a time limit for slow clients; long bodies in pieces.
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streams.ts'
-import type { Reply, Streamed } from '../respond/reply.ts'
+import type { Reply, Streamed, StreamSlot } from '../respond/reply.ts'
 
 /** A client that reads nothing for this time is disconnected. */
 const STALL_MS = 30_000
@@ -11,12 +11,12 @@ const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
 /** Level of zlib beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 
-/** Functions that break off the streams of this process, one for each stream that has not ended. */
-const open = new Set<() => void>()
+/** Streams of this process that have not ended. */
+const open = new Set<BodySource>()
 
 /** Breaks off all streams with an error. A stream that is just closed would look whole to a client of HTTP/1.0. */
 export function breakOffStreams(): void {
-  for (const breakOff of open) breakOff()
+  for (const source of open) source.breakOff()
 }
 
 interface Watch {
@@ -33,110 +33,157 @@ interface Watch {
  * error a last line says so, or the connection breaks, so that no part of a list can be taken for the whole.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
-  const { texts, isGzipped, slot } = streamed
-  const { request, stallMs = STALL_MS } = watch
-  const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
-  const pace = new StreamPace()
-  let controller: ReadableStreamDefaultController<Uint8Array>
-  let bytes = 0
-  let isEnded = false
-  /** True while the last text is being made, which nothing may follow. */
-  let isEnding = false
-  let timer: ReturnType<typeof setTimeout> | undefined
-  /** Time for which a slow client may still keep the stream waiting; it is renewed every 1,000 rows. */
-  let leftMs = STALLS_MAX * stallMs
-  let turns = 0
+  return new ReadableStream(new BodySource(streamed, watch), { highWaterMark: 0 })
+}
 
-  function end(isWhole: boolean) {
-    if (isEnded) return
-    isEnded = true
-    open.delete(breakOff)
-    clearTimeout(timer)
-    request.signal.removeEventListener('abort', leave)
-    if (encoder instanceof GzipEncoder) encoder.close()
+/**
+ * Source of a streamed body. `start` is called once, `pull` whenever the client has taken a text. It ends by `finish` after the
+ * last text, by `fail` after an error or an eviction, by `breakOff` for a slow client, or by `leave` when the client has left.
+ */
+class BodySource implements Bun.UnderlyingSource<Uint8Array> {
+  private readonly encoder: GzipEncoder | TextEncoder
+  private readonly pace = new StreamPace()
+  private readonly readTimeout: ReadTimeout
+  private controller: ReadableStreamDefaultController<Uint8Array> | null = null
+  private bytes = 0
+  /** True while the last text is being made, which nothing may follow. */
+  private isEnding = false
+  private isEnded = false
+
+  constructor(
+    private readonly streamed: Streamed,
+    private readonly watch: Watch,
+  ) {
+    this.encoder = streamed.isGzipped ? new GzipEncoder() : new TextEncoder()
+    this.readTimeout = new ReadTimeout(streamed.slot, watch.stallMs ?? STALL_MS, () => this.breakOff())
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.controller = controller
+    const { signal } = this.watch.request
+    signal.addEventListener('abort', this.leave)
+    // The client may have left before the stream starts.
+    if (signal.aborted) {
+      this.leave()
+      return
+    }
+    open.add(this)
+    this.streamed.slot.onEvict = (error) => this.fail(error)
+    this.readTimeout.beginWait()
+  }
+
+  async pull(): Promise<void> {
+    this.readTimeout.endWait()
+    try {
+      const next = await this.makeNext()
+      // Meanwhile the client may have left, or the stream was evicted.
+      if (this.isEnded || this.isEnding) return
+      await (next.done ? this.finish(true) : this.send(next.value))
+    } catch (error) {
+      await this.fail(error)
+    }
+  }
+
+  cancel(): void {
+    this.leave()
+  }
+
+  /** Makes the next text, when other requests have had their turn. */
+  private async makeNext(): Promise<IteratorResult<string>> {
+    await this.pace.turn()
+    const startMs = performance.now()
+    const next = await this.streamed.texts.next()
+    this.pace.note(performance.now() - startMs)
+    return next
+  }
+
+  private async send(text: string): Promise<void> {
+    const piece = await this.encoder.encode(text)
+    if (this.isEnded) return
+    this.bytes += piece.length
+    this.controller?.enqueue(piece)
+    this.readTimeout.beginWait()
+  }
+
+  private async finish(isWhole: boolean): Promise<void> {
+    this.isEnding = true
+    const tail = this.encoder instanceof GzipEncoder ? await this.encoder.encode('', constants.Z_FINISH) : null
+    if (this.isEnded) return
+    // The tail has gzip's checksum.
+    if (tail !== null) this.controller?.enqueue(tail)
+    this.controller?.close()
+    this.end(isWhole)
+  }
+
+  /** Ends the stream with a line that says what went wrong, or without one by an error. */
+  private async fail(error: unknown): Promise<void> {
+    if (this.isEnded || this.isEnding) return
+    this.isEnding = true
+    const line = this.watch.faultLine(error)
+    if (line === '') return this.breakOff()
+    this.readTimeout.stop()
+    await this.send(line)
+    await this.finish(false)
+  }
+
+  /** Ends the stream by an error, which closes the connection. */
+  breakOff(): void {
+    if (this.isEnded) return
+    this.end(false)
+    this.controller?.error(new Error('a stream ended early'))
+  }
+
+  private readonly leave = () => this.end(false)
+
+  /** Frees what the stream holds. Further calls have no effect. */
+  private end(isWhole: boolean): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    const { texts, slot } = this.streamed
+    open.delete(this)
+    this.readTimeout.stop()
+    this.watch.request.signal.removeEventListener('abort', this.leave)
+    if (this.encoder instanceof GzipEncoder) this.encoder.close()
     slot.release()
     texts.return(undefined).catch(() => undefined)
-    watch.onEnd(bytes, isWhole)
+    this.watch.onEnd(this.bytes, isWhole)
   }
-  const leave = () => end(false)
+}
+
+/** Timeout of a client that does not read: `stallMs` for each text, and twice that for the texts of 1,000 rows together. D55 */
+class ReadTimeout {
+  private timer: ReturnType<typeof setTimeout> | undefined
+  /** Time for which the client may still keep the stream waiting; it is renewed every 1,000 rows. */
+  private leftMs: number
+  private waits = 0
+
+  constructor(
+    private readonly slot: StreamSlot,
+    private readonly stallMs: number,
+    private readonly onMiss: () => void,
+  ) {
+    this.leftMs = STALLS_MAX * stallMs
+  }
 
   /** Starts the timeout in which the client must read. */
-  function beginWait() {
-    slot.idleSinceMs = performance.now()
-    timer = setTimeout(breakOff, Math.min(leftMs, stallMs))
+  beginWait(): void {
+    this.slot.idleSinceMs = performance.now()
+    this.timer = setTimeout(this.onMiss, Math.min(this.leftMs, this.stallMs))
   }
 
-  function endWait() {
-    clearTimeout(timer)
-    leftMs -= performance.now() - (slot.idleSinceMs as number)
-    slot.idleSinceMs = null
-    if (++turns % STALL_TEXTS === 0) leftMs = STALLS_MAX * stallMs
+  /** Notes that the client has read. */
+  endWait(): void {
+    this.stop()
+    this.leftMs -= performance.now() - (this.slot.idleSinceMs as number)
+    this.slot.idleSinceMs = null
+    this.waits++
+    if (this.waits % STALL_TEXTS === 0) this.leftMs = STALLS_MAX * this.stallMs
   }
 
-  async function send(text: string) {
-    const piece = await encoder.encode(text)
-    if (isEnded) return
-    bytes += piece.length
-    controller.enqueue(piece)
-    beginWait()
+  /** Waits no longer. */
+  stop(): void {
+    clearTimeout(this.timer)
   }
-
-  async function finish(isWhole: boolean) {
-    isEnding = true
-    const tail = encoder instanceof GzipEncoder ? await encoder.encode('', constants.Z_FINISH) : null
-    if (isEnded) return
-    // The tail has gzip's checksum.
-    if (tail !== null) controller.enqueue(tail)
-    controller.close()
-    end(isWhole)
-  }
-
-  function breakOff() {
-    if (isEnded) return
-    end(false)
-    controller.error(new Error('a stream ended early'))
-  }
-
-  async function fail(error: unknown) {
-    if (isEnded || isEnding) return
-    isEnding = true
-    const line = watch.faultLine(error)
-    if (line === '') return breakOff()
-    clearTimeout(timer)
-    await send(line)
-    await finish(false)
-  }
-
-  request.signal.addEventListener('abort', leave)
-  if (request.signal.aborted) leave()
-  return new ReadableStream(
-    {
-      start(own) {
-        controller = own
-        // The client may have left before the stream starts.
-        if (isEnded) return
-        open.add(breakOff)
-        slot.onEvict = fail
-        beginWait()
-      },
-      async pull() {
-        endWait()
-        try {
-          await pace.turn()
-          const startMs = performance.now()
-          const next = await texts.next()
-          pace.note(performance.now() - startMs)
-          // Meanwhile the client may have left, or the stream was evicted.
-          if (isEnded || isEnding) return
-          await (next.done ? finish(true) : send(next.value))
-        } catch (error) {
-          await fail(error)
-        }
-      },
-      cancel: leave,
-    },
-    { highWaterMark: 0 },
-  )
 }
 
 /** Compresses texts one by one, and flushes after each, so that the client can read it at once. */
