@@ -16,7 +16,8 @@ const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
 /** The client that all requests with a key of this name are charged to. */
 export function keyClient(name: string): Client {
-  const [low, high] = [Bun.hash.xxHash32(name, 1) | 0, Bun.hash.xxHash32(name, 2) | 0]
+  const low = Bun.hash.xxHash32(name, 1) | 0
+  const high = Bun.hash.xxHash32(name, 2) | 0
   return { low: low || NOWHERE.low, high, text: `key:${encodeURIComponent(name)}` }
 }
 

@@ -1,8 +1,19 @@
 // Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file reads and writes no memory.
 import { HEADER_WORDS } from '../os/region.ts'
 
-/** Words of an entry: client (2), next admission, oldest counted admission, second of the last request, client being evicted. */
-export const [LOW, HIGH, HEAD, TAIL, SEEN, OWNER] = [0, 1, 2, 3, 4, 5]
+// Words of an entry.
+/** Lower half of the client's number. */
+export const LOW = 0
+/** Upper half of the client's number. */
+export const HIGH = 1
+/** Number of the next admission. */
+export const HEAD = 2
+/** Number of the oldest admission that counts. */
+export const TAIL = 3
+/** Second of the last request. */
+export const SEEN = 4
+/** Client that is being evicted. */
+export const OWNER = 5
 const ENTRY_WORDS = 8
 
 /** Bits of a cell: 31 for a time in milliseconds, and one for the lap. */

@@ -173,7 +173,8 @@ export class SlidingWindows {
     // The tail is set before SEEN: if this process dies in between, the next one still finds the client idle.
     if (first !== tail) swap(words, entry + TAIL, tail, first)
     // Repeats until SEEN is this second or later: an admission must never look older than it is, whichever process writes last.
-    for (let last = seen; second > last; ) {
+    let last = seen
+    while (second > last) {
       const before = swap(words, entry + SEEN, last, second)
       if (before === last) break
       last = before

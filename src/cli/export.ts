@@ -104,7 +104,8 @@ async function copy(response: Response, format: Options['format'], file: number)
   let last = ''
   try {
     for await (const piece of response.body as ReadableStream<Uint8Array>) {
-      for (let at = 0; at < piece.length; ) {
+      let at = 0
+      while (at < piece.length) {
         const written = output(() => writeSome(file, piece.subarray(at)))
         if (written === 0) await Bun.sleep(SLOW_READER_MS)
         at += written

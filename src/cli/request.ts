@@ -75,7 +75,8 @@ const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_T
  */
 export async function askUntilAnswered(request: Asked, isFirst: boolean): Promise<Answer & { readonly mayBeDone: boolean }> {
   let mayBeDone = false
-  for (let tries = 1; ; ) {
+  let tries = 1
+  for (;;) {
     const answer = await ask(request)
     const { status, headers, text } = answer
     // A proxy may write a date, which is ignored.
@@ -90,10 +91,12 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
     const isHopeless = seconds > WAIT_SECONDS_MAX || status === CANNOT_BE_SENT || (isFirst && tries === 1 && status === NOT_SENT)
     // A rate limit that names its end does not count as an attempt.
-    if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
+    const isCounted = !isLimit || retryAfter === null
+    if (isHopeless || (isCounted && tries === TRIES_MAX))
       throw mayBeDone && 'Idempotency-Key' in request.headers ? new OutcomeUnknown(reason) : new CommandError(reason)
     say(`waits ${seconds} s: ${reason}`)
     await Bun.sleep(seconds * 1_000)
+    if (isCounted) tries++
   }
 }
 

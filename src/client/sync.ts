@@ -92,7 +92,8 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
 
 async function* changed<Row>(connection: Connection, path: string, from: Progress, signal: AbortSignal | undefined) {
   let { after } = from
-  for (let more = true; more; ) {
+  let more = true
+  while (more) {
     const query = { after, entity: path.slice(1), rows: 'current', pageSize: CHANGES_PAGE_MAX, signal } as const
     const page = await changesPage<RosterChangesPage<RosterChanged & { row: Row | null }>>(connection, '/Changes', query)
     const now = new Map(page.changes.map(({ id, row }) => [id, row]))

@@ -6,8 +6,21 @@ import { printedText } from './parts.ts'
 
 /** Columns of both statements: state of the feed, then an event, whose columns are null if there is none. */
 export const CHANGE_COLUMNS = [
-  ...['run', 'deletedPosition', 'deletedNumber', 'settled', 'begun'],
-  ...['position', 'number', 'entity', 'id', 'action', 'at', 'key', 'changed', 'before', 'after'],
+  'run',
+  'deletedPosition',
+  'deletedNumber',
+  'settled',
+  'begun',
+  'position',
+  'number',
+  'entity',
+  'id',
+  'action',
+  'at',
+  'key',
+  'changed',
+  'before',
+  'after',
 ] as const
 
 const LINE = sql`position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text`

@@ -32,7 +32,8 @@ export function nearMisses(environment: Record<string, string | undefined>) {
 }
 
 function isNear(name: string, setting: string): boolean {
-  const [own, known] = [lettersOf(name), lettersOf(setting)]
+  const own = lettersOf(name)
+  const known = lettersOf(setting)
   // Compared only if lengths are similar, because the distance costs their product.
   if (known.length < LENGTH_MIN || Math.abs(own.length - known.length) > 1) return false
   return distance(own, known) <= 1

@@ -38,17 +38,30 @@ const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 /** Errors of lists and of summaries. */
 const PAGED = [
   ...WITHOUT_PARAMETERS,
-  ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidForm', 'TooCostly'] as const),
+  'InvalidFilter',
+  'TooManyFilters',
+  'InvalidSort',
+  'InvalidPageSize',
+  'InvalidPage',
+  'InvalidForm',
+  'TooCostly',
   ...CONDITIONAL,
-]
+] as const
 /** Errors of summaries. D76 */
 const SUMMARIZED = [...PAGED, 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups'] as const
 /** Errors of reading one row. */
 const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, 'InvalidFields', 'NotFound'] as const
 const WITH_BODY = [
-  ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
-  ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
-]
+  'InvalidJson',
+  'UnknownProperty',
+  'DuplicateProperty',
+  'InvalidValue',
+  'ValidationFailed',
+  'RequestTimeout',
+  'PayloadTooLarge',
+  'UnsupportedMediaType',
+  'Conflict',
+] as const
 
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const

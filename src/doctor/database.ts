@@ -10,7 +10,8 @@ import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMig
 import { OWN_TABLES } from '../registry.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
 
-const [VERSION_MIN, VERSION_MAX] = [14, 18]
+const VERSION_MIN = 14
+const VERSION_MAX = 18
 /** Connections of the supervisor, in addition to those of the workers. */
 const SUPERVISOR_CONNECTIONS = 3
 

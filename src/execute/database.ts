@@ -144,7 +144,8 @@ export class Database {
     const { progress } = execution
     // Error of the last attempt that found a row locked; null: none did.
     let lockError: unknown = null
-    for (let attempt = 1; ; ) {
+    let attempt = 1
+    for (;;) {
       const release = await this.acquireForWrite(execution)
       if (performance.now() >= execution.untilMs) {
         release?.()

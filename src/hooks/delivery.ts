@@ -69,7 +69,13 @@ async function post(
   const tls = { serverName: hostOf(url), ...(ca === undefined ? {} : { ca }) }
   const target = addressed(url, address)
   const response = await fetch(target, {
-    ...{ method: 'POST', headers, body, signal, redirect: 'manual', keepalive: false, decompress: false },
+    method: 'POST',
+    headers,
+    body,
+    signal,
+    redirect: 'manual',
+    keepalive: false,
+    decompress: false,
     ...(url.protocol === 'https:' ? { tls } : {}),
   } as RequestInit)
   // Only the status counts; the body could have any length.

@@ -96,8 +96,11 @@ export class HookRun {
       if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
       if (!more)
         await waits.wait({
-          ...{ entities: this.entities, after: end, untilMs: performance.now() + WAIT_MS },
-          ...{ signal: this.signal, key: this.hook.id },
+          entities: this.entities,
+          after: end,
+          untilMs: performance.now() + WAIT_MS,
+          signal: this.signal,
+          key: this.hook.id,
         })
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'TokenExpired') throw error

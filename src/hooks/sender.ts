@@ -136,7 +136,13 @@ export class HookSender {
     const changes = new Changes(entities, session)
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {
-      ...{ entities, changes, waits, session, log, backOff, nowMs },
+      entities,
+      changes,
+      waits,
+      session,
+      log,
+      backOff,
+      nowMs,
       deliver: async (hook, message, signal) => {
         const outcome = await deliver(hook, message, signal, delivery)
         if (outcome.isDelivered) this.delivered++

@@ -31,8 +31,13 @@ const OPTIONS: ConnectOptions = {
   connection: {
     application_name: 'roster hooks',
     // PostgreSQL prints times of changes in UTC, as for GET /Changes.
-    ...{ TimeZone: 'UTC', DateStyle: 'ISO', statement_timeout: 5_000 },
-    ...{ tcp_keepalives_idle: 30, tcp_keepalives_interval: 10, tcp_keepalives_count: 3, tcp_user_timeout: 60_000 },
+    TimeZone: 'UTC',
+    DateStyle: 'ISO',
+    statement_timeout: 5_000,
+    tcp_keepalives_idle: 30,
+    tcp_keepalives_interval: 10,
+    tcp_keepalives_count: 3,
+    tcp_user_timeout: 60_000,
   },
 }
 

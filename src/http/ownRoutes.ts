@@ -60,8 +60,15 @@ async function bounded(request: Request): Promise<Request> {
 
 /** Common headers as `finish` spells them. A route may pass on a response of the API that has them already. */
 const COMMON = [
-  ...['X-Request-Id', 'X-Content-Type-Options', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
-  ...['RateLimit', 'RateLimit-Policy', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'],
+  'X-Request-Id',
+  'X-Content-Type-Options',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Access-Control-Allow-Origin',
+  'Access-Control-Expose-Headers',
 ]
 const commonNames = new Map(COMMON.map((name) => [name.toLowerCase(), name]))
 

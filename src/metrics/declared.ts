@@ -36,9 +36,13 @@ function metricsOf<const Type extends Metric['type'], const From extends Metric[
     ({ name, type, help, labels, from }) as const
 }
 
-const [counter, gauge, histogram] = [metricsOf('counter', 'sum'), metricsOf('gauge', 'sum'), metricsOf('histogram', 'sum')]
-const [ownCounter, ownGauge] = [metricsOf('counter', 'supervisor'), metricsOf('gauge', 'supervisor')]
-const [greatestGauge, eachHistogram] = [metricsOf('gauge', 'greatest'), metricsOf('histogram', 'each')]
+const counter = metricsOf('counter', 'sum')
+const gauge = metricsOf('gauge', 'sum')
+const histogram = metricsOf('histogram', 'sum')
+const ownCounter = metricsOf('counter', 'supervisor')
+const ownGauge = metricsOf('gauge', 'supervisor')
+const greatestGauge = metricsOf('gauge', 'greatest')
+const eachHistogram = metricsOf('histogram', 'each')
 
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
 /** Bounds from half a millisecond, the time of a page from memory, to beyond the deadline of queries. */

@@ -68,7 +68,8 @@ function checkColumns(name: string, named: readonly NamedField[], fail: Fail) {
   const groups = named.flatMap(({ path: [key = '', part] }) => (part === undefined ? [] : key))
   for (const group of new Set(groups)) take(group.toLowerCase(), group)
   for (const { path, field } of named) {
-    const [property, column] = [path.join('.'), path.map(snakeCase).join('_')]
+    const property = path.join('.')
+    const column = path.map(snakeCase).join('_')
     if (SYSTEM_COLUMNS.includes(column)) fail(`cannot have a property called ${property}: every table has a column of that name`)
     take(column, property)
     if (property.toLowerCase() !== column) take(property.toLowerCase(), property)

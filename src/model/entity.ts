@@ -174,7 +174,8 @@ function toReference(key: string, entity: string, siblings: Fields): Reference {
     ) ?? []
   const copied = field && 'copied' in field ? field.copied : undefined
   if (!name || !copied) return { entity, table: snakeCase(entity), copy: null }
-  const [column, source] = [snakeCase(name), snakeCase(copied.source)]
+  const column = snakeCase(name)
+  const source = snakeCase(copied.source)
   const copy = { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
   return { entity, table: snakeCase(entity), copy }
 }

@@ -18,8 +18,23 @@ const UNSURE =
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
 /** Letters that are typed as several: digraphs and ligatures, which Unicode sorts as several, and the point of Catalan l·l. */
 const SEVERAL = [
-  ...(['ß ss', 'æ ae', 'œ oe', 'þ th', 'ĳ ij', 'ǆ dz', 'ǉ lj', 'ǌ nj', 'ǳ dz'] as const),
-  ...(['ﬀ ff', 'ﬁ fi', 'ﬂ fl', 'ﬃ ffi', 'ﬄ ffl', 'ﬅ st', 'ﬆ st', 'l· l'] as const),
+  'ß ss',
+  'æ ae',
+  'œ oe',
+  'þ th',
+  'ĳ ij',
+  'ǆ dz',
+  'ǉ lj',
+  'ǌ nj',
+  'ǳ dz',
+  'ﬀ ff',
+  'ﬁ fi',
+  'ﬂ fl',
+  'ﬃ ffi',
+  'ﬄ ffl',
+  'ﬅ st',
+  'ﬆ st',
+  'l· l',
 ].map((pair) => pair.split(' ') as [string, string])
 
 const ofSingle = new Map(Array.from(SINGLE.from, (letter, place) => [letter, SINGLE.to.charAt(place)]))

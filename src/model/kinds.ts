@@ -2,11 +2,10 @@
 import { DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
-/**
- * `READ_ONLY_LENGTH_MAX`: length of a computed text, two names of 200 characters and a space. `INDEXED_LENGTH_MAX`: longest text
- * that fits into an index entry of 2,704 bytes.
- */
-export const [READ_ONLY_LENGTH_MAX, INDEXED_LENGTH_MAX] = [401, 650]
+/** Maximum length of a computed text: two names of 200 characters and a space. */
+export const READ_ONLY_LENGTH_MAX = 401
+/** Longest text that fits into an index entry of 2,704 bytes. */
+export const INDEXED_LENGTH_MAX = 650
 
 /** Thrown for a value that does not fit a kind. `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}

@@ -32,7 +32,8 @@ export function parseRules(text: string): readonly Rule[] {
 
 function parseRule(part: string): Rule {
   const [, limitText, count, unit] = RULE.exec(part) ?? []
-  const [limit, periodMs] = [Number(limitText), Number(count) * (UNIT_MS[unit as string] ?? 0)]
+  const limit = Number(limitText)
+  const periodMs = Number(count) * (UNIT_MS[unit as string] ?? 0)
   if (!unit) throw new RangeError(`"${part}" is not a limit like 750/1m`)
   if (limit > LIMIT_MAX) throw new RangeError(`"${part}" has a limit over ${LIMIT_MAX}`)
   if (periodMs > PERIOD_MS_MAX) throw new RangeError(`"${part}" has a period over ${PERIOD_MS_MAX / DAY_MS} days`)

@@ -72,7 +72,8 @@ export class ChangeFeed {
     }
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(request, query.waitMs / 1_000 + SPARE_SECONDS)
-    for (let after = query.after; ; ) {
+    let { after } = query
+    for (;;) {
       const { lines, more, end } = await parts.readAfter(after)
       const isDue = lines.length > 0 || performance.now() >= untilMs || parts.isOver()
       if (isDue || !(await waitForEvent(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
@@ -135,7 +136,8 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   const { heartbeatMs = HEARTBEAT_MS } = parts
   let paidEvents = CHARGED_EVENTS
   let isCatchingUp = true
-  for (let page = first; ; ) {
+  let page = first
+  for (;;) {
     const { lines, more, end } = page
     if (lines.length > paidEvents) {
       await parts.recheckKey(true)

@@ -45,7 +45,8 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
 
   async function* pieces(first: Piece): AsyncGenerator<readonly Row[]> {
     let paidRows = PAID_ROWS
-    for (let piece = first; ; ) {
+    let piece = first
+    for (;;) {
       const { rows, size, ms } = piece
       const hasMore = rows.length > size
       yield hasMore ? rows.slice(0, size) : rows

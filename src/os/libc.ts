@@ -10,7 +10,9 @@ export function libc<Functions extends Record<string, FFIFunction>>(functions: F
   return () => (opened ??= dlopen(NAME, functions).symbols)
 }
 
-const [LOCK_EX, LOCK_NB, LOCK_UN] = [2, 4, 8]
+const LOCK_EX = 2
+const LOCK_NB = 4
+const LOCK_UN = 8
 
 const file = libc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })
 
@@ -18,7 +20,8 @@ const space = libc({
   fallocate: { args: ['i32', 'i32', 'i64', 'i64'], returns: 'i32' },
   posix_fallocate: { args: ['i32', 'i64', 'i64'], returns: 'i32' },
 })
-const [KEEP_SIZE, PUNCH_HOLE] = [1, 2]
+const KEEP_SIZE = 1
+const PUNCH_HOLE = 2
 const ENOSPC = 28
 
 /** Frees the space of a range of a file, which reads as zeroes from then on. False if the file system cannot. Linux only. */
@@ -32,7 +35,11 @@ export function takeSpace(descriptor: number, bytes: number): void {
 }
 
 const control = libc({ fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' } })
-const [SET_SIGNAL, SET_LEASE, WRITE_LEASE, NO_LEASE, SIGURG] = [10, 1_024, 1, 2, 23]
+const SET_SIGNAL = 10
+const SET_LEASE = 1_024
+const WRITE_LEASE = 1
+const NO_LEASE = 2
+const SIGURG = 23
 
 /** Returns whether a file opened for writing is open or mapped nowhere else, in any process. Linux only. */
 export function isOnlyDescriptor(descriptor: number): boolean {

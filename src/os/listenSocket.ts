@@ -3,7 +3,11 @@ import { ptr } from 'bun:ffi'
 import { closeSync, readdirSync } from 'node:fs'
 import { libc } from './libc.ts'
 
-const [SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_ACCEPTCONN, SO_BINDTOIFINDEX] = [1, 26, 27, 30, 62]
+const SOL_SOCKET = 1
+const SO_ATTACH_FILTER = 26
+const SO_DETACH_FILTER = 27
+const SO_ACCEPTCONN = 30
+const SO_BINDTOIFINDEX = 62
 /** Index of a network interface that no machine has. */
 const NO_INTERFACE = words(0x7fffffff)
 /** A packet filter of one instruction (code, jumps, operand) that drops every packet. */
@@ -65,13 +69,15 @@ export class ListenSocket {
 }
 
 function isListener(descriptor: number): boolean {
-  const [value, length] = [words(0), words(4)]
+  const value = words(0)
+  const length = words(4)
   sockets().getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, ptr(value), ptr(length))
   return value[0] === 1
 }
 
 function portOf(descriptor: number): number {
-  const [address, length] = [new DataView(new ArrayBuffer(128)), words(128)]
+  const address = new DataView(new ArrayBuffer(128))
+  const length = words(128)
   sockets().getsockname(descriptor, ptr(address), ptr(length))
   return address.getUint16(2) // after the family, in network order, for IPv4 and IPv6
 }

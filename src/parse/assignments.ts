@@ -34,7 +34,8 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
   // Required properties are not checked: they may be in the rest of the body, which was not parsed.
   if (faults.length >= FAULTS_MAX) throw faultsError(faults)
   for (const { later, earlier } of entity.rules) {
-    const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
+    const laterText = assignments.get(later)
+    const earlierText = assignments.get(earlier)
     if (laterText && earlierText && laterText < earlierText)
       faults.push(valueFault(later.name, `must not be before ${earlier.name}`))
   }
@@ -63,7 +64,8 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
     if (faults.length >= FAULTS_MAX) return
     const member = find(key)
     if (!member) {
-      const [name, hint] = [excerpt(key), hintFor(key, members)]
+      const name = excerpt(key)
+      const hint = hintFor(key, members)
       faults.push({ code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` })
     } else if (seen.has(member)) {
       const message = `${member.name} is given twice, in names that differ by case.`

@@ -29,8 +29,13 @@ const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
 /** Maximum escapes in a text: a text of 1 MiB with escapes only takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
-const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
-const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const ARRAY_BEGIN = 0x5b
+const ARRAY_END = 0x5d
+const OBJECT_BEGIN = 0x7b
+const OBJECT_END = 0x7d
 
 /** A JSON object, with numbers as JsonNumber. */
 export type JsonObject = Record<string, unknown>
@@ -172,7 +177,9 @@ export function invalidJson(message: string, target = 'Body'): ApiError {
  * other requests
  */
 export function elementEnd(text: string, from: number, target: string): number {
-  let [values, depth, escapes] = [0, 0, 0]
+  let values = 0
+  let depth = 0
+  let escapes = 0
   let isString = false
   for (let at = from; at < text.length; at++) {
     const unit = text.charCodeAt(at)

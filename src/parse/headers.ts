@@ -6,7 +6,8 @@ import { weightsOf } from '../model/preferences.ts'
 
 /** Parses the preconditions of a request; null if it has none. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
 export function parseConditions(headers: Headers): Conditions | null {
-  const [match, noneMatch] = [headers.get('if-match'), headers.get('if-none-match')]
+  const match = headers.get('if-match')
+  const noneMatch = headers.get('if-none-match')
   if (match === null && noneMatch === null) return null
   return { ifMatch: parseTags('If-Match', match), ifNoneMatch: parseTags('If-None-Match', noneMatch) }
 }
@@ -53,7 +54,9 @@ export function formOf(accept: string | null): ListForm {
   // Fast path: most requests name neither CSV nor NDJSON.
   if (accept === null || !/csv|ndjson/i.test(accept)) return 'json'
   const weightOf = weightsOf(accept)
-  const [csv, ndjson, json] = [weightOf('text/csv'), weightOf('application/x-ndjson'), weightOf('application/json')]
+  const csv = weightOf('text/csv')
+  const ndjson = weightOf('application/x-ndjson')
+  const json = weightOf('application/json')
   const [form, weight] = ndjson > csv ? (['ndjson', ndjson] as const) : (['csv', csv] as const)
   // A type that is named goes before one that only a wildcard covers.
   const other = json > 0 ? json : weightOf('application/*', '*/*')

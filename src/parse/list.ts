@@ -13,6 +13,8 @@ import { suggestOrList } from './nearestProperty.ts'
 import {
   type CommonParameters,
   csvFormOf,
+  isCommon,
+  keepForLinks,
   LIST_PAGES,
   parseFields,
   readCommonParameter,
@@ -34,7 +36,12 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
   const { filters, sorts, pageSize, page, cursor, fields, queryWithoutPaging } = read
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
-    ...{ filters, sorts, pageSize: pageSize ?? LIST_PAGES.normal, page: page ?? 1, seek, queryWithoutPaging: queryWithoutPaging },
+    filters,
+    sorts,
+    pageSize: pageSize ?? LIST_PAGES.normal,
+    page: page ?? 1,
+    seek,
+    queryWithoutPaging,
     choice: parseFields(entity, fields),
   }
 }
@@ -53,8 +60,9 @@ function readParameters(entity: Entity, query: string): Parameters {
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
-    if (readCommonParameter(read, purpose, parameter, LIST_PAGES)) continue
-    if (purpose === 'sort') parseSort(entity, value, read.sorts)
+    keepForLinks(read, purpose, parameter)
+    if (isCommon(purpose)) readCommonParameter(read, purpose, parameter, LIST_PAGES)
+    else if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
     // An unknown parameter fails as a filter, with the reason.
     else addFilter(read.filters, parseFilter(entity, parameter))

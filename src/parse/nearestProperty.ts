@@ -67,7 +67,8 @@ function byMeaning(name: string, candidates: readonly Candidate[]): string | nul
   const properties = candidates.filter((one): one is Property => 'kind' in one)
   if (TIME_END.test(name)) {
     const times = properties.filter(({ kind }) => kind.name === 'instant' || kind.name === 'date')
-    const [stem, names] = [name.replace(TIME_END, ''), times.map((one) => one.name)]
+    const stem = name.replace(TIME_END, '')
+    const names = times.map((one) => one.name)
     const found = stem === '' ? names[0] : (nearestOf(stem, names) ?? byWords(stem, names))
     if (found) return found
   }

@@ -37,24 +37,30 @@ export interface CommonParameters {
   locale?: boolean
 }
 
-/** Reads a common parameter into `read`; false if `purpose` is that of another one. @throws ApiError that names the parameter */
-export function readCommonParameter(
-  read: CommonParameters,
-  purpose: string | undefined,
-  { value, raw }: Parameter,
-  sizes: Bounds,
-): purpose is 'page' | 'cursor' | 'PageSize' | 'bom' | 'excel' | 'locale' {
-  if (purpose !== 'page' && purpose !== 'cursor')
-    read.queryWithoutPaging = read.queryWithoutPaging === '' ? raw : `${read.queryWithoutPaging}&${raw}`
+const COMMON_NAMES = ['page', 'cursor', 'PageSize', 'bom', 'excel', 'locale'] as const
+type CommonName = (typeof COMMON_NAMES)[number]
+
+/** Returns whether lists and summaries share this parameter, so that `readCommonParameter` reads it. */
+export function isCommon(purpose: string | undefined): purpose is CommonName {
+  return COMMON_NAMES.includes(purpose as CommonName)
+}
+
+/** Adds a parameter as the client wrote it to `queryWithoutPaging`, unless it names a page. */
+export function keepForLinks(read: CommonParameters, purpose: string | undefined, { raw }: Parameter): void {
+  if (purpose === 'page' || purpose === 'cursor') return
+  read.queryWithoutPaging = read.queryWithoutPaging === '' ? raw : `${read.queryWithoutPaging}&${raw}`
+}
+
+/** Reads a common parameter into `read`. @throws ApiError that names the parameter */
+export function readCommonParameter(read: CommonParameters, purpose: CommonName, { value }: Parameter, sizes: Bounds): void {
   if (purpose === 'page') read.page = singleValue('InvalidPage', purpose, read.page, parsePage(value))
   else if (purpose === 'cursor') read.cursor = singleValue('InvalidCursor', purpose, read.cursor, value)
   else if (purpose === 'PageSize')
     read.pageSize = singleValue('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))
-  else if (purpose === 'bom' || purpose === 'excel' || purpose === 'locale') {
+  else {
     const form = purpose === 'locale' ? parseLocale(value) : parseSwitch('InvalidForm', purpose, value)
     read[purpose] = singleValue('InvalidForm', purpose, read[purpose], form)
-  } else return false
-  return true
+  }
 }
 
 /**

@@ -15,13 +15,15 @@ export function parseQueryString(query: string): Parameter[] {
   const parameters: Parameter[] = []
   const read = query.includes('%') || query.includes('+') ? decode : verbatim
   let equals = -1
-  for (let start = 0; start < query.length; ) {
+  let start = 0
+  while (start < query.length) {
     const end = indexOrEnd(query, '&', start)
     if (end > start) {
       // An `=` after the end of this parameter belongs to a later one, and is not searched for again.
       if (equals < start) equals = indexOrEnd(query, '=', start)
       const nameEnd = Math.min(equals, end)
-      const [name, value] = [query.slice(start, nameEnd), query.slice(nameEnd + 1, end)]
+      const name = query.slice(start, nameEnd)
+      const value = query.slice(nameEnd + 1, end)
       parameters.push({ name: read(name), value: read(value), raw: query.slice(start, end) })
     }
     start = end + 1

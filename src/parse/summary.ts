@@ -20,7 +20,15 @@ import { addFilter, parseFilter } from './filter.ts'
 import type { ListForm } from './headers.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { faultOfName, listOrNone } from './nearestProperty.ts'
-import { type CommonParameters, csvFormOf, readCommonParameter, rejectUnusedParameters, SUMMARY_PAGES } from './parameters.ts'
+import {
+  type CommonParameters,
+  csvFormOf,
+  isCommon,
+  keepForLinks,
+  readCommonParameter,
+  rejectUnusedParameters,
+  SUMMARY_PAGES,
+} from './parameters.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -66,8 +74,9 @@ function readParameters(entity: Entity, query: string): Parameters {
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
-    if (readCommonParameter(read, purpose, parameter, SUMMARY_PAGES)) continue
-    if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
+    keepForLinks(read, purpose, parameter)
+    if (isCommon(purpose)) readCommonParameter(read, purpose, parameter, SUMMARY_PAGES)
+    else if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
     else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, entity, text)
     else if (purpose === 'sort') read.sorts.push(value)
     else for (const text of value.split(',')) addMeasure(read.measures, entity, purpose, text)

@@ -54,10 +54,16 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
 const OTHERS = 'let the user that runs the server write there, or set DATA_DIR'
 const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
 const REMEDIES: Readonly<Record<string, string>> = {
-  ...{ EACCES: OTHERS, EPERM: OTHERS, EROFS: OTHERS, ENOENT: 'it cannot be made there: set DATA_DIR' },
-  ...{ EEXIST: IN_THE_WAY, EISDIR: IN_THE_WAY, ENOTEMPTY: IN_THE_WAY },
+  EACCES: OTHERS,
+  EPERM: OTHERS,
+  EROFS: OTHERS,
+  ENOENT: 'it cannot be made there: set DATA_DIR',
+  EEXIST: IN_THE_WAY,
+  EISDIR: IN_THE_WAY,
+  ENOTEMPTY: IN_THE_WAY,
   ENOTDIR: 'a part of this path is no folder: move that away, or set DATA_DIR',
-  ...{ ENOSPC: 'its disk is full', EDQUOT: 'its disk is full' },
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'its disk is full',
 }
 
 /** Adds advice to an error of the file system; returns other errors unchanged. */

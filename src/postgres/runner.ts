@@ -39,8 +39,12 @@ const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBOD
 const NO_NEW_RIGHTS = ['setpriv', '--no-new-privs']
 const AS_NOBODY = [
   ...NO_NEW_RIGHTS,
-  ...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-  ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
+  `--reuid=${NOBODY}`,
+  `--regid=${NOBODY}`,
+  '--clear-groups',
+  '--inh-caps=-all',
+  '--ambient-caps=-all',
+  '--bounding-set=-all',
 ]
 
 /** Room in /dev/shm for the rate limit tables and for the shared memory of parallel queries. */

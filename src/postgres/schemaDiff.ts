@@ -17,7 +17,8 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   const expected = await createInRolledBackTransaction(sql, entities, quote)
   const missing = declared.filter(({ table }) => !found.has(table))
   const differences = declared.flatMap((table) => {
-    const [there, should] = [found.get(table.table), expected.get(table.table)]
+    const there = found.get(table.table)
+    const should = expected.get(table.table)
     return there && should ? [compareTable(table, there, should, quote)] : []
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)

@@ -19,8 +19,10 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let current = readForStart(() => readCertificate(tlsCert, tlsKey))
   let until = readForStart(() => endOf(current))
   let isEndLogged = false
-  /** Last fault. It is logged when it is found twice, because one of the two files is written first. */
-  let [fault, timesFound] = ['', 0]
+  /** Last fault; '' if there is none. */
+  let fault = ''
+  /** Number of checks that found it. It is logged at the second, because one of the two files is written first. */
+  let timesFound = 0
 
   function logEnd() {
     if (isEndLogged || Date.parse(until) > Date.now()) return

@@ -29,7 +29,8 @@ const PAUSE_MS = 100
 async function keepRunning(postgres: EmbeddedPostgres, log: Log, onFailure: () => void): Promise<void> {
   let restarts = 0
   let startedMs = Number.NEGATIVE_INFINITY
-  for (let lines = await postgres.failed; ; ) {
+  let lines = await postgres.failed
+  for (;;) {
     if (performance.now() - startedMs > STEADY_MS) restarts = 0
     if (restarts === RESTARTS_MAX) {
       log.error('PostgreSQL ended too often: the server stops', { log: lines })

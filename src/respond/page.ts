@@ -50,7 +50,9 @@ function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]
 }
 
 const encoder = new TextEncoder()
-const [COMMA, END, NONE] = [encoder.encode(','), encoder.encode('}'), encoder.encode('null')]
+const COMMA = encoder.encode(',')
+const END = encoder.encode('}')
+const NONE = encoder.encode('null')
 /** Shared by all pages, which are written synchronously, one at a time. */
 const writer = new JsonWriter()
 

@@ -57,7 +57,8 @@ function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: M
     const column = index(aggregate)
     return (row) => row[column] ?? null
   }
-  const [sum, values] = [index('sum'), index('values')]
+  const sum = index('sum')
+  const values = index('values')
   return (row) => averageOf(row[sum] ?? null, row[values] as string)
 }
 

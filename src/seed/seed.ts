@@ -50,7 +50,8 @@ async function fill(sql: postgres.Sql, entity: Entity, rowsWanted: number, { see
   const rows = Math.min(rowsWanted, rowsMax(entity, ids, base))
   const namesOwn = ids.has(entity.table)
   let inserted = 0
-  for (let done = 0; done < rows; ) {
+  let done = 0
+  while (done < rows) {
     const own = namesOwn ? await idsOf(sql, entity.table, base) : null
     const piece = Math.min(PIECE_ROWS, rows - done, namesOwn ? nextOwn(done) : PIECE_ROWS)
     const input: GeneratorInput = { entity, seed, ranges, ids, base, own }

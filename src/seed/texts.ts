@@ -92,7 +92,8 @@ function isPerson({ properties }: Entity): boolean {
 }
 
 function twoWords(random: RandomValues): GeneratedText {
-  const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
+  const start = random.pick(words.COMPANY_STARTS)
+  const trade = random.pick(words.COMPANY_TRADES)
   return { text: sql`${start} || ' ' || ${trade}`, nulls: FEW_NULLS }
 }
 
@@ -102,6 +103,7 @@ function organisation(random: RandomValues): GeneratedText {
 
 /** Returns a mailbox under a domain that no mail is ever delivered to (RFC 2606). */
 function mailbox(random: RandomValues): Sql {
-  const [start, trade] = [random.pick(words.COMPANY_STARTS), random.pick(words.COMPANY_TRADES)]
+  const start = random.pick(words.COMPANY_STARTS)
+  const trade = random.pick(words.COMPANY_TRADES)
   return sql`lower(${start} || '.' || ${trade}) || '.' || made.n || '@example.com'`
 }

@@ -27,8 +27,10 @@ export function rangesOf(today: Date): DayRanges {
   }
 }
 
-/** Range of unique dates: each row has the next day, up to the year 9999. */
-const [FIRST_UNIQUE_DAY, UNIQUE_DAYS] = ['2000-01-01', 2_900_000]
+/** Date of the first row that has a unique one. Each row has the next day. */
+const FIRST_UNIQUE_DAY = '2000-01-01'
+/** Number of unique dates, up to the year 9999. */
+const UNIQUE_DAYS = 2_900_000
 /** Maximum days from a date to the later date of the same rule. */
 const LATER_DAYS = 15
 /** Hours of a working day. */

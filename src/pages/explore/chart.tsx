@@ -10,7 +10,8 @@ export type Style = (typeof STYLES)[number]
 type Props = Chart & { readonly style: Style }
 
 const HEIGHT = 330
-const [TOP, BOTTOM] = [16, 34]
+const TOP = 16
+const BOTTOM = 34
 
 /** A chart as wide as the window, with a legend. */
 export function ChartView(whole: Props) {
@@ -70,7 +71,8 @@ function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'o
   const rough = (high - low || 1) / 4
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = ([1, 2, 5, 10].find((times) => times * power >= rough) ?? 10) * power
-  const [from, to] = [Math.floor(low / step) * step, Math.max(Math.ceil(high / step), 1) * step]
+  const from = Math.floor(low / step) * step
+  const to = Math.max(Math.ceil(high / step), 1) * step
   return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, place) => from + place * step) }
 }
 

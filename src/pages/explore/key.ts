@@ -52,7 +52,8 @@ export function takeKeyFromAddress(): void {
   const [, encoded] = /^#key=([^&]*)/.exec(location.hash) ?? []
   if (encoded === undefined) return
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
-  const [own, key] = [keyStore.value.key, decodeText(encoded)]
+  const own = keyStore.value.key
+  const key = decodeText(encoded)
   if (key === '') return
   if (own === null || own === key) keepKey(key)
   else if (isPlain(key)) keyStore.set({ key: own, refusal: '', offered: key })

@@ -72,7 +72,8 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   const [series, otherSeries] = first(ordered, SERIES_MAX, sums)
   const [bars, otherBar] = by.unit ? [datesOf(groups, by, by.unit), -1] : first(heaviest(weightsBy('bar')), NAMES_MAX, sums)
   const values = bars.map(() => series.map((): number | null => (sums ? 0 : null)))
-  const [barPlaces, seriesPlaces] = [placesOf(bars), placesOf(series)]
+  const barPlaces = placesOf(bars)
+  const seriesPlaces = placesOf(series)
   for (const { bar, one, value } of cells) {
     const row = values[barPlaces.get(bar) ?? otherBar]
     const place = seriesPlaces.get(one) ?? otherSeries

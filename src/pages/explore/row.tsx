@@ -93,7 +93,8 @@ interface Change {
   readonly changed: readonly string[]
 }
 
-const [CHANGES_PAGE, CHANGES_SHOWN] = [500, 100]
+const CHANGES_PAGE = 500
+const CHANGES_SHOWN = 100
 
 /** Reads all pages of a history, from the oldest change; returns the newest ones, the last change first. */
 function readChanges(path: string) {

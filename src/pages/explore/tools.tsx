@@ -98,20 +98,22 @@ async function sendFirst([path = '', ...others]: readonly string[], options: Req
   }
 }
 
-const [QUOTE, END] = [34, 10]
+const QUOTE = '"'.charCodeAt(0)
+const LINE_END = '\n'.charCodeAt(0)
 
 /** Collects a stream; counts lines outside of quotes, except the first, which has the names. */
 async function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>, count: (rows: number) => void): Promise<Blob> {
   const pieces: Uint8Array<ArrayBuffer>[] = []
   let lines = -1
   let isQuoted = false
-  for (let reader = stream.getReader(); ; ) {
+  const reader = stream.getReader()
+  for (;;) {
     const { done, value } = await reader.read()
     if (done) return new Blob(pieces, { type: 'text/csv' })
     pieces.push(value)
     for (const byte of value) {
       if (byte === QUOTE) isQuoted = !isQuoted
-      else if (byte === END && !isQuoted) lines++
+      else if (byte === LINE_END && !isQuoted) lines++
     }
     count(Math.max(0, lines))
   }

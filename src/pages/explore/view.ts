@@ -14,9 +14,18 @@ export interface Filter {
 /** Parts of a view that are single parameters of the address, with their defaults. `row`: id of the open row. */
 const DEFAULTS = {
   // Position in the list, by the API's links.
-  ...{ page: '1', cursor: '', size: '50', row: '', tab: 'table' },
+  page: '1',
+  cursor: '',
+  size: '50',
+  row: '',
+  tab: 'table',
   // Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups.
-  ...{ show: '', by: '', and: '', as: '', groupSort: '', groupPage: '1' },
+  show: '',
+  by: '',
+  and: '',
+  as: '',
+  groupSort: '',
+  groupPage: '1',
 }
 type Plain = keyof typeof DEFAULTS
 const PLAIN = Object.keys(DEFAULTS) as Plain[]

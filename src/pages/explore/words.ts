@@ -19,7 +19,10 @@ const others = [
   choice('!=', 'has a value', false),
 ]
 const ordered = (from: string, to: string, after: string, until: string) => [
-  ...[choice('>=', from), choice('<', to), choice('>', after), choice('<=', until)],
+  choice('>=', from),
+  choice('<', to),
+  choice('>', after),
+  choice('<=', until),
 ]
 const ofTimes = [...ordered('on or after', 'before', 'after', 'up to'), is, ...others]
 const ofNumbers = [is, ...ordered('at least', 'less than', 'more than', 'at most'), ...others]
@@ -29,7 +32,11 @@ const ofTexts = [is, ...others, ...ordered('from', 'before', 'after', 'up to')]
 export function choicesOf({ kind, hasParts }: Pick<Property, 'kind' | 'hasParts'>): readonly Choice[] {
   const byKind: Record<Kind, readonly Choice[]> = {
     text: hasParts ? [choice('[contains]', 'contains'), choice('[begins]', 'begins with'), ...ofTexts] : ofTexts,
-    ...{ oneOf: ofTexts, integer: ofNumbers, decimal: ofNumbers, date: ofTimes, instant: ofTimes },
+    oneOf: ofTexts,
+    integer: ofNumbers,
+    decimal: ofNumbers,
+    date: ofTimes,
+    instant: ofTimes,
     boolean: [is, choice('!=', 'is not')],
   }
   return byKind[kind]
