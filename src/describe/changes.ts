@@ -1,16 +1,18 @@
 // Change feed in the OpenAPI document: its parameters and schemas.
+import { Type } from '@sinclair/typebox'
 import type { Entity } from '../model/entity.ts'
 import { CHANGES_PAGES, WAITS } from '../parse/changes.ts'
-import { objectSchema, parameterRefs, refTo, type Schema } from './headers.ts'
 import { boundedInQuery, inQuery, listInQuery } from './parameters.ts'
+import { objectSchema, oneOf, orNull, type Part, parameterRefs, type Schema, schemaRef, someOf } from './schema.ts'
 
-const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }
+const tokenSchema = (description?: string) =>
+  Type.String({ ...(description === undefined ? {} : { description }), minLength: 1, pattern: '^[A-Za-z0-9_-]+$' })
 
-export const changesParameters: Readonly<Record<string, Schema>> = {
+export const changesParameters: Readonly<Record<string, Part>> = {
   ChangesAfter: inQuery(
     'after',
     'The token of a change, or `next` of a page: what has changed since. `now`: nothing but a token, behind all that has changed. Left out: from the first change that is kept.',
-    token,
+    tokenSchema(),
     'now',
   ),
   ChangesPageSize: boundedInQuery('PageSize', 'Changes of a page', CHANGES_PAGES, ' Refused with NDJSON.'),
@@ -20,77 +22,74 @@ export const changesParameters: Readonly<Record<string, Schema>> = {
     WAITS,
     ' Too many who wait are answered at once. Refused with NDJSON.',
   ),
-  ChangesRows: inQuery('rows', '`current`: each change comes with `row`, its row as it is now; null: it is gone.', {
-    type: 'string',
-    enum: ['current'],
-  }),
+  ChangesRows: inQuery(
+    'rows',
+    '`current`: each change comes with `row`, its row as it is now; null: it is gone.',
+    oneOf(['current']),
+  ),
 }
 
 /** Parameters of `GET /Changes`. */
-export function listChangesParameters(entities: readonly Entity[]): Schema[] {
+export function listChangesParameters(entities: readonly Entity[]): Part[] {
   const plurals = entities.map(({ plural }) => plural)
-  const schema = { minItems: 1, items: { type: 'string', enum: plurals } }
-  const entity = listInQuery('entity', 'Only changes of these, in any case. Left out: of all that the key may read.', schema)
+  const entity = listInQuery(
+    'entity',
+    'Only changes of these, in any case. Left out: of all that the key may read.',
+    someOf(oneOf(plurals)),
+  )
   return [{ ...entity, example: plurals.slice(0, 1) }, ...parameterRefs('ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows')]
 }
 
 /** Schemas of a page of changes, and of one change. */
 export function changesSchemas(entities: readonly Entity[]): Record<string, Schema> {
   const own = {
-    token: { ...token, description: 'For `after`: what lies behind this change.' },
-    entity: named(...entities.map(({ plural }) => plural)),
-    id: { type: 'integer', format: 'int64', minimum: 1 },
-    action: refTo('schemas', 'ChangeAction'),
-    at: { type: 'string', format: 'date-time' },
-    key: {
-      type: ['string', 'null'],
-      description: 'The id of the key that has asked for it. Null: a write past the service.',
-    },
-    changed: {
-      type: 'array',
-      items: { type: 'string' },
+    token: tokenSchema('For `after`: what lies behind this change.'),
+    entity: oneOf(entities.map(({ plural }) => plural)),
+    id: Type.Integer({ format: 'int64', minimum: 1 }),
+    action: schemaRef('ChangeAction'),
+    at: Type.String({ format: 'date-time' }),
+    key: orNull(Type.String({ description: 'The id of the key that has asked for it. Null: a write past the service.' })),
+    changed: Type.Array(Type.String(), {
       description:
         'The properties whose values differ. Of a row that was created or deleted none, unless the server keeps values.',
-    },
+    }),
   }
-  const values: Schema = {
+  const values = Type.Unsafe({
     type: ['object', 'null'],
     description: 'The values of `changed` by their names, where the server keeps them.',
     // No type: values may be texts, numbers, booleans or null, and generators for Go accept no list of types here.
     additionalProperties: true,
-  }
+  })
+  const next = tokenSchema('For `after`: what comes behind this page.')
   const ofEntity = ({ name, plural }: Entity): Schema => {
     const description = 'The row as it is now, with `rows=current`; null: it is gone.'
-    const row = { description, anyOf: [refTo('schemas', name), { type: 'null' }] }
-    return objectSchema({ ...own, entity: named(plural), row }, Object.keys(own))
+    const row = Type.Union([schemaRef(name), Type.Null()], { description })
+    return objectSchema({ ...own, entity: oneOf([plural]), row: Type.Optional(row) })
   }
   return {
-    ChangeAction: { type: 'string', enum: ['create', 'update', 'delete'] },
+    ChangeAction: oneOf(['create', 'update', 'delete']),
     Change: changeOfAny(entities),
     ...Object.fromEntries(entities.map((entity) => [changeOf(entity), ofEntity(entity)])),
-    PastChange: objectSchema({ ...own, before: values, after: values }, Object.keys(own)),
-    Changes: page('Change', token),
-    History: page('PastChange', { ...token, type: ['string', 'null'] }),
+    PastChange: objectSchema({ ...own, before: Type.Optional(values), after: Type.Optional(values) }),
+    Changes: page('Change', next),
+    History: page('PastChange', orNull(next)),
   }
 }
 
 const changeOf = ({ name }: Entity) => `${name}Change`
 
-function named(...plurals: readonly string[]): Schema {
-  return { type: 'string', enum: plurals }
-}
-
 /** Schemas of changes by entity. The entity's name tells them apart: rows of one entity may fit the schema of another. */
 function changeOfAny(entities: readonly Entity[]): Schema {
   const mapping = Object.fromEntries(entities.map((entity) => [entity.plural, `#/components/schemas/${changeOf(entity)}`]))
-  const oneOf = entities.map((entity) => refTo('schemas', changeOf(entity)))
-  return { oneOf, discriminator: { propertyName: 'entity', mapping } }
+  const alternatives = entities.map((entity) => schemaRef(changeOf(entity)))
+  // TypeBox's union is an `anyOf`, which can have no discriminator.
+  return Type.Unsafe({ oneOf: alternatives, discriminator: { propertyName: 'entity', mapping } })
 }
 
 function page(item: string, next: Schema): Schema {
   return objectSchema({
-    changes: { type: 'array', items: refTo('schemas', item), maxItems: CHANGES_PAGES.max },
-    next: { ...next, description: 'For `after`: what comes behind this page.' },
-    more: { type: 'boolean', description: 'Whether there is more by now.' },
+    changes: Type.Array(schemaRef(item), { maxItems: CHANGES_PAGES.max }),
+    next,
+    more: Type.Boolean({ description: 'Whether there is more by now.' }),
   })
 }

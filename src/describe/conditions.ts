@@ -1,10 +1,11 @@
 // Filters in the OpenAPI document. Patterns accept exactly what the parser does, since tools generate requests from them.
+import { type TArray, Type } from '@sinclair/typebox'
 import type { Kind, PlainName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
 import { type Operator, prefixes } from '../model/operators.ts'
 import { anyOf, DATE_PATTERN, DAY_PATTERN, LEAP_DAY_PATTERN, TIME_PATTERN } from '../model/plainInstant.ts'
 import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
-import { refTo, type Schema } from './headers.ts'
+import { type Schema, schemaRef, someOf } from './schema.ts'
 
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
@@ -63,16 +64,16 @@ function operandPattern(kind: Kind): string {
 const schemaNameOf = ({ name }: Kind, suffix: 'Condition' | 'Value') => pascalCase(name) + suffix
 
 /** Schema of a filter on a property of this kind. Always an array: generated clients send "a value or an array" as one text. */
-export function filterSchema(kind: Kind): Schema {
-  const items = kind.values ? conditionSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Condition'))
-  return { items, minItems: 1, maxItems: FILTERS_MAX }
+export function filterSchema(kind: Kind): TArray {
+  const items = kind.values ? conditionSchema(kind) : schemaRef(schemaNameOf(kind, 'Condition'))
+  return someOf(items, FILTERS_MAX)
 }
 
 /** List of the operands of an operator in brackets. D71 */
-export function bracketSchema(kind: Kind, { isAny }: Operator): Schema {
-  if (!isAny) return { items: refTo('schemas', 'TextPart'), minItems: 1, maxItems: FILTERS_MAX }
-  const items = kind.values ? valueSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Value'))
-  return { items, minItems: 1, maxItems: VALUES_MAX }
+export function bracketSchema(kind: Kind, { isAny }: Operator): TArray {
+  if (!isAny) return someOf(schemaRef('TextPart'), FILTERS_MAX)
+  const items = kind.values ? valueSchema(kind) : schemaRef(schemaNameOf(kind, 'Value'))
+  return someOf(items, VALUES_MAX)
 }
 
 /** Schemas of conditions and operands for properties of these kinds. */
@@ -82,16 +83,16 @@ export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema>
     schemas[schemaNameOf(kind, 'Condition')] = conditionSchema(kind)
     schemas[schemaNameOf(kind, 'Value')] = valueSchema(kind)
   }
-  const part = { description: 'A part of a text, whatever its case and accents.', type: 'string', pattern: PART_PATTERN }
+  const part = Type.String({ description: 'A part of a text, whatever its case and accents.', pattern: PART_PATTERN })
   return { ...schemas, ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
 }
 
 function valueSchema(kind: Kind): Schema {
-  return { description: 'An empty value is none.', type: 'string', pattern: `^(?:${operandPattern(kind)})?$` }
+  return Type.String({ description: 'An empty value is none.', pattern: `^(?:${operandPattern(kind)})?$` })
 }
 
 function conditionSchema(kind: Kind): Schema {
   const meanings = prefixesFor(kind).map(({ sign, meaning }) => `\`${sign}\` ${meaning}`)
   const description = `An operator and a value without a space between; without an operator it is \`=\`. ${meanings.join('; ')}. An empty value is none: \`=\` finds rows without one, \`!=\` the others.`
-  return { description, type: 'string', pattern: conditionPattern(kind) }
+  return Type.String({ description, pattern: conditionPattern(kind) })
 }

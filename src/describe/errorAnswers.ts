@@ -1,42 +1,53 @@
 // Errors in the OpenAPI document: the body, examples, and the responses of operations, shared where they are equal.
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
 import { bodyOfError } from '../respond/error.ts'
-import { headersOf, objectSchema, refTo, type Schema } from './headers.ts'
+import { headersOf } from './headers.ts'
 import type { Operation } from './operations.ts'
+import { objectSchema, oneOf, orNull, type Part, refTo, schemaRef } from './schema.ts'
 
 const entries = new Map(Object.entries(errorTable))
 const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
 
 /** Codes whose `Details` may have several faults of the body. */
-const CODES: readonly ErrorCode[] = ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound']
+const CODES: readonly string[] = ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound']
 
-/** Parts of the error body. Spec 7, D38 */
-export const errorSchemas: Readonly<Record<string, Schema>> = {
-  ErrorCode: { description: 'What programs read; it does not change.', type: 'string', enum: [...entries.keys()] },
-  ErrorReference: { description: 'A page that explains the code.', type: 'string', format: 'uri' },
-  ErrorTarget: { description: 'The property, parameter or header at fault, or `Body` or `Api`.', type: 'string' },
-  ErrorMessage: { description: 'For people.', type: 'string' },
-  ErrorDetails: { description: 'Every fault of a body.', type: ['array', 'null'], items: refTo('schemas', 'Fault') },
-  Fault: {
-    description: 'One fault of a body.',
-    ...objectSchema({
-      Code: { type: 'string', enum: CODES },
-      Target: refTo('schemas', 'ErrorTarget'),
-      Message: refTo('schemas', 'ErrorMessage'),
-    }),
+const faultSchema = objectSchema(
+  {
+    Code: oneOf(CODES),
+    Target: schemaRef<string>('ErrorTarget'),
+    Message: schemaRef<string>('ErrorMessage'),
   },
-  Error: errorBody(refTo('schemas', 'ErrorCode')),
-}
+  { description: 'One fault of a body.' },
+)
 
 /** Schema of an error with only these codes. It has no `allOf`, which tools interpret in different ways. */
-function errorBody(code: Schema): Schema {
-  const parts = ['Reference', 'Target', 'Message', 'Details'].map((part) => [part, refTo('schemas', `Error${part}`)])
-  return objectSchema({ Error: objectSchema({ Code: code, ...Object.fromEntries(parts) }) })
+function errorBody<Code extends TSchema>(code: Code) {
+  return objectSchema({
+    Error: objectSchema({
+      Code: code,
+      Reference: schemaRef<string>('ErrorReference'),
+      Target: schemaRef<string>('ErrorTarget'),
+      Message: schemaRef<string>('ErrorMessage'),
+      Details: schemaRef<readonly Static<typeof faultSchema>[] | null>('ErrorDetails'),
+    }),
+  })
+}
+
+/** Parts of the error body. Spec 7, D38 */
+export const errorSchemas = {
+  ErrorCode: oneOf([...entries.keys()], { description: 'What programs read; it does not change.' }),
+  ErrorReference: Type.String({ description: 'A page that explains the code.', format: 'uri' }),
+  ErrorTarget: Type.String({ description: 'The property, parameter or header at fault, or `Body` or `Api`.' }),
+  ErrorMessage: Type.String({ description: 'For people.' }),
+  ErrorDetails: orNull(Type.Array(schemaRef('Fault'), { description: 'Every fault of a body.' })),
+  Fault: faultSchema,
+  Error: errorBody(schemaRef<ErrorCode>('ErrorCode')),
 }
 
 /** Examples of the errors that an operation may answer. */
-export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
+export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Part> {
   const codes = new Set(operations.flatMap(({ codes }) => codes))
   const values = [...codes].map((code) => {
     const { title, answer } = entryOf(code)
@@ -58,15 +69,15 @@ const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
 
 /** Error responses of operations. Operations with the same errors share one response in `components.responses`. */
 export class ErrorAnswers {
-  readonly components: Record<string, Schema> = {}
+  readonly components: Record<string, Part> = {}
 
   /** Returns the `responses` of an operation, except successful ones. */
-  of({ codes, isUnlimited }: Operation): Record<string, Schema> {
+  of({ codes, isUnlimited }: Operation): Record<string, Part> {
     const byStatus = Map.groupBy(codes, (code) => entryOf(code).status)
     return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)]))
   }
 
-  private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
+  private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Part {
     const answer = answerOf(status, codes, isUnlimited)
     const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
     let name = wanted
@@ -79,13 +90,13 @@ export class ErrorAnswers {
 /** Names of responses with several codes, by status. */
 const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused', 503: 'NotAnswered' }
 
-function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
+function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Part {
   return {
     description: codes.map((code) => `\`${code}\`: ${entryOf(code).title}.`).join(' '),
     headers: headersOf(ownHeaders[status] ?? {}, isUnlimited),
     content: {
       'application/json': {
-        schema: errorBody({ type: 'string', enum: codes }),
+        schema: errorBody(oneOf(codes)),
         examples: Object.fromEntries(codes.map((code) => [code, refTo('examples', code)])),
       },
     },

@@ -1,13 +1,15 @@
-// Response headers in the OpenAPI document, and functions that all its schemas use.
+// Response headers in the OpenAPI document.
+import { Type } from '@sinclair/typebox'
 import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
+import { oneOf, type Part, refTo } from './schema.ts'
 
 /** Header that some responses of this kind lack. */
-const sometimes = (description: string, value: Schema): Schema => ({ description, ...value })
+const sometimes = (description: string, value: Part): Part => ({ description, ...value })
 /** Header of every response of this kind. */
-const always = (description: string, value: Schema): Schema => ({ required: true, description, ...value })
-const text = (pattern: string, example?: string) => ({ schema: { type: 'string', pattern }, example })
-const from = (minimum: number, example: number) => ({ schema: { type: 'integer', minimum }, example })
-const onlyOne = (value: string) => ({ schema: constant(value) })
+const always = (description: string, value: Part): Part => ({ required: true, description, ...value })
+const text = (pattern: string, example?: string) => ({ schema: Type.String({ pattern }), example })
+const from = (minimum: number, example: number) => ({ schema: Type.Integer({ minimum }), example })
+const onlyOne = (value: string) => ({ schema: oneOf([value]) })
 const VERSION = text('^"[^"]+"$', '"1kzp-4711"')
 const LIST_VERSION = text('^W/"[^"]+"$', 'W/"2x8ho4dv6x1kz"')
 const LIST_VERSION_MEANING = 'For `If-None-Match`: the same while the rows of the page, the total and the links are'
@@ -16,7 +18,7 @@ const WAIT = 'Seconds to wait before a retry'
 const OF_ONE = 'where several were created, there is none'
 
 /** Schemas of response headers. `limits`: of keys without their own. */
-export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
+export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Part> {
   const links = text(
     '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
     `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
@@ -29,10 +31,10 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     'X-Content-Type-Options': always('The type is the one declared.', onlyOne('nosniff')),
     ...limitHeaders(limits),
     'Cache-Control': sometimes('Data is not to be kept; a page may be kept, or asked for again by its ETag.', {
-      schema: { type: 'string' },
+      schema: Type.String(),
       example: 'no-store',
     }),
-    Vary: sometimes('The headers of a request by which answers differ.', { schema: { type: 'string' } }),
+    Vary: sometimes('The headers of a request by which answers differ.', { schema: Type.String() }),
     ETag: always('For `If-None-Match`.', text('^(?:W/)?"[^"]+"$')),
     RowVersion: always(
       'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
@@ -46,7 +48,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       'The name of the file that a CSV is.',
       text('^attachment; filename="[A-Za-z0-9]+[.]csv"$', 'attachment; filename="Employees.csv"'),
     ),
-    'Content-Security-Policy': sometimes('What a page may load: nothing of other hosts.', { schema: { type: 'string' } }),
+    'Content-Security-Policy': sometimes('What a page may load: nothing of other hosts.', { schema: Type.String() }),
     'Content-Encoding': sometimes('Where the client accepts it.', onlyOne('gzip')),
     'X-Total-Count': always('Rows that match the filters, on all pages.', from(0, 6)),
     'X-Changes-After': sometimes(
@@ -59,7 +61,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     ),
     Link: sometimes('The links of `Location`, with `prev` for `previous`; left out of long heads.', links),
     CreatedLocation: sometimes(`The address of the new row; ${OF_ONE}.`, {
-      schema: { type: 'string', format: 'uri' },
+      schema: Type.String({ format: 'uri' }),
       example: `${baseUrl}/Companies/7`,
     }),
     CreatedVersion: sometimes(`The version of the new row, for \`If-Match\` and \`If-None-Match\`; ${OF_ONE}.`, VERSION),
@@ -74,7 +76,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
   }
 }
 
-function limitHeaders(limits: readonly Rule[]): Record<string, Schema> {
+function limitHeaders(limits: readonly Rule[]): Record<string, Part> {
   const longest = limits[longestOf(limits)]?.period ?? '12h'
   return {
     'X-RateLimit-Limit': always(
@@ -83,7 +85,7 @@ function limitHeaders(limits: readonly Rule[]): Record<string, Schema> {
     ),
     'X-RateLimit-Remaining': always('Requests left in that period, after this one.', from(0, 24_999)),
     'X-RateLimit-Reset': always('When the oldest request leaves that period; on a 429, when a retry is admitted.', {
-      schema: { type: 'string', format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' },
+      schema: Type.String({ format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' }),
       example: '2026-11-22T18:00:30Z',
     }),
     RateLimit: always(
@@ -98,33 +100,10 @@ function limitHeaders(limits: readonly Rule[]): Record<string, Schema> {
 }
 
 /** Returns the headers of a response. `own`: names of schemas by header, besides the headers that every response has. */
-export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Schema> {
+export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Part> {
   const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
   const all = [...names.map((name) => [name, name] as const), ...Object.entries(own)]
   return Object.fromEntries(all.map(([header, schema]) => [header, refTo('headers', schema)]))
 }
 
 const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy']
-
-/** A JSON Schema of draft 2020-12, as in OpenAPI 3.1. */
-export type Schema = Readonly<Record<string, unknown>>
-
-/** Schema of an object with exactly these properties. `required`: all of them by default. */
-export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
-  return { type: 'object', ...(required.length > 0 ? { required } : {}), additionalProperties: false, properties }
-}
-
-/** Schema of one text. It is an enumeration, because generators for Go ignore `const`. */
-export function constant(value: string): Schema {
-  return { type: 'string', enum: [value] }
-}
-
-/** Reference to a part of `components`: `refTo('schemas', 'Error')`. */
-export function refTo(section: 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples', name: string): Schema {
-  return { $ref: `#/components/${section}/${name}` }
-}
-
-/** References to parameters that operations share. */
-export function parameterRefs(...names: readonly string[]): Schema[] {
-  return names.map((name) => refTo('parameters', name))
-}

@@ -6,10 +6,11 @@ import { changesParameters, changesSchemas, listChangesParameters } from './chan
 import { conditionSchemas } from './conditions.ts'
 import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
 import { describeResource, gettingStarted } from './guide.ts'
-import { headerSchemas, parameterRefs, refTo, type Schema } from './headers.ts'
+import { headerSchemas } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import { fieldSchema, fieldsParameter, inPath, listParameters, sharedParameters, sortSchema } from './parameters.ts'
 import { completeSchema, rowSchema, writeSchema, writtenSchema } from './rows.ts'
+import { type Part, parameterRefs, type Schema, schemaRef } from './schema.ts'
 import { successesOf } from './successes.ts'
 import { groupSchema, summaryParameters } from './summary.ts'
 
@@ -76,7 +77,7 @@ function describeServer({ limits, anonymousLimits }: ServerFacts): string {
   ].join('\n\n')
 }
 
-function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entities: readonly Entity[]): Record<string, Schema> {
+function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entities: readonly Entity[]): Record<string, Part> {
   const byPath = Map.groupBy(operations, ({ path }) => path)
   const paths = [...byPath].map(([path, ofPath]) => {
     const own = ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, entities)])
@@ -85,13 +86,13 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entitie
   return Object.fromEntries(paths)
 }
 
-function pathParameters(path: string): Schema[] {
-  const code = inPath('code', 'The code, in any case.', refTo('schemas', 'ErrorCode'), 'NotFound')
+function pathParameters(path: string): Part[] {
+  const code = inPath('code', 'The code, in any case.', schemaRef('ErrorCode'), 'NotFound')
   const own = path.includes('/{id}') ? parameterRefs('Id') : path.endsWith('/{code}') ? [code] : []
   return [...own, ...parameterRefs('RequestId')]
 }
 
-function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Schema {
+function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Part {
   const { operationId, summary, description, success, entity } = operation
   const isOpen = entity === null && success !== 'changes'
   const responses = { ...successesOf(operation), ...errors.of(operation) }
@@ -109,7 +110,7 @@ function operationSchema(operation: Operation, errors: ErrorAnswers, entities: r
   }
 }
 
-function parametersOf({ entity, success, method }: Operation, isConditional: boolean, entities: readonly Entity[]): Schema[] {
+function parametersOf({ entity, success, method }: Operation, isConditional: boolean, entities: readonly Entity[]): Part[] {
   if (success === 'changes') return listChangesParameters(entities)
   if (success === 'history') return parameterRefs('ChangesAfter', 'ChangesPageSize')
   if (entity === null) return isConditional ? parameterRefs('PageIfNoneMatch') : []
@@ -119,11 +120,11 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
 }
 
 /** Request body of one row. Arrays of rows have no schema: with "a row or an array", generated clients send both wrongly. D59 */
-function bodyOf(entity: Entity, method: Operation['method']): Schema {
+function bodyOf(entity: Entity, method: Operation['method']): Part {
   const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
   const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`
   const name = `${entity.name}${method !== 'PATCH' && entity.required.length > 0 ? 'Complete' : 'Write'}`
-  return { required: true, description, content: { 'application/json': { schema: refTo('schemas', name) } } }
+  return { required: true, description, content: { 'application/json': { schema: schemaRef(name) } } }
 }
 
 function schemasOf(entities: readonly Entity[]): Record<string, Schema> {

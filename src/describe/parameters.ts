@@ -1,11 +1,12 @@
 // Parameters in the OpenAPI document: those that operations share, and those of an entity's list.
+import { type TArray, Type } from '@sinclair/typebox'
 import type { Entity, Property } from '../model/entity.ts'
 import { ANY_IN_WORDS, brackets } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { type Bounds, LIST_PAGES } from '../parse/parameters.ts'
 import { bracketSchema, filterSchema, prefixesFor } from './conditions.ts'
 import { exampleOf } from './exampleRow.ts'
-import { parameterRefs, refTo, type Schema } from './headers.ts'
+import { oneOf, type Part, parameterRefs, type Schema, schemaRef, someOf } from './schema.ts'
 
 /** Pattern of the keys that `parse/headers.ts` accepts. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
@@ -13,7 +14,7 @@ const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#
 /** Pattern of `*`, or of a list of entity tags. RFC 9110, 13.1.1 */
 const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
 
-const parameter = (place: object, name: string, description: string, schema: Schema, example?: unknown): Schema => ({
+const parameter = (place: object, name: string, description: string, schema: Schema, example?: unknown): Part => ({
   name,
   ...place,
   description,
@@ -26,26 +27,26 @@ export const inQuery = parameter.bind(null, { in: 'query' })
 const inHeader = parameter.bind(null, { in: 'header' })
 
 /** Query parameter with an integer; values out of bounds become the nearest bound. `more`: end of its description. */
-export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Schema {
+export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Part {
   const description = `${what}: ${min} to ${max}; other integers are set to the nearer of the two.${more}`
-  return inQuery(name, description, { type: 'integer', default: normal }, normal)
+  return inQuery(name, description, Type.Integer({ default: normal }), normal)
 }
 
-const SWITCH = { type: 'string', enum: ['0', '1'], default: '0' }
+const SWITCH = oneOf(['0', '1'], { default: '0' })
 
-export const sharedParameters: Readonly<Record<string, Schema>> = {
+export const sharedParameters: Readonly<Record<string, Part>> = {
   Id: inPath(
     'id',
     'The id of the row. An id that no row has, or can have, is 404.',
-    { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    Type.Integer({ format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     1,
   ),
   PageSize: boundedInQuery('PageSize', 'Rows of a page', LIST_PAGES),
-  Page: inQuery('page', 'The number of the page. One past the last is empty.', { type: 'integer', minimum: 1, default: 1 }, 1),
+  Page: inQuery('page', 'The number of the page. One past the last is empty.', Type.Integer({ minimum: 1, default: 1 }), 1),
   Cursor: inQuery(
     'cursor',
     'Only as a `next` or `previous` link has it: the server then seeks the page, however deep it lies. Any other text is 400 `InvalidCursor`.',
-    { type: 'string', minLength: 1 },
+    Type.String({ minLength: 1 }),
   ),
   Bom: inQuery(
     'bom',
@@ -60,39 +61,40 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
   Locale: inQuery(
     'locale',
     'The language of the spreadsheet that reads a CSV, such as `de`: where it has decimal commas, decimals have them, and semicolons separate the cells. Belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
-    { type: 'string', pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' },
+    Type.String({ pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' }),
     'de',
   ),
   RequestId: inHeader(
     'X-Request-Id',
     'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
-    { type: 'string' },
+    Type.String(),
     '4bf92f35-77b3',
   ),
   IdempotencyKey: inHeader(
     'Idempotency-Key',
     'A text of yours for this write, such as a UUID, with double quotes or without: however often it is sent within 24 hours, it is done once, and answered the same.',
-    { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+    Type.String({ pattern: IDEMPOTENCY_KEY_PATTERN }),
     '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
   ),
   IfMatch: inHeader(
     'If-Match',
     'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
-    { type: 'string', pattern: TAGS_PATTERN },
+    Type.String({ pattern: TAGS_PATTERN }),
   ),
   PageIfNoneMatch: inHeader(
     'If-None-Match',
     'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
-    { type: 'string' },
+    Type.String(),
   ),
-  IfNoneMatch: inHeader('If-None-Match', 'The ETag of an earlier answer: 304 without a body where it has not changed.', {
-    type: 'string',
-    pattern: TAGS_PATTERN,
-  }),
+  IfNoneMatch: inHeader(
+    'If-None-Match',
+    'The ETag of an earlier answer: 304 without a body where it has not changed.',
+    Type.String({ pattern: TAGS_PATTERN }),
+  ),
 }
 
 /** Returns the parameters of an entity's list: filters, sort, paging. Spec 4.2. */
-export function listParameters(entity: Entity): Schema[] {
+export function listParameters(entity: Entity): Part[] {
   const { properties } = entity
   return [
     ...properties.map((property) => filterParameter(entity, property)),
@@ -100,7 +102,7 @@ export function listParameters(entity: Entity): Schema[] {
       ...listInQuery(
         'sort',
         'The order: properties separated by commas, `+` or nothing in front for ascending, `-` for descending. Ties are broken by id.',
-        { items: refTo('schemas', `${entity.name}Sort`) },
+        Type.Array(schemaRef(`${entity.name}Sort`)),
       ),
       // An example: the last property descending, then the first.
       example: [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`],
@@ -113,27 +115,27 @@ export function listParameters(entity: Entity): Schema[] {
 }
 
 /** Parameter that chooses the properties of each row. D56 */
-export function fieldsParameter(entity: Entity): Schema {
+export function fieldsParameter(entity: Entity): Part {
   const fields = listInQuery(
     'fields',
     'The properties to answer, separated by commas or each in a parameter of its own, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
-    { minItems: 1, items: refTo('schemas', `${entity.name}Field`) },
+    someOf(schemaRef(`${entity.name}Field`)),
   )
   return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }
 }
 
-/** Parameter with values separated by commas, or repeated with `explode`. `schema`: of the array, without its type. */
-export function listInQuery(name: string, description: string, schema: Schema, explode = false): Schema {
-  return { name, in: 'query', description, style: 'form', explode, schema: { type: 'array', ...schema } }
+/** Parameter with values separated by commas, or repeated with `explode`. */
+export function listInQuery(name: string, description: string, schema: TArray, explode = false): Part {
+  return { name, in: 'query', description, style: 'form', explode, schema }
 }
 
 /** Schema of one name in `fields`: of a property or an object. */
 export function fieldSchema({ members, properties }: Entity): Schema {
-  return { type: 'string', enum: [...new Set([...members, ...properties].map(({ name }) => name))] }
+  return oneOf([...new Set([...members, ...properties].map(({ name }) => name))])
 }
 
 /** Parameters of filters with an operator in front of the value. */
-export function filterParameter(entity: Entity, property: Property): Schema {
+export function filterParameter(entity: Entity, property: Property): Part {
   const { name, path, kind } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
   const description = `Filters ${entity.plural} by \`${path.join('.')}\`, ${kind.allowed}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`
@@ -141,7 +143,7 @@ export function filterParameter(entity: Entity, property: Property): Schema {
 }
 
 /** Parameters of filters with an operator in brackets. */
-export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
+export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Part[] {
   const serving = brackets.filter((operator) => operator.serves(kind))
   return serving.map((operator) => {
     const { isAny, sign, meaning } = operator
@@ -150,7 +152,7 @@ export function bracketParameters({ plural }: Entity, { name, path, kind }: Prop
   })
 }
 
-function filterExamples(entity: Entity, property: Property): Record<string, Schema> {
+function filterExamples(entity: Entity, property: Property): Record<string, Part> {
   const value = property.examples[0] ?? exampleOf(entity, property)
   const equal = { summary: 'Equal', value: [`${value}`] }
   if (!property.kind.ordered) return { equal, different: { summary: 'Different', value: [`!=${value}`] } }
@@ -160,5 +162,5 @@ function filterExamples(entity: Entity, property: Property): Record<string, Sche
 
 /** Schema of one part of `sort`. D27 */
 export function sortSchema({ properties }: Entity): Schema {
-  return { type: 'string', enum: properties.flatMap(({ name }) => [name, `+${name}`, `-${name}`]) }
+  return oneOf(properties.flatMap(({ name }) => [name, `+${name}`, `-${name}`]))
 }

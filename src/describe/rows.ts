@@ -1,4 +1,5 @@
 // Rows in the OpenAPI document: schemas of responses and of request bodies, from the declaration of an entity.
+import { type TObject, type TProperties, Type } from '@sinclair/typebox'
 import { DECIMAL_DIGITS } from '../model/decimal.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property, project } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
@@ -6,18 +7,11 @@ import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
 import { INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
-import { objectSchema, type Schema } from './headers.ts'
-
-/** Schema of the date-times that clients write. */
-const dateTime: Schema = {
-  description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
-  format: 'date-time',
-  pattern: `^${INSTANT_PATTERN}$`,
-}
+import { objectSchema, optionalObject, orNull, type Schema } from './schema.ts'
 
 /** Schema of a row in a response. It is a single one, because generated clients choose wrongly among several. D56 */
-export function rowSchema(entity: Entity): Schema {
-  const chosen: ShapeOf = (properties) => ({ ...optional(properties), minProperties: 1 })
+export function rowSchema(entity: Entity): TObject {
+  const chosen: ShapeOf = (properties) => optionalObject(properties, { minProperties: 1 })
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity), chosen)
   const description =
     'A row with all of these properties; in an answer to a request with `fields`, with those that it has chosen.'
@@ -32,21 +26,21 @@ export function writtenSchema(entity: Entity): Schema {
 }
 
 type SchemaOf = (property: Property) => Schema
-type ShapeOf = (properties: Record<string, Schema>) => Schema
+type ShapeOf = (properties: TProperties) => TObject
 
-/** Schema of a row with these members. `partType`: the type of the objects in it. */
+/** Schema of a row with these members. `mayPartsBeNull`: the objects in it may be null. */
 export function objectOf(
   members: Entity['members'],
   schemaOf: SchemaOf,
   shapeOf: ShapeOf = objectSchema,
-  partType: unknown = ['object', 'null'],
-): Schema {
-  const partOf = ({ properties }: Group) => ({ ...objectOf(properties, schemaOf, shapeOf), type: partType })
+  mayPartsBeNull = true,
+): TObject {
+  const partOf = ({ properties }: Group) => {
+    const part = objectOf(properties, schemaOf, shapeOf, mayPartsBeNull)
+    return mayPartsBeNull ? orNull(part) : part
+  }
   return shapeOf(Object.fromEntries(members.map((own) => [keyOf(own), isGroup(own) ? partOf(own) : schemaOf(own)])))
 }
-
-/** Schema of an object that may lack any of its properties. */
-export const optional: ShapeOf = (properties) => objectSchema(properties, [])
 
 const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
 
@@ -54,7 +48,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   const { kind, writable, examples, reference } = property
   const through = entity.properties.find((other) => other.reference?.copy?.column === property.column)
   const description = describeProperty(property, entity, through)
-  return {
+  return Type.Unsafe({
     ...valueSchema(kind),
     ...(description === '' ? {} : { description }),
     // Programs cannot read the description.
@@ -63,7 +57,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
     ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
     ...(examples.length === 0 ? {} : { examples }),
     ...(writable ? {} : { readOnly: true }),
-  }
+  })
 }
 
 /** Schema of a property. `through`: the reference that it is copied through; undefined: it is no copy. */
@@ -74,20 +68,19 @@ function describeProperty(property: Property, entity: Entity, through: Property 
   return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
-/** Returns the schema of a value. Null is one of its types, not an alternative with a schema of its own. */
+/** Returns the schema of a value. It has no type of its own: kinds are data, which a declaration names at run time. */
 function valueSchema({ schema, nullable, values }: Kind): Schema {
-  if (!nullable) return schema
-  return { ...schema, type: [schema.type, 'null'], ...(values ? { enum: [...values, null] } : {}) }
+  const own = Type.Unsafe(schema)
+  if (!nullable) return own
+  return { ...orNull(own), ...(values ? { enum: [...values, null] } : {}) }
 }
 
 /** Schema of a request body: writable properties, spelled as in responses. Spec 4.1; D7, D8 */
 export function writeSchema(entity: Entity): Schema {
   const written = entity.properties.filter(({ writable }) => writable)
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
-  return {
-    description: `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
-    ...objectOf(project(entity, new Set(written)).members, writtenValue, optional),
-  }
+  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`
+  return { ...objectOf(project(entity, new Set(written)).members, writtenValue, optionalObject), description }
 }
 
 /** Schema of the body of a create or a complete update, which require some properties. D65 */
@@ -103,12 +96,22 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   const example = examples.length === 0 ? {} : { examples }
   const schema = valueSchema(kind)
   // Written out, because ogen makes Go that does not compile of a reference to a schema that may be null.
-  if (kind.name === 'instant') return { ...dateTime, type: schema.type }
-  // Any integer: a number that cannot be an id refers to no row, which is 409 and not 400.
-  if (reference) return { type: schema.type, format: 'int64', description: `The id of ${withArticle(reference.entity)}.` }
+  if (kind.name === 'instant') return Type.Unsafe({ ...DATE_TIME, type: schema.type })
+  if (reference) {
+    // Any integer: a number that cannot be an id refers to no row, which is 409 and not 400.
+    const description = `The id of ${withArticle(reference.entity)}.`
+    return Type.Unsafe({ type: schema.type, format: 'int64', description })
+  }
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
   if (kind.name === 'decimal') return { ...schema, maximum: DECIMAL_MAX, description: kind.allowed }
   return { ...schema, ...example }
+}
+
+/** Schema of the date-times that clients write, without its types. */
+const DATE_TIME = {
+  description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
+  format: 'date-time',
+  pattern: `^${INSTANT_PATTERN}$`,
 }

@@ -1,11 +1,15 @@
 // Successful responses in the OpenAPI document, and 304.
+import { type Static, Type } from '@sinclair/typebox'
+import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { LIST_PAGES, SUMMARY_PAGES } from '../parse/parameters.ts'
-import { constant, headersOf, objectSchema, refTo, type Schema } from './headers.ts'
+import type { errorSchemas } from './errorAnswers.ts'
+import { headersOf } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
+import { mapOf, objectSchema, oneOf, orNull, type Part, type Schema, schemaRef } from './schema.ts'
 
 const json = (schema: Schema) => ({ 'application/json': { schema } })
-const row = (name: string) => refTo('schemas', name)
+const row = (name: string) => schemaRef(name)
 const written = (entity: Entity) => json(row(`${entity.name}Written`))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Headers of pages; streams lack them. */
@@ -17,10 +21,10 @@ const LINKS = { Location: 'PageLinks', Link: 'Link' }
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 
-type AnswerOf = (description: string, headers?: Record<string, string>, content?: Schema) => Schema
+type AnswerOf = (description: string, headers?: Record<string, string>, content?: Part) => Part
 
 /** Returns the successful `responses` of an operation. */
-export function successesOf({ success, entity, isUnlimited }: Operation): Record<string, Schema> {
+export function successesOf({ success, entity, isUnlimited }: Operation): Record<string, Part> {
   const answer: AnswerOf = (description, headers = {}, content) => ({
     description,
     headers: headersOf(headers, isUnlimited),
@@ -55,10 +59,10 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
 }
 
 /** Responses with pages and streams of rows, or of groups. */
-function listed(one: 'row' | 'group', items: Schema, maxItems: number, answer: AnswerOf): Record<string, Schema> {
+function listed(one: 'row' | 'group', items: Schema, maxItems: number, answer: AnswerOf): Record<string, Part> {
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
-  const csv = { type: 'string', description: `Every ${one}, below a line with the names. RFC 4180.` }
-  const content = { ...json({ type: 'array', items, maxItems }), 'text/csv': { schema: csv } }
+  const csv = Type.String({ description: `Every ${one}, below a line with the names. RFC 4180.` })
+  const content = { ...json(Type.Array(items, { maxItems })), 'text/csv': { schema: csv } }
   const headers = { ...OF_PAGES, ...LINKS, ...OF_STREAMS }
   return {
     200: answer(`${pages}; or every ${one}, without total, tag and links.`, headers, content),
@@ -69,7 +73,7 @@ function listed(one: 'row' | 'group', items: Schema, maxItems: number, answer: A
 const STORED = { ETag: 'ETag', Vary: 'Vary' }
 const HTML = { 'Content-Security-Policy': 'Content-Security-Policy' }
 
-function pageSuccesses(page: PageName, answer: AnswerOf): Record<string, Schema> {
+function pageSuccesses(page: PageName, answer: AnswerOf): Record<string, Part> {
   if (page === 'live' || page === 'ready') return { 200: answer('It does.', {}, json(pageSchemas[page])) }
   const stored = page === 'document' ? STORED : { ...STORED, ...HTML }
   return {
@@ -79,48 +83,48 @@ function pageSuccesses(page: PageName, answer: AnswerOf): Record<string, Schema>
 }
 
 /** Content of a page of the server: JSON, and HTML for browsers if there is a page for people. */
-function contentOf(page: PageName): Schema {
+function contentOf(page: PageName): Part {
   const html = { 'text/html': { schema: text } }
   if (page === 'docs' || page === 'explore') return html
   const content = json(pageSchemas[page])
   return page === 'document' ? content : { ...content, ...html }
 }
 
-const object = { type: 'object' }
-const text = { type: 'string' }
-const uri = { type: 'string', format: 'uri' }
+const text = Type.String()
+const uri = Type.String({ format: 'uri' })
+/** An object of any form. TypeBox's own would have an empty list of properties. */
+const object = Type.Unsafe<object>({ type: 'object' })
+
 const errorKind = {
-  code: refTo('schemas', 'ErrorCode'),
-  status: { type: 'integer', minimum: 400, maximum: 599 },
-  title: { ...text, description: 'What it means.' },
-  explanation: { ...text, description: 'Why it comes.' },
-  remedy: { ...text, description: 'What to do.' },
+  code: schemaRef<ErrorCode>('ErrorCode'),
+  status: Type.Integer({ minimum: 400, maximum: 599 }),
+  title: Type.String({ description: 'What it means.' }),
+  explanation: Type.String({ description: 'Why it comes.' }),
+  remedy: Type.String({ description: 'What to do.' }),
   reference: uri,
 }
-const texts = { type: 'object', additionalProperties: text }
 
-const pageSchemas: Readonly<Record<Exclude<PageName, 'docs' | 'explore'>, Schema>> = {
-  root: objectSchema({ name: text, version: text, resources: { type: 'object', additionalProperties: uri } }),
-  live: objectSchema({ status: constant('live') }),
-  ready: objectSchema({ status: constant('ready') }),
-  document: {
-    type: 'object',
-    required: ['openapi', 'info', 'servers', 'paths', 'components'],
-    properties: {
-      openapi: { type: 'string', pattern: '^3[.]1[.][0-9]+$' },
-      info: object,
-      servers: { type: 'array', items: object },
-      paths: object,
-      components: object,
-    },
-  },
-  errors: objectSchema({ errors: { type: 'array', items: objectSchema(errorKind) } }),
+const pageSchemas = {
+  root: objectSchema({ name: text, version: text, resources: mapOf(uri) }),
+  live: objectSchema({ status: oneOf(['live']) }),
+  ready: objectSchema({ status: oneOf(['ready']) }),
+  document: Type.Object({
+    openapi: Type.String({ pattern: '^3[.]1[.][0-9]+$' }),
+    info: object,
+    servers: Type.Array(object),
+    paths: object,
+    components: object,
+  }),
+  errors: objectSchema({ errors: Type.Array(objectSchema(errorKind)) }),
   error: objectSchema({
     ...errorKind,
     example: objectSchema({
-      when: { type: ['string', 'null'], description: 'What must be so, beside the request.' },
-      request: objectSchema({ method: text, target: text, headers: texts, body: { type: ['string', 'null'] } }),
-      answer: refTo('schemas', 'Error'),
+      when: orNull(Type.String({ description: 'What must be so, beside the request.' })),
+      request: objectSchema({ method: text, target: text, headers: mapOf(text), body: orNull(text) }),
+      answer: schemaRef<Static<(typeof errorSchemas)['Error']>>('Error'),
     }),
   }),
-}
+} satisfies Record<Exclude<PageName, 'docs' | 'explore'>, Schema>
+
+/** JSON of a page of the server, by the name of the page. */
+export type PageJson = { readonly [Name in keyof typeof pageSchemas]: Static<(typeof pageSchemas)[Name]> }

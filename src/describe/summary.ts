@@ -1,35 +1,32 @@
 // Summaries in the OpenAPI document: their parameters, and the schema of a group.
+import { Type } from '@sinclair/typebox'
 import { type Entity, type Property, project } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
-import { objectSchema, parameterRefs, type Schema } from './headers.ts'
 import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
-import { answeredValue, objectOf, optional, rowSchema } from './rows.ts'
+import { answeredValue, objectOf, rowSchema } from './rows.ts'
+import { objectSchema, oneOf, optionalObject, orNull, type Part, parameterRefs, type Schema, someOf } from './schema.ts'
 
 /** Returns the parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
-export function summaryParameters(entity: Entity): Schema[] {
+export function summaryParameters(entity: Entity): Part[] {
   const { properties } = entity
   return [
     ...properties.map((property) => filterParameter(entity, property)),
     listInQuery(
       'groupBy',
       'The properties by which rows are grouped, dates by their period in UTC too, to which a row belongs whole. Without it: one group.',
-      {
-        minItems: 1,
-        items: { type: 'string', enum: properties.filter(takesKey).flatMap(keyNames) },
-        maxItems: KEYS_MAX,
-      },
+      someOf(oneOf(properties.filter(takesKey).flatMap(keyNames)), KEYS_MAX),
     ),
     ...aggregatesOf(entity).map(([aggregate, taken]) => {
-      const items = { type: 'string', enum: taken.map(({ name }) => name) }
-      return listInQuery(aggregate, MEANINGS[aggregate], { minItems: 1, items, maxItems: MEASURES_MAX })
+      const names = oneOf(taken.map(({ name }) => name))
+      return listInQuery(aggregate, MEANINGS[aggregate], someOf(names, MEASURES_MAX))
     }),
     listInQuery(
       'sort',
       'The order of groups: keys as in `groupBy`, `count`, or a sum that is asked for, as `sum(…)`; `-` in front for descending. Ties, and all without it, by the keys.',
-      { minItems: 1, items: { type: 'string', pattern: '^[+-]?[A-Za-z]' } },
+      someOf(Type.String({ pattern: '^[+-]?[A-Za-z]' })),
     ),
     boundedInQuery('PageSize', 'Groups of a page', SUMMARY_PAGES),
     ...parameterRefs('Page', 'Bom', 'Excel', 'Locale'),
@@ -59,21 +56,20 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 
 /** Schema of a group: its keys, the count, and aggregates, which are null if no row has a value. */
 export function groupSchema(entity: Entity): Schema {
-  const { properties } = rowSchema(entity) as { properties: Record<string, Schema> }
-  const count = { type: 'integer', format: 'int64', minimum: 0, description: 'Rows of the group.' }
+  const { properties } = rowSchema(entity)
   const aggregates = aggregatesOf(entity).map(([aggregate, taken]) => [aggregate, aggregatedSchema(entity, aggregate, taken)])
-  return {
-    description: 'A group of a summary.',
-    ...objectSchema({ ...properties, count, ...Object.fromEntries(aggregates) }, ['count']),
-  }
+  const optional = optionalObject({ ...properties, ...Object.fromEntries(aggregates) })
+  const count = Type.Integer({ format: 'int64', minimum: 0, description: 'Rows of the group.' })
+  return objectSchema({ ...optional.properties, count }, { description: 'A group of a summary.' })
 }
 
 function aggregatedSchema(entity: Entity, aggregate: Aggregate, taken: readonly Property[]): Schema {
   const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
-  const schemaOf = (property: Property) => (isOfKind ? orNull(answeredValue(property, entity)) : { type: ['number', 'null'] })
-  return objectOf(project(entity, new Set(taken)).members, schemaOf, optional, 'object')
+  const schemaOf = (property: Property) => (isOfKind ? withoutReadOnly(answeredValue(property, entity)) : Type.Number())
+  return objectOf(project(entity, new Set(taken)).members, (property) => orNull(schemaOf(property)), optionalObject, false)
 }
 
-function orNull({ readOnly: _, ...schema }: Schema): Schema {
-  return { ...schema, type: [...new Set([schema.type, 'null'].flat())] }
+/** Returns the schema of a value of a group, which is made of rows: nothing in it is read-only. */
+function withoutReadOnly({ readOnly: _, ...schema }: Schema): Schema {
+  return Type.Unsafe(schema)
 }

@@ -1,5 +1,6 @@
 // The endpoints: every path that the server answers, with its methods and handlers; the probes livez and readyz.
 import { describeApi } from '../describe/openApi.ts'
+import type { PageJson } from '../describe/successes.ts'
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
@@ -25,6 +26,9 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
   isWaiting(): boolean
 }
 
+const LIVE = JSON.stringify({ status: 'live' } satisfies PageJson['live'])
+const READY = JSON.stringify({ status: 'ready' } satisfies PageJson['ready'])
+
 /** Creates the router: pages, probes, /Changes, and four paths for each entity. @throws Error if two paths are the same */
 export function createRouter(parts: EndpointParts): Router {
   const { entities, database, migrationFiles, limits, baseUrl, isDraining, isWaiting } = parts
@@ -35,11 +39,11 @@ export function createRouter(parts: EndpointParts): Router {
     const get = ({ request: { headers }, url, id }: ResourceRequest) => page({ headers, path: url.slice(baseUrl().length), id })
     open(path.replace(/\{\w+\}$/, '*'), get, { route: `/${path}` })
   }
-  open('livez', () => respondJson(200, '{"status":"live"}'), { isUnlimited: true })
+  open('livez', () => respondJson(200, LIVE), { isUnlimited: true })
   const isReady = createReadiness((statement) => database.read(statement), migrationFiles)
   const readiness = async () => {
     if (isWaiting()) throw databaseIsAway()
-    if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
+    if (!isDraining() && (await isReady())) return respondJson(200, READY)
     const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
     throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
   }

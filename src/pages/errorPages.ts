@@ -109,15 +109,15 @@ ${faults}</ul>
 
 /** Returns the JSON for the page of all codes. */
 export function errorsJson(baseUrl: string): StoredBody {
-  return jsonPage({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) })
+  return jsonPage<'errors'>({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) })
 }
 
 /** Returns the JSON for the page of a code. */
 export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
   const { code, body = null, when = null, answer } = kind
-  const [method, target] = kind.request.split(' ')
+  const [method = '', target = ''] = kind.request.split(' ')
   const request = { method, target, headers: requestHeaders(kind), body }
-  return jsonPage({ ...textsOf(kind, baseUrl), example: { when, request, answer: bodyOfError(code, answer, baseUrl) } })
+  return jsonPage<'error'>({ ...textsOf(kind, baseUrl), example: { when, request, answer: bodyOfError(code, answer, baseUrl) } })
 }
 
 function textsOf({ code, status, title, explanation, remedy }: ErrorKind, baseUrl: string) {

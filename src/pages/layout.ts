@@ -1,5 +1,6 @@
 // HTML of pages: a template tag that escapes, documents with a content security policy, the common layout and style.
 import { createHash } from 'node:crypto'
+import type { PageJson } from '../describe/successes.ts'
 import { JSON_TYPE } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 
@@ -71,8 +72,8 @@ ${main}
   return htmlDocument({ title, root, head, body, policy, headers: { Vary: 'Accept' } })
 }
 
-/** Returns JSON for programs, at the address of a page for people. */
-export function jsonPage(value: unknown): StoredBody {
+/** Returns JSON for programs, at the address of a page for people. Its type is that of its schema in the OpenAPI document. */
+export function jsonPage<Name extends keyof PageJson>(value: PageJson[Name]): StoredBody {
   return new StoredBody(JSON.stringify(value), { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' })
 }
 

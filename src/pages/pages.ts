@@ -77,7 +77,7 @@ function fileOf(files: typeof exploreFiles): Page {
 /** Returns the JSON of the landing page. */
 function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
   const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
-  return jsonPage({ name: 'Roster', version, resources })
+  return jsonPage<'root'>({ name: 'Roster', version, resources })
 }
 
 /** Renders the landing page: the served resources, a request to paste, and next steps. */

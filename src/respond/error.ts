@@ -1,5 +1,5 @@
 // Errors as responses: status and JSON body of an ApiError. No other file maps error codes to statuses.
-import { type ApiError, errorTable } from '../errors.ts'
+import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
@@ -11,6 +11,6 @@ export function respondError({ code, target: Target, message: Message, details, 
 }
 
 /** Body of an error, also used for examples. Its reference is a link to the error's page. Spec 7 */
-export function bodyOfError(code: string, answer: ErrorEntry['answer'], base: string) {
+export function bodyOfError(code: ErrorCode, answer: ErrorEntry['answer'], base: string) {
   return { Error: { Code: code, Reference: `${base}/errors/${code}`, ...answer } }
 }

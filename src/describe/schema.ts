@@ -1,0 +1,65 @@
+// JSON Schemas of the OpenAPI document, made with TypeBox, so that the JSON that the server writes of itself has their types.
+import {
+  type SchemaOptions,
+  type Static,
+  type TArray,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox'
+
+/** A JSON Schema of draft 2020-12, as in OpenAPI 3.1. */
+export type Schema = TSchema
+
+/** An object of the document that is no schema, such as a parameter, a header or a response. */
+export type Part = Readonly<Record<string, unknown>>
+
+/** Schema of an object with exactly these properties, of which `Type.Optional` marks those that it may lack. */
+export function objectSchema<Properties extends TProperties>(
+  properties: Properties,
+  options: SchemaOptions = {},
+): TObject<Properties> {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/** Schema of an object that may lack any of its properties. */
+export function optionalObject(properties: TProperties, options?: SchemaOptions): TObject {
+  return Type.Partial(objectSchema(properties, options))
+}
+
+/** Schema of an object with any names. TypeBox's record has a pattern of names, which generators of clients ignore. */
+export function mapOf<Value extends TSchema>(value: Value): TUnsafe<Record<string, Static<Value>>> {
+  return Type.Unsafe({ type: 'object', additionalProperties: value })
+}
+
+/** Schema of one of these texts. TypeBox's union has a constant for each of them, and generators for Go ignore constants. */
+export function oneOf<const Word extends string>(words: readonly Word[], options?: SchemaOptions): TUnsafe<Word> {
+  return Type.Unsafe({ ...options, type: 'string', enum: words })
+}
+
+/** Adds null to the types of a schema. TypeBox's union has an alternative for it, for which generators of clients make a type. */
+export function orNull<Own extends TSchema>(schema: Own): TUnsafe<Static<Own> | null> {
+  return Type.Unsafe({ ...schema, type: [...new Set([schema.type, 'null'].flat())] })
+}
+
+/** Schema of a list of up to `maxItems` values, at least one. */
+export function someOf<Item extends TSchema>(items: Item, maxItems?: number): TArray<Item> {
+  return Type.Array(items, { minItems: 1, ...(maxItems === undefined ? {} : { maxItems }) })
+}
+
+/** Reference to a schema of `components`, whose values have the type `Value`. */
+export function schemaRef<Value = unknown>(name: string): TUnsafe<Value> {
+  return Type.Unsafe(refTo('schemas', name))
+}
+
+/** Reference to a part of `components`: `refTo('headers', 'ETag')`. */
+export function refTo(section: 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples', name: string): Part {
+  return { $ref: `#/components/${section}/${name}` }
+}
+
+/** References to parameters that operations share. */
+export function parameterRefs(...names: readonly string[]): Part[] {
+  return names.map((name) => refTo('parameters', name))
+}
