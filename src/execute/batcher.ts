@@ -82,12 +82,7 @@ export class WriteProgress {
 }
 
 /** A statement that waits for its batch, or is part of one. */
-interface Run {
-  readonly statement: BatchableStatement
-  /** Null for reads. */
-  readonly progress: WriteProgress | null
-  /** By `performance.now()`. Later it is not sent, since its client has its answer. */
-  readonly untilMs: number
+interface Run extends Pick<Execution, 'statement' | 'progress' | 'untilMs'> {
   resolve(rows: Row[]): void
   reject(error: unknown): void
 }
@@ -110,8 +105,8 @@ const RUNNING_MAX = 2
  * equal reads as one read. Each is sent after it was asked for, so a read sees every earlier write. None waits for company: a
  * batch is what has arrived in one turn of the event loop, or while two others of its text ran.
  *
- * `ListReads` shares equal lists by a map of its own. Lists wait until their API key may use a connection, leave the queue when
- * their clients have left, and have a deadline for each client. Here, each read by id would pay for that.
+ * `ListReads` shares equal lists by a map of its own. A common class could hold no more than that map: a list is sent when one of
+ * its API keys may use a connection, not at the end of a turn, and each of its clients can leave it, or miss a deadline, before others.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
@@ -120,19 +115,17 @@ export class Batcher {
   /** Maximum runs of a batch: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
-  /** `waitMsMax`: time after which a statement is given up. `runningMsMax`: time after which a batch holds up no others. */
+  /** `runningMsMax`: time after which a batch holds up no others. */
   constructor(
     private readonly run: (execution: Execution) => Promise<Row[]>,
-    private readonly waitMsMax: number,
     private readonly runningMsMax: number,
   ) {}
 
-  /** Resolves with the rows of the statement, alone or as part of a batch. `progress`: null for reads. */
-  ask(statement: BatchableStatement, progress: WriteProgress | null = null): Promise<Row[]> {
+  /** Resolves with the rows of the statement, which is sent by itself or in a batch, by `untilMs` or not at all. */
+  ask(statement: BatchableStatement, untilMs: number, progress: WriteProgress | null = null): Promise<Row[]> {
     const key = keyOf(statement)
     const queue = this.queues.getOrInsertComputed(key, () => ({ key, waiting: [], running: 0 }))
     return new Promise((resolve, reject) => {
-      const untilMs = performance.now() + this.waitMsMax
       queue.waiting.push({ statement, progress, untilMs, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
@@ -223,7 +216,7 @@ export class Batcher {
   }
 
   /** Runs one statement. A batch gives up on locks soon, a single write waits for them, and reads meet none. */
-  private runAlone({ statement, progress, untilMs }: Pick<Run, 'statement' | 'progress' | 'untilMs'>): Promise<Row[]> {
+  private runAlone({ statement, progress, untilMs }: Omit<Run, 'resolve' | 'reject'>): Promise<Row[]> {
     return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }

@@ -69,14 +69,14 @@ export class Database {
     this.deadlines = new Deadlines(this.queryMsMax)
     this.writeSemaphore = new FairSemaphore(Math.max(1, options.poolSize - READ_CONNECTIONS_MIN))
     const run = (execution: Execution) => this.run(execution)
-    this.reads = new Batcher(run, this.queryMsMax, READ_BATCH_MS_MAX)
-    this.writes = new Batcher(run, WRITE_SENT_SHARE * this.queryMsMax, WRITE_BATCH_MS_MAX)
+    this.reads = new Batcher(run, READ_BATCH_MS_MAX)
+    this.writes = new Batcher(run, WRITE_BATCH_MS_MAX)
     this.pool = openPool(this.options, 0, 0)
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
   read(statement: BatchableStatement): Promise<Row[]> {
-    return this.admit(() => this.reads.ask(statement))
+    return this.admit(() => this.reads.ask(statement, performance.now() + this.queryMsMax))
   }
 
   /** As `read`, but never in a batch, and sent by `untilMs` or not at all. `onSent` gets a getter of the backend that runs it. */
@@ -95,7 +95,7 @@ export class Database {
     const progress = new WriteProgress()
     const untilMs = performance.now() + WRITE_SENT_SHARE * this.queryMsMax
     const ask = statement.batch
-      ? () => this.writes.ask(statement, progress)
+      ? () => this.writes.ask(statement, untilMs, progress)
       : () => this.run({ statement, untilMs, mayWaitForLock: true, progress })
     try {
       return await this.admit(ask, progress, Boolean(statement.claim))
@@ -120,13 +120,14 @@ export class Database {
   }
 
   /**
-   * Answers each statement by its deadline, alone or in a batch. @throws ApiError 503 at once if too many are in flight
+   * Answers each statement by its deadline, by itself or in a batch. @throws ApiError 503 at once if too many are in flight
    *
-   * A list meets three deadlines, because each of them ends something else.
-   * - The one of `ListReads` ends the wait of one client, who may still wait for a connection.
-   * - This one ends the wait for the statement, in a batch or between two attempts. It knows whether a write may have been done,
-   *   and counts frozen connections. Questions of `memory/` have no other one, so `readAlone` cannot do without it.
-   * - The one of `send` ends the use of a connection by one attempt. Otherwise a frozen connection would be in use for ever.
+   * A list meets three deadlines. They begin at different times, and none can be derived from another.
+   * - The one of `ListReads` begins with each client, and ends its wait, which may be one for a connection.
+   * - This one begins when the statement may be sent, and ends the wait for it, in a batch or between two attempts. It counts
+   *   frozen connections: by the deadline of the clients, lists that were sent late would count as frozen.
+   * - The one of `send` begins with each attempt, and ends the use of its connection. By the deadline of this function, a slow
+   *   write that was sent late would lose its connection and its outcome, although `statement_timeout` soon ends it.
    */
   private async admit(ask: () => Promise<Row[]>, progress: WriteProgress | null = null, hasClaim = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))

@@ -70,7 +70,7 @@ const BACKENDS_MAX = 1_000
  * Reads lists, which may take seconds, over a separate pool, so that no other statement queues after one. API keys share its
  * connections fairly. Equal lists that wait are one statement. Once all of its clients have left, it is not sent, or ended.
  *
- * `Batcher` shares equal reads too, but sends them at the end of a turn of the event loop, whoever asks, and to the end.
+ * `Batcher` shares equal reads, too; it says why it does so by itself.
  */
 export class ListReads {
   private readonly semaphore: FairSemaphore
