@@ -96,7 +96,7 @@ function writePieces(stream: NodeJS.WriteStream) {
   }
 }
 
-/** Returns the end of the last line that fits into a piece; a longer line is a piece alone. */
+/** Returns the end of the last line that fits into a piece; a longer line is a piece by itself. */
 function pieceEnd(block: Buffer): number {
   if (block.length <= PIECE_BYTES_MAX) return block.length
   const last = block.lastIndexOf(LINE_FEED, PIECE_BYTES_MAX - 1)

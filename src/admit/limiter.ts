@@ -85,7 +85,7 @@ export class Limiter {
     if (!local.admitted && local.waitMs > SKEW_MS) return this.counted(local)
     const decision = await store.decide(text, this.rules)
     if (decision === null) return this.counted(this.windows.admit(low, high))
-    // This machine counts what the store admits, so that it can decide alone if the store goes away.
+    // This machine counts what the store admits, so that it can decide by itself if the store goes away.
     if (decision.admitted) this.windows.admit(low, high)
     return this.counted(decision)
   }

@@ -19,7 +19,7 @@ interface Options {
 }
 
 const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
-/** Begins the last line of a stream that ended early; no row begins so. */
+/** Beginning of the last line of a stream that ended early. No row begins like this. */
 const FAULT = '{"Error":'
 const CUT = 'the export was cut short, and is not whole'
 const SLOW_READER_MS = 10

@@ -59,7 +59,7 @@ export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: 
   }
 }
 
-/** Starts the embedded database for this command alone: it stops with the command, and would stop the work of others. */
+/** Starts the embedded database for this command only: it stops with the command, and would stop the work of others. */
 async function startOwn(dataDir: string): Promise<OpenDatabase> {
   const embedded = await startEmbedded({ dataDir, isShared: false })
   const abort = () => {

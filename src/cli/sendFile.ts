@@ -29,7 +29,7 @@ const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** Maximum number of faults that are printed. */
 const FAULTS_SHOWN = 100
 
-/** Divides items by number and bytes; a larger item is alone. A file always has the same parts, so the same Idempotency-Keys. */
+/** Divides items by number and bytes; a larger item is a part by itself. The parts of a file never change, nor do their keys. */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   most: number,

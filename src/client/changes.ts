@@ -5,7 +5,7 @@ import { queryString, type RosterCall } from './query.ts'
 
 /** A row that was created, changed or deleted. */
 export interface RosterChanged<Entity extends string = string> {
-  /** For `after`: continues after this change. */
+  /** Token for `after`: the feed then continues after this change. */
   readonly token: string
   readonly entity: Entity
   readonly id: number

@@ -1,4 +1,4 @@
-// Creates one row: alone, under an Idempotency-Key, or in a batch.
+// Creates one row: by a statement of its own, under an Idempotency-Key, or in a batch.
 import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'

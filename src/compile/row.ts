@@ -1,4 +1,4 @@
-// Reads one row by its id, alone or in a batch.
+// Reads one row by its id, by a statement of its own or in a batch.
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'

@@ -1,4 +1,4 @@
-// Changes one row: alone, under an Idempotency-Key, or in a batch. A rename is never part of a batch.
+// Changes one row: by a statement of its own, under an Idempotency-Key, or in a batch. A rename is never part of a batch.
 import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'

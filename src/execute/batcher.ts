@@ -101,12 +101,12 @@ const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 
 const RUNNING_MAX = 2
 
 /**
- * Sends statements that wait at the same time together: as one batch if they differ in their values alone and are of one API key,
+ * Sends statements that wait at the same time together: as one batch if they differ only in their values and are of one API key,
  * equal reads as one read. Each is sent after it was asked for, so a read sees every earlier write. None waits for company: a
  * batch is what has arrived in one turn of the event loop, or while two others of its text ran.
  *
  * `ListReads` shares equal lists by a map of its own. A common class could hold no more than that map: a list is sent when one of
- * its API keys may use a connection, not at the end of a turn, and each of its clients can leave it, or miss a deadline, before others.
+ * its API keys may use a connection, not at the end of a turn, and each of its clients may leave or miss its deadline earlier.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
@@ -186,7 +186,7 @@ export class Batcher {
     else this.runEachAlone(runs)
   }
 
-  /** Runs several statements as one. Returns null if it did nothing, so that each of them may succeed alone. */
+  /** Runs several statements as one. Returns null if it did nothing, so that each of them may succeed by itself. */
   private async runBatch(batch: Batch, runs: readonly Run[]): Promise<Row[] | null> {
     const [{ statement, progress, untilMs }] = runs as [Run]
     const { keyId } = statement

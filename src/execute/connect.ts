@@ -53,7 +53,7 @@ const IDLE_SECONDS_MAX = 10
 
 /**
  * Does `work` over a new connection without a `statement_timeout`, and closes it. @throws Error with the code CONNECT_TIMEOUT if
- * the database does not answer in time: the driver alone would reconnect for ever to a proxy that closes each connection
+ * the database does not answer in time: the driver would reconnect for ever to a proxy that closes each connection
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // As a text, since the driver leaves out the number 0.
@@ -103,7 +103,7 @@ export async function openFirst(url: string, clientOptions: ConnectOptions): Pro
 }
 
 /**
- * Does `work` in a transaction. `mode`: as behind PostgreSQL's `begin`. An error of `work` closes the client, so that the driver
+ * Does `work` in a transaction. `mode`: as after PostgreSQL's `begin`. An error of `work` closes the client, so that the driver
  * sends no rollback: on a lost connection that would be an uncaught exception, and elsewhere could hide the error.
  */
 export async function inTransaction<T>(

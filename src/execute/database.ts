@@ -48,7 +48,7 @@ export class Database {
   private readonly deadlines: Deadlines
   private readonly reads: Batcher
   private readonly writes: Batcher
-  /** Shares connections among API keys that write: a key that writes locked rows delays its own writes alone. */
+  /** Shares connections among API keys that write: a key that writes locked rows delays only its own writes. */
   private readonly writeSemaphore: FairSemaphore
   /** Writes in flight by API key, with those that wait for a batch. */
   private readonly writesOf = new Map<string, number>()
@@ -230,7 +230,7 @@ export class Database {
     if (this.pool === pool && !this.isEnded) this.replacePool()
   }
 
-  /** Replaces the pool of a lost connection: the driver alone can take many seconds to replace the connection. */
+  /** Replaces the pool of a lost connection: the driver can take many seconds to open another one. */
   private replacePoolAfter(verdict: Verdict, pool: Pool) {
     if (this.pool !== pool) return
     if (verdict === 'lost') this.replacePool()

@@ -3,7 +3,7 @@ import { LruCache } from '../model/lruCache.ts'
 
 /** Uses of one key: those that wait, and the number of those that run. */
 interface Waiters {
-  /** Each gets the function that ends its use. */
+  /** Functions that grant a permit to a waiting use. They take the function that gives it back. */
   readonly queue: ((release: () => void) => void)[]
   running: number
 }

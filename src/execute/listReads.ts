@@ -103,7 +103,7 @@ export class ListReads {
       const endMs = performance.now()
       if (endMs - startMs > LIST_FAST_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
     }
-    // The list, or another one in its batch, took too long, so it is sent alone.
+    // The list, or another one in its batch, took too long, so it is sent by itself.
     return this.readFairly(statement, caller, cost)
   }
 

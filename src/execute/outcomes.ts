@@ -2,7 +2,7 @@
 import postgres from 'postgres'
 import { ApiError, errorOf } from '../errors.ts'
 
-/** Returns whether a batch certainly did nothing, and its statements may succeed alone. A locked read would only wait again. */
+/** Returns whether a batch certainly did nothing and may succeed one by one. A read that met a lock would only wait again. */
 export function isUndone(error: unknown, isRead: boolean): boolean {
   if (!(error instanceof ApiError)) return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
   if (error.code === 'OutcomeUnknown') return false

@@ -33,7 +33,7 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
     hostIndex,
     max: poolSize,
     // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
-    // behind that statement is never answered.
+    // after that statement is never answered.
     ...(isPooled ? { max_pipeline: 0 } : {}),
     prepare,
     types: TEXT_TYPES,

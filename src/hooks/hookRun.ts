@@ -32,7 +32,7 @@ const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const WAIT_MS = 60_000
-/** If an attempt is later than this, no server ran in between: that time does not count as failing. */
+/** Minimum delay of an attempt that shows that no server ran. That time does not count as failing. */
 const NO_SERVER_MS_MIN = 3_600_000
 
 /** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */

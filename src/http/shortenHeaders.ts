@@ -19,7 +19,7 @@ const LINKS_LENGTH_SAFE = 1024
 /** One way to shorten a head, and what the client loses by it. */
 interface Step {
   readonly shorten: (headers: Headers) => void
-  /** True if a link loses its cursor, and leads to its page by the page's number alone. */
+  /** True if a link loses its cursor, and leads to its page only by the page's number. */
   readonly dropsCursor: boolean
 }
 

@@ -36,7 +36,7 @@ export function readTarget({ url, headers }: Request): Target {
   return { path: url.slice(start, end), query: url.slice(end + 1), fault: null }
 }
 
-/** Returns where the path begins; -1: there is none, since CONNECT may name a host and a port alone. */
+/** Returns where the path begins; -1: there is none, since CONNECT may name only a host and a port. */
 function startOf(url: string): number {
   return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
 }

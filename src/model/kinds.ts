@@ -248,7 +248,7 @@ export function oneOfKind(values: readonly string[]): Kind {
     schema: { type: 'string', enum: values },
     parseJson: parseJsonText,
     parseFilter: parse,
-    // PostgreSQL alone knows the order, as of any text.
+    // Only PostgreSQL knows the order, as of any text.
     readText: (text) => text,
   }
 }

@@ -14,7 +14,7 @@ export interface ListCost {
 /** Estimates the cost of a list: folded texts, properties without an index, and sorts by several properties are costly. */
 export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts): ListCost {
   const keys = order(entity, sorts)
-  // Each index has one property and the id, so it has the order of one property alone.
+  // Each index has one property and the id, so it has the order of one property only.
   const hasOrder = keys.length <= 2 && keys.every(({ property }) => hasIndex(property))
   const hasRanges = filters.every(({ property, operator }) => operator.folded === null && hasIndex(property))
   return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }

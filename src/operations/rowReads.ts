@@ -23,7 +23,7 @@ export interface ExpectedVersion {
 
 /** Reads rows of one entity. Every write, of any program, gives a row another version. */
 export class RowReads {
-  /** Hash of the entity's properties, a part of every tag: other properties make other answers of the same row. */
+  /** Hash of the entity's properties, in every tag: after a change of the declaration, an unchanged row has another response. */
   private readonly shape: string
   private readonly width: number
 

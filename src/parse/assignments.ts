@@ -27,7 +27,7 @@ export function parsePartial(entity: Entity, body: JsonObject): Assignments {
   return parseAssignments(entity, body, new Map())
 }
 
-/** @throws ApiError that lists every fault of the body */
+/** Parses the values of a body into `assignments`. @throws ApiError that lists every fault of the body */
 function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
   const faults: Fault[] = []
   parseObject(entity.name, '', entity.members, body, { assignments, faults })
@@ -114,7 +114,7 @@ const memberFinder = memoize((members: Members) => {
   return findByName(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
 })
 
-/** `Days` of `Period.Days`: the name that a part has inside its object. */
+/** Returns the name that a part has inside its object: `Days` of `Period.Days`. */
 function lastName(member: Member): string {
   return member.name.slice(member.name.lastIndexOf('.') + 1)
 }

@@ -3,7 +3,7 @@
 /** Matches a name with a direction: `Start:desc`, `start desc`, `desc(Start)`, `Start-`. Ours is a sign before the name. */
 const DIRECTED =
   /^(?<word>asc|desc)(?:ending)?\((?<inner>.+)\)$|^(?<name>.+?)[\s:.|_]+(?<last>asc|desc)(?:ending)?$|^(?<signed>.+)(?<sign>[-+ ])$/i
-/** Matches a direction that stands alone, as in `Start,desc`. */
+/** Matches a direction without a property, as in `Start,desc`. */
 const DIRECTION = /^(asc|desc)(ending)?$/i
 /** Maximum length of a text that is interpreted: the pattern takes quadratic time. */
 const READ_LENGTH_MAX = 100

@@ -27,7 +27,7 @@ interface Options extends RunnerOptions {
 const QUIT_AFTER_MS = 1_200
 /** Longest start: recovery after a crash may take minutes. */
 const READY_MS_MAX = 600_000
-/** Log messages while the last run, or a client of it, still ends, or when another program has just taken the port. */
+/** Log messages of a folder that the last run or its clients have not left yet, and of a port that another program has taken. */
 const STILL_IN_USE = /is still in use|could not bind/
 const IN_USE_RETRY_MS = 100
 const IN_USE_RETRY_MS_MAX = 10_000

@@ -77,7 +77,7 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
   return {
     native,
     cluster,
-    /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
+    /** Gives a file or folder to the user that runs PostgreSQL. */
     give: (_path: string): void => undefined,
     /** Runs a program whose output goes to the log. `input`: its standard input; then only its errors are logged. */
     launch(program: string, args: readonly string[], input?: string) {

@@ -30,7 +30,7 @@ class Comparison {
     this.changed = columns.map(({ name }) => name).filter((name) => this.compareColumn(name))
   }
 
-  /** Call it once: it adds remarks. */
+  /** Returns the difference. Call it once, because it adds remarks. */
   result() {
     const { table, constraints, foreignKeys } = this.declared
     const lacking = [...constraints, ...foreignKeys].filter((part) => this.lacksConstraint(part))

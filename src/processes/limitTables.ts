@@ -6,9 +6,9 @@ import type { Log } from '../log.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
 
 /**
- * Makes the table in which all workers count requests, and one for each key with its own limits; on the disk of the data folder
- * if shared memory has no room. `onReplaced`: a damaged table was replaced, and workers that keep the old one would count apart.
- * @throws Error
+ * Makes the table in which all workers count requests, and one for each key with its own limits. They are on the disk of the
+ * data folder if shared memory has no room. `onReplaced`: called when a damaged table was replaced, because workers that keep
+ * the old one would count separately. @throws Error
  */
 export function openTables(config: Config, log: Log, onReplaced: () => void) {
   try {

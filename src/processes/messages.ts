@@ -35,7 +35,7 @@ export type ToWorker =
   | { readonly kind: 'tables'; readonly tables: LimiterTables; readonly question: number }
   /** The database is reachable; the worker answers requests from now on. */
   | { readonly kind: 'begin'; readonly cursorSecret: string }
-  /** Sent regularly; a worker that does not answer hangs. */
+  /** Sent regularly. A worker that leaves many unanswered is replaced. */
   | { readonly kind: 'ping' }
   /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs`, and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs: number }

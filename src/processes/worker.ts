@@ -150,7 +150,7 @@ export class Worker {
       name: 'listener',
       start: async () => {
         this.app = createApp(this.appParts(), await ownRoutes(config.appFile))
-        // Waits for Redis: before it answers, this machine would admit requests by its own count alone.
+        // Waits for Redis: before it answers, this machine would admit requests by its own count only.
         await this.keys.ready
         const tls = context.certificate
         // Workers share the port; the supervisor has made sure that no other server uses it.

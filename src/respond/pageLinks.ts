@@ -13,7 +13,7 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   const previous = page > 1 ? Math.min(page - 1, last) : null
   if (seek === null) return { previous, next: page < last ? page + 1 : null, isFirst: page === 1, isLast: page === last, last }
   const isBehind = seek.side === 'after'
-  // Nothing is left on that side: the page lies behind the last, or before the first.
+  // Nothing is left on that side: the page is after the last one, or before the first.
   if (rows === 0) return { previous: isBehind ? last : null, next: isBehind ? null : 1, isFirst: false, isLast: false, last }
   // The rows found decide, not the page's number, because rows that were added or deleted meanwhile have moved the pages, and a
   // client that follows links to the end must see every row. On the other side is the page whose link was followed.

@@ -6,7 +6,7 @@ import { findNamed, type Property, type Resource, type Row, valueIn } from './re
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 
-/** True if the API's words are about this filter. */
+/** Returns whether the error of a request is about this filter. */
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 

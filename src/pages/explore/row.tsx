@@ -64,7 +64,7 @@ export function RowPanel({ resource, id, close }: Props) {
   )
 }
 
-/** `manager` of `ManagerId` or `Manager id` */
+/** Returns `manager` for `ManagerId` or `Manager id`. */
 const roleOf = (name: string) => wordsOf(name).replace(/ id$/, '').toLowerCase()
 
 type ReferringProps = Readonly<Record<'name' | 'one' | 'id', string>> & { readonly other: Resource }

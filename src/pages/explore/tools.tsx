@@ -129,7 +129,7 @@ function save(blob: Blob, name: string): void {
 
 const columnsKey = ({ plural }: Resource) => `roster.columns.${plural}`
 
-/** Columns that this browser stores for a resource; by default all but ids with a name beside them. */
+/** Columns that this browser stores for a resource; by default all but ids whose name is a column, too. */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
   // A stored text may be anything, so only names of this resource are taken from it.
