@@ -1,7 +1,7 @@
-// Batches: one statement for several runs of the same statement, whose values arrive as arrays.
-import type { Batch } from '../model/batch.ts'
+// Batches: one statement for several runs of the same statement, whose values arrive as arrays; and the settings of a write's
+// transaction: the API key that triggers copy into change events (D77), and for a batch a lock timeout.
+import { BATCH_LOCK_MS_MAX, type Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
-import { setAuditKeyAndLockTimeout } from './audit.ts'
 
 /** A value of a statement, and its SQL type. */
 export interface Operand {
@@ -57,4 +57,15 @@ export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
 
 export function commaList(parts: readonly Sql[]): Sql {
   return join(parts, sql`, `)
+}
+
+/** Sets `roster.key` for the transaction, in a condition that is always true. */
+export function setAuditKey(keyId: Param): Sql {
+  return sql`(select set_config('roster.key', ${keyId}, true)) is not null`
+}
+
+/** As `setAuditKey`, for a batch, which waits at most `BATCH_LOCK_MS_MAX` for locks. */
+function setAuditKeyAndLockTimeout(keyId: Param): Sql {
+  const timeout = sql`set_config('lock_timeout', '${integer(BATCH_LOCK_MS_MAX)}', true)`
+  return sql`(select ${timeout} || set_config('roster.key', ${keyId}, true)) is not null`
 }
