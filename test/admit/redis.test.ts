@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import { RedisWindows, readDecision, ringArguments, ringScript } from '../../src/admit/redis.ts'
-import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import { type Decision, formatRules, parseRules, type Rule } from '../../src/model/limits.ts'
 import { Oracle } from '../prove/limiterOracle.ts'
 import { freePort, leaveOut, until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
 
-/** What waits for a server that does not answer takes for ever; what a busy machine adds to the 30 ms is no matter. */
-const LATE_MS = 10_000
+/** Ends a process that does not end by itself, before the test's own limit. */
+const HANGS_MS = 100_000
 const START_MS = 1_700_000_000_000
 const DEFAULTS = parseRules('750/1m,2500/15m,25000/12h')
 const refused = (rule: number, waitMs: number): Decision => ({ admitted: false, rule, remaining: 0, waitMs })
@@ -19,6 +19,12 @@ let redis: RedisClient
 let clients = 0
 /** A client without any requests before. */
 const newcomer = () => `client-${process.pid}-${++clients}`
+
+/** A program that ends after the client was charged. */
+const untilCharged = (url: string, client: string) => `
+  const redis = new Bun.RedisClient('${url}')
+  while (!(await redis.exists('roster:{${client}}:${formatRules(DEFAULTS)}'))) await Bun.sleep(5)
+  redis.close()`
 
 /** A decision without deadline, at a time of the test's choice. */
 async function decideAt(nowMs: number, client: string, rules: readonly Rule[], isCharged = true): Promise<Decision> {
@@ -108,7 +114,9 @@ function outageTests() {
     back = 0
   })
 
-  const open = (url: string) => (windows = new RedisWindows(url, onOutage))
+  const open = (url: string, answerMsMax?: number) => (windows = new RedisWindows(url, onOutage, answerMsMax))
+  /** Waits for each answer, however long a busy machine takes for it. */
+  const openPatiently = (url: string) => open(url, Number.POSITIVE_INFINITY)
   /** Asks until the store answers, which it does not before it is connected. */
   async function decided(client = newcomer(), rules = DEFAULTS): Promise<Decision> {
     for (;;) {
@@ -117,18 +125,18 @@ function outageTests() {
       await Bun.sleep(10)
     }
   }
-  /** The answers to `count` questions at once, and how long the slowest took. */
-  async function burst(count: number) {
-    const startedMs = performance.now()
-    const answers = await Promise.all(
-      Array.from({ length: count }, () => windows?.decide(newcomer(), DEFAULTS) as Promise<Decision | null>),
-    )
-    return { answers, slowestMs: performance.now() - startedMs }
+  /** Waits until the store is in use, and forgets outages before, which a busy machine may have had. */
+  async function connected() {
+    await decided()
+    away = []
+    back = 0
   }
+  /** The answers to `count` questions at once; without a deadline, those to a server that hangs never come. */
+  const burst = (count: number) => Promise.all(Array.from({ length: count }, () => windows?.decide(newcomer(), DEFAULTS)))
 
   test('the limiter does not notice when Redis loses its scripts', async () => {
     own = await startRedis()
-    open(own.url)
+    openPatiently(own.url)
     const [client, rules] = [newcomer(), parseRules('9/1h')]
     const direct = new RedisClient(own.url)
     for (let remaining = 8; remaining >= 0; remaining--) {
@@ -143,10 +151,13 @@ function outageTests() {
   test('a pause of this process is no outage', async () => {
     own = await startRedis()
     open(own.url)
-    await decided()
-    const asked = windows?.decide(newcomer(), DEFAULTS)
-    await Promise.resolve()
+    await connected()
+    const client = newcomer()
+    const asked = windows?.decide(client, DEFAULTS)
+    await new Promise(setImmediate) // sends the command
     Bun.sleepSync(200)
+    // The pause lasts until a busy machine has let Redis answer.
+    Bun.spawnSync([process.execPath, '-e', untilCharged(own.url, client)])
     expect(await asked).toMatchObject({ admitted: true })
     expect([away, back]).toEqual([[], 0])
   })
@@ -154,7 +165,7 @@ function outageTests() {
   test('at most 10,000 decisions wait for Redis at a time', async () => {
     own = await startRedis()
     open(own.url)
-    await decided()
+    await connected()
     own.freeze()
     let answered = 0
     for (let n = 0; n < 10_500; n++) windows?.decide('one', DEFAULTS).then(() => answered++)
@@ -165,19 +176,17 @@ function outageTests() {
 
   test('without a server every decision is null, and the outage is reported once', async () => {
     open(`redis://127.0.0.1:${freePort()}`)
-    const { answers, slowestMs } = await burst(1_000)
-    expect(new Set(answers)).toEqual(new Set([null]))
-    expect(slowestMs).toBeLessThan(LATE_MS)
+    expect(new Set(await burst(1_000))).toEqual(new Set([null]))
     await until(() => away.length > 0)
     await Bun.sleep(700) // two more attempts
-    expect((await burst(10)).answers).toEqual(Array(10).fill(null))
+    expect(await burst(10)).toEqual(Array(10).fill(null))
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
   test('a server that goes away while no request comes is reported', async () => {
     own = await startRedis()
     open(own.url)
-    await decided()
+    await connected()
     await own.kill()
     await until(() => away.length > 0)
     expect([away, back]).toEqual([['Connection closed'], 0])
@@ -186,18 +195,16 @@ function outageTests() {
   test('a frozen server gives null within the deadline, then at once, and is used again when it continues', async () => {
     own = await startRedis()
     open(own.url)
-    await decided()
+    await connected()
     own.freeze()
-    const first = await burst(200)
-    expect(first.answers).toEqual(Array(200).fill(null))
-    expect(first.slowestMs).toBeLessThan(LATE_MS)
+    expect(await burst(200)).toEqual(Array(200).fill(null))
     expect([away, back]).toEqual([['no answer within 30 ms'], 0])
     await Bun.sleep(1_500) // an attempt to connect that gets no greeting
-    expect((await burst(200)).answers).toEqual(Array(200).fill(null))
+    expect(await burst(200)).toEqual(Array(200).fill(null))
     own.thaw()
     await until(() => back === 1)
+    expect(away.length).toBe(1)
     expect(await decided()).toMatchObject({ admitted: true })
-    expect([away.length, back]).toEqual([1, 1])
   })
 
   test('a wrong password is named as the reason, but not shown', async () => {
@@ -205,7 +212,7 @@ function outageTests() {
     open(own.url.replace('//', '//:wr0ng-s3cret@'))
     await until(() => away.length > 0)
     expect(away).toEqual(['WRONGPASS invalid username-password pair or user is disabled.'])
-    expect((await burst(10)).answers).toEqual(Array(10).fill(null))
+    expect(await burst(10)).toEqual(Array(10).fill(null))
     windows?.close()
     open(own.url.replace('//', '//:right@'))
     expect(await decided()).toMatchObject({ admitted: true })
@@ -226,7 +233,7 @@ function outageTests() {
 
   test('a server that answers but cannot write stays away, and is never reported back in between', async () => {
     own = await startRedis('--replicaof', `127.0.0.1 ${freePort()}`)
-    open(own.url)
+    openPatiently(own.url)
     await until(() => away.length > 0)
     await Bun.sleep(700)
     expect(away[0]).toStartWith("READONLY You can't write against a read only replica.")
@@ -237,11 +244,11 @@ function outageTests() {
     expect(() => open('http://127.0.0.1')).toThrow('protocol')
   })
 
-  const connected = 'while (!(await ask())) await Bun.sleep(10)'
+  const connect = 'while (!(await ask())) await Bun.sleep(10)'
   for (const [state, prepare] of [
-    ['connected', connected],
-    ['waiting for an answer', `${connected}; process.kill(pid, 'SIGSTOP'); ask()`],
-    ['away', `${connected}; process.kill(pid, 'SIGKILL'); while (await ask()) await Bun.sleep(10)`],
+    ['connected', connect],
+    ['waiting for an answer', `${connect}; process.kill(pid, 'SIGSTOP'); ask()`],
+    ['away', `${connect}; process.kill(pid, 'SIGKILL'); while (await ask()) await Bun.sleep(10)`],
   ])
     test(`a process ends by itself after close(): ${state}`, async () => {
       own = await startRedis()
@@ -253,7 +260,7 @@ function outageTests() {
         ${prepare}
         windows.close()
         console.log(await ask())`
-      const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'pipe', timeout: 8_000 })
+      const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'pipe', timeout: HANGS_MS })
       expect(await child.exited).toBe(0)
       expect(await new Response(child.stdout).text()).toBe('null\n')
       expect(await new Response(child.stderr).text()).toBe('')

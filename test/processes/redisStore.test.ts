@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { ask } from '../prove/http.ts'
 import { createDatabase } from '../support/postgres.ts'
-import { leaveOut } from '../support/process.ts'
+import { leaveOut, until } from '../support/process.ts'
 import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
 import { endServers, headersOf, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
@@ -49,20 +49,25 @@ function storeTests() {
   test('a machine without its Redis decides alone, logs it once for all workers, and reconnects', async () => {
     const { server, url } = await startMachine('100/1h')
     expect((await ask(url, KEY, 40, 8)).statuses).toEqual({ 200: 40 })
+    const outages = () => times(server.output(), 'rate limit store unreachable: limits hold per machine')
+    const ends = () => times(server.output(), 'rate limit store reachable again')
+    // On a busy machine Redis's answers may have been late before.
+    await until(() => outages() === ends())
+    const before = outages()
     await redis.kill()
     // The machine's own window was charged as well: 60 are left of it.
     const { statuses, remaining } = await ask(url, KEY, 80, 8)
     expect(statuses).toEqual({ 200: 60, 429: 20 })
     expect(Math.max(...remaining)).toBe(59)
-    await server.waitFor(/rate limit store unreachable: limits hold per machine/)
+    await until(() => outages() > before)
     await Bun.sleep(1_000)
-    expect(times(server.output(), 'rate limit store unreachable: limits hold per machine')).toBe(1)
+    expect(outages()).toBe(before + 1)
     await redis.restart()
-    await server.waitFor(/rate limit store reachable again/)
+    await until(() => ends() > before)
     await Bun.sleep(300)
     // The new Redis is empty, but this machine knows its own admissions.
     expect((await ask(url, KEY, 50, 8)).statuses).toEqual({ 429: 50 })
-    expect(times(server.output(), 'rate limit store reachable again')).toBe(1)
+    expect([outages(), ends()]).toEqual([before + 1, before + 1])
     expect(times(server.output(), ' error ')).toBe(0)
   })
 }
