@@ -108,7 +108,7 @@ describe('sliding windows in several processes', () => {
     const found = await proveContention({ rules, processes: 4, keys: 1, decisions: DECISIONS, seed: firstSeed })
     expect(found).toMatchObject({ admitted: 20_000, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
     expect(found.refusalsChecked).toBeGreaterThan(DECISIONS / 25)
-  }, 60_000)
+  })
 
   test('admit exactly the limit with several rules, whose short windows always move', async () => {
     const rules = [
@@ -119,7 +119,7 @@ describe('sliding windows in several processes', () => {
     const found = await proveContention({ rules, processes: 4, keys: 2, decisions: DECISIONS, seed: 1 + firstSeed })
     expect(found).toMatchObject({ duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
     expect(found.refusalsChecked).toBeGreaterThan(DECISIONS / 25)
-  }, 60_000)
+  })
 
   test('admit no more than the limit while processes are killed at random moments', async () => {
     const rules = [
@@ -129,7 +129,7 @@ describe('sliding windows in several processes', () => {
     const found = await proveContention({ rules, processes: 4, keys: 2, kills: 8, seed: 2 + firstSeed })
     expect(found).toMatchObject({ duplicates: 0, overAdmissions: 0, falseRefusals: 0 })
     expect(found.refusalsChecked).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   test('are as before or after a decision when its process dies at any atomic step', async () => {
     const program = join(import.meta.dir, '../prove/deaths.ts')
@@ -139,5 +139,5 @@ describe('sliding windows in several processes', () => {
     expect([Number(deaths) > 10_000, Number(before) > 1_000, Number(after) > 100]).toEqual([true, true, true])
     expect(intrusions).toBeGreaterThan(10_000)
     expect(lags).toBeGreaterThan(20)
-  }, 60_000)
+  })
 })

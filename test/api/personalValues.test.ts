@@ -26,7 +26,7 @@ beforeAll(async () => {
   const stream = new Writable({ write: (chunk, _, done) => done(void (ownLog += chunk)) })
   log = createLog('debug', 'json', stream as unknown as NodeJS.WriteStream)
   server = await startServer({ databaseUrl: postgres.url, log, environment: { DATABASE_POOL: '10' } })
-}, 120_000)
+})
 afterAll(async () => {
   await server?.stop()
   await postgres?.stop()

@@ -235,7 +235,7 @@ describe('8 Rate limit headers', () => {
     expect(headers.get('x-ratelimit-remaining')).toBe('4999')
     expect(Date.parse(headers.get('x-ratelimit-reset') as string)).toBeGreaterThanOrEqual(slowSentMs + 12 * HOUR_MS)
     expect(JSON.parse(body).Error).toMatchObject({ Code: 'RequestTimeout', Target: 'Body' })
-  }, 20_000)
+  })
 })
 
 /** An unused key. */

@@ -138,7 +138,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     expect([code, stdout]).toEqual([0, '10 rows of Employees were created, 5 changed, 4995 left as they are.\n'])
     const [found] = await server.sql`select count(*)::int as rows, count(distinct employee_number)::int as numbers from employee`
     expect(found).toEqual({ rows: 5_010, numbers: 5_010 })
-  }, 60_000)
+  })
 
   test('a dry run with more differences than are shown counts all, by property; one without any has no such line', async () => {
     await server.sql`insert into employee (employee_number, last_name, department)
@@ -159,7 +159,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
     const none = await roster(['import', 'employees', path, '--match', 'EmployeeNumber', '--dry-run'])
     expect(none.stdout).toBe('0 rows of Employees would be created, 0 changed, 1200 left as they are; nothing was written.\n')
-  }, 60_000)
+  })
 
   test.each([
     ['employeeNumber,lastName\nE1,A\nE1,B\n', ', line 3: EmployeeNumber E1 is also in line 2.\n'],

@@ -62,7 +62,7 @@ for (const [when, waitMs] of [
     while ((await open()) > POOL_SIZE) await Bun.sleep(20)
     await pool.end()
     await own.end()
-  }, 10_000)
+  })
 
 const uses = (shapes: PreparePolicy, text: string, count: number) =>
   Array.from({ length: count }, () => shapes.shouldPrepare(text))
@@ -112,7 +112,7 @@ describe('long writes', () => {
     expect(order).toEqual(['a', 'b failed', 'c'])
     const backends = await own`select application_name from pg_stat_activity where application_name like 'roster test/long/%'`
     expect(backends).toHaveLength(1)
-  }, 20_000)
+  })
 
   test('eight long writes wait or run; the ninth is refused at once, and not done', async () => {
     const writes = Array.from({ length: 9 }, (_, index) =>
@@ -121,5 +121,5 @@ describe('long writes', () => {
     const outcomes = await Promise.allSettled(writes)
     expect(outcomes.map(({ status }) => status)).toEqual([...Array(8).fill('fulfilled'), 'rejected'])
     await expect(writes[8]).rejects.toMatchObject({ code: 'ServiceUnavailable', headers: { 'Retry-After': '10' } })
-  }, 20_000)
+  })
 })

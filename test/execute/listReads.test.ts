@@ -335,7 +335,7 @@ test('four lists on a frozen connection are 503 one after the other, and the fif
     process.kill(Number(pid), 'SIGCONT')
     await frozen.end()
   }
-}, 20_000)
+})
 
 describe('lists that PostgreSQL ends', () => {
   const code = (reads: ListReads, text: string) =>

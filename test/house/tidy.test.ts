@@ -8,6 +8,7 @@ import lockfile from '../../package-lock.json'
 import { errorTable } from '../../src/errors.ts'
 import { dependencies as consumers } from '../consumers/package.json'
 import consumersLockfile from '../consumers/package-lock.json'
+import { TEST_MS_MAX } from '../support/testFiles.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -125,6 +126,16 @@ describe('nothing is left undone', () => {
     expect(found(new RegExp(`\\b(test|it|describe)\\.(${leftOut})\\b|\\b[xf](it|describe|test)\\(`), tests)).toEqual([])
     expect(tests.length).toBeGreaterThan(10)
   })
+})
+
+test('no test has a time limit of its own that is shorter than that of all, which a busy machine needs', () => {
+  const limits = code
+    .filter((path) => path.endsWith('.test.ts'))
+    .flatMap((path) =>
+      [...read(path).matchAll(/^ *\}, ([\d_]+)\)$/gm)].map(([, ms = '']) => ({ path, ms: Number(ms.replaceAll('_', '')) })),
+    )
+  expect(limits.filter(({ ms }) => ms <= TEST_MS_MAX)).toEqual([])
+  expect(limits.length).toBeGreaterThan(0)
 })
 
 describe('each thing has one place', () => {

@@ -93,4 +93,4 @@ test('a server whose search_path names another schema serves everything, and not
   expect(await other`select from pg_tables where schemaname = 'public'`).toHaveLength(0)
   await endServers()
   await other.end()
-}, 30_000)
+})

@@ -140,7 +140,7 @@ describe('PostgreSQL folds a text as the server does', () => {
     const marks = letters.filter((letter) => /\p{M}/u.test(letter))
     const texts = letters.flatMap((letter, index) => [`${letter}x`, `${letter}\u0301`, letter + marks[index % marks.length]])
     expect(await differences(texts)).toEqual([])
-  }, 60_000)
+  })
 })
 
 test('each letter of Latin-1 and Latin Extended-A is found by typing ASCII letters', () => {

@@ -130,4 +130,4 @@ test('exclusive work of several processes never overlaps', async () => {
   const children = Array.from({ length: 3 }, () => Bun.spawn([process.execPath, '-e', script], { stderr: 'inherit' }))
   expect(await Promise.all(children.map((child) => child.exited))).toEqual([0, 0, 0])
   expect(openRegion(file.path).words[WORDS - 2]).toBe(15_000)
-}, 30_000)
+})

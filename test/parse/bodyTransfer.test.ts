@@ -75,5 +75,5 @@ describe('a body over a real connection', () => {
       expect(answer).toContain('\r\nConnection: close\r\n')
       expect(answer).toEndWith('RequestTimeout')
     }
-  }, 20_000)
+  })
 })

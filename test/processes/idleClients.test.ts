@@ -26,4 +26,4 @@ test(`requests are answered beside ${IDLE} connections that send nothing, or onl
     .split('\n')
     .filter((line) => !line.includes('the role of DATABASE_URL'))
   expect(lines.filter((line) => / (warn|error) /.test(line))).toEqual([])
-}, 120_000)
+})

@@ -77,7 +77,7 @@ beforeAll(async () => {
   said = generated.output()
   program = main('')
   url = (await program.waitFor(/listens on (http:\/\/[\w.:]+)/))[1] as string
-}, 20_000)
+})
 
 afterAll(endPrograms)
 
@@ -432,5 +432,5 @@ describe('a resource made by a declaration and a generated migration', () => {
     program.kill('SIGTERM')
     expect(await program.ended).toBe(0)
     expect(program.output()).not.toMatch(/error/i)
-  }, 10_000)
+  })
 })

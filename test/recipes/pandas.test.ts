@@ -9,7 +9,6 @@ import { KEY } from '../support/server.ts'
 // test/house/docs.test.ts checks that the recipe prints what the page shows; these tests have groups that the sample lacks.
 
 const { bin, lack } = await pythonPrograms()
-const TIMEOUT_MS = 120_000
 const server = useServer()
 /** 17 days, of which 12 have no type, or one that pandas may read as missing. */
 beforeAll(async () => {
@@ -40,47 +39,35 @@ async function outputOf(ending: string, change = (program: string) => program): 
   return ran.output()
 }
 
-test(
-  'the pandas recipe has every group: without a type, of the empty type, and of types called NA, null and None',
-  async () => {
-    if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-    const output = await outputOf(`table = days.groupby(['month', 'type'], dropna=False)['sum.period.days'].sum()
+test('the pandas recipe has every group: without a type, of the empty type, and of types called NA, null and None', async () => {
+  if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
+  const output = await outputOf(`table = days.groupby(['month', 'type'], dropna=False)['sum.period.days'].sum()
 print('TOTAL', days['sum.period.days'].sum(), len(days), sorted(str(label) for label in set(days['type'])))`)
-    expect(output).toContain("TOTAL 17.0 6 ['', 'Holiday', 'NA', 'None', 'nan', 'null']")
-    // The output has the months, and a column for each of the types.
-    const rows = [...output.matchAll(/^2026-0\d +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
-    expect(rows.map(({ length }) => length)).toEqual([6, 6, 6])
-    expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(17)
-  },
-  TIMEOUT_MS,
-)
+  expect(output).toContain("TOTAL 17.0 6 ['', 'Holiday', 'NA', 'None', 'nan', 'null']")
+  // The output has the months, and a column for each of the types.
+  const rows = [...output.matchAll(/^2026-0\d +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
+  expect(rows.map(({ length }) => length)).toEqual([6, 6, 6])
+  expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(17)
+})
 
-test(
-  'the pandas recipe has the groups without a start, unless a filter excludes them',
-  async () => {
-    if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-    await server.post('/Absences', { Type: 'Holiday', Period: { Days: 10 } })
-    await server.post('/Absences', { Type: 'Training' })
-    const output = await outputOf('', (program) => program.replace(/, 'Start': \[.*?\]\}/, '}'))
-    expect(output).toMatch(/^NaN /m)
-    const rows = [...output.matchAll(/^(?:2026-0\d|NaN) +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
-    expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(27)
-  },
-  TIMEOUT_MS,
-)
+test('the pandas recipe has the groups without a start, unless a filter excludes them', async () => {
+  if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
+  await server.post('/Absences', { Type: 'Holiday', Period: { Days: 10 } })
+  await server.post('/Absences', { Type: 'Training' })
+  const output = await outputOf('', (program) => program.replace(/, 'Start': \[.*?\]\}/, '}'))
+  expect(output).toMatch(/^NaN /m)
+  const rows = [...output.matchAll(/^(?:2026-0\d|NaN) +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
+  expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(27)
+})
 
-test(
-  'the page’s way to read CSV with pandas keeps types called NA and null, and missing sums',
-  async () => {
-    if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-    const [, options] = /`(keep_default_na=False, .*)`/.exec(readPage('docs/recipes/python.md')) ?? []
-    const output = await outputOf(
-      `import io
+test('the page’s way to read CSV with pandas keeps types called NA and null, and missing sums', async () => {
+  if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
+  const [, options] = /`(keep_default_na=False, .*)`/.exec(readPage('docs/recipes/python.md')) ?? []
+  const output = await outputOf(
+    `import io
 frame = pandas.read_csv(io.StringIO(answer.text), ${options})
 print('CSV', sorted(set(frame['type'])), frame['sum.period.days'].sum(), frame['sum.period.days'].dtype)`,
-      (program) => program.replace(/days = pandas[\s\S]*?(?=import io)/, '').replace('application/x-ndjson', 'text/csv'),
-    )
-    expect(output).toContain("CSV ['', 'Holiday', 'NA', 'None', 'null'] 17.0 float64")
-  },
-  TIMEOUT_MS,
-)
+    (program) => program.replace(/days = pandas[\s\S]*?(?=import io)/, '').replace('application/x-ndjson', 'text/csv'),
+  )
+  expect(output).toContain("CSV ['', 'Holiday', 'NA', 'None', 'null'] 17.0 float64")
+})

@@ -3,8 +3,6 @@ import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedde
 import { copyCluster } from './cluster.ts'
 import { postmasterOf, temporaryFolder } from './process.ts'
 
-const TIMEOUT_MS = 60_000
-
 /** A PostgreSQL that can stop, and start again at the same address. */
 export interface OwnPostgres {
   /** Folder with its cluster, in `postgres`. */
@@ -25,7 +23,7 @@ export function useOwnPostgres(): OwnPostgres {
       settings: { fsync: 'off', max_prepared_transactions: '1' },
       access: 'everything',
     })
-  }, TIMEOUT_MS)
+  })
   afterAll(async () => {
     await postgres?.stop()
     folder.remove()

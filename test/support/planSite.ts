@@ -5,8 +5,6 @@ import type { Statement } from '../../src/model/sql.ts'
 import { loadMany } from './manyRows.ts'
 import { connect, createDatabase } from './postgres.ts'
 
-const TIMEOUT_MS = 60_000
-
 /** A database with so many rows that an index pays. */
 export interface PlanSite {
   sql: postgres.Sql
@@ -24,7 +22,7 @@ export function usePlanSite(counts: Parameters<typeof loadMany>[1]): PlanSite {
     site.database = new Database({ url, poolSize: 1, prepare: true })
     await loadMany(site.sql, counts)
     site.indexKeys = await readIndexKeys(site.sql)
-  }, TIMEOUT_MS)
+  })
   afterAll(async () => {
     await site.database?.end()
     await site.sql?.end()
