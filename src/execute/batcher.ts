@@ -173,9 +173,14 @@ export class Batcher {
       for (const { resolve } of runs) resolve(rows)
       return
     }
-    // The first run has waited longest. If its client has been answered, clients of others may have been, too.
-    if (untilMs <= performance.now()) return this.runEachAlone(runs)
     const startMs = performance.now()
+    // The first run has waited longest. The clients of those that are late have been answered, and each ends without being sent.
+    if (untilMs <= startMs) {
+      const [late, inTime] = [runs.filter((run) => run.untilMs <= startMs), runs.filter((run) => run.untilMs > startMs)]
+      this.runEachAlone(late)
+      if (inTime.length > 0) await this.answer(inTime)
+      return
+    }
     const kind = progress === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)

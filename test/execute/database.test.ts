@@ -94,6 +94,21 @@ describe('deadlines', () => {
     expect(sent.filter((text) => text === compileGet(company, '1').text)).toEqual([])
   })
 
+  test('a batch whose first read has missed its deadline is sent without it, and not one by one', async () => {
+    const sent: string[] = []
+    const onStatement = (text: string) => void sent.push(text)
+    const own = new Database({ url, poolSize: 2, prepare: true, queryMsMax: 1_000, onStatement })
+    await own.read(toStatement(sql`select 'connected'::text`))
+    const asked = [own.read(compileGet(company, '1'))]
+    Bun.sleepSync(900)
+    for (const id of ['2', '3', '4']) asked.push(own.read(compileGet(company, id)))
+    Bun.sleepSync(200)
+    const [first] = await Promise.allSettled(asked)
+    await own.end()
+    expect(first).toMatchObject({ status: 'rejected', reason: unavailable })
+    expect(sent).not.toContain(compileGet(company, '1').text)
+  })
+
   test('D69: over 400 writes of one API key in flight its next write is refused at once, and writes of others are not', async () => {
     const write = (keyId: string) => database.write({ ...toStatement(sql`select 'x'::text`), keyId: keyId })
     const waiting = Array.from({ length: 400 }, () => write('a'))
