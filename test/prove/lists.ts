@@ -112,11 +112,11 @@ class Prover {
     await fault?.(cluster, random)
     if (fault) await Bun.sleep(random.below(AROUND_MS))
     isOver = true
-    await ended
+    await cluster.settled(ended)
     // No earlier request is still in flight.
     if (fault) await cluster.untilAnswered()
     // The driver answers the first statement over a new connection with the end of the old one.
-    await Promise.allSettled(Array.from({ length: 20 }, () => cluster.sql`select 1`))
+    await cluster.settled(Promise.allSettled(Array.from({ length: 20 }, () => cluster.sql`select 1`)))
     await cluster.untilQuiet()
     await this.check(`after ${moment}`, LISTS)
   }

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
+import { withDeadline } from '../../../src/os/time.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embedded.ts'
 import { prepareRunner } from '../../../src/postgres/runner.ts'
 import { copyCluster } from '../../support/cluster.ts'
@@ -22,6 +23,9 @@ export interface Answer {
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
 const ANSWERS_MS_MAX = 20_000
+/** Time after which a statement past the servers, and those of a whole round, count as lost. */
+const STATEMENT_MS_MAX = 10_000
+const ROUND_MS_MAX = 60_000
 // Without flushes, writes survive the end of PostgreSQL's processes, but not of the machine.
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_prepared_transactions: '5' }
 
@@ -42,8 +46,8 @@ interface Options {
 
 /** A server of two workers, two others on the same database, and direct connections. */
 export class Cluster {
-  /** Connection past all servers: its writes are those of other programs. */
-  readonly sql: postgres.Sql
+  /** Connections past all servers: their writes are those of other programs. */
+  sql: postgres.Sql
   /** Process of PostgreSQL, once it was restarted. */
   private postmaster: ChildProcess | null = null
   private readonly servers = new Map<Name, Served>()
@@ -53,9 +57,7 @@ export class Cluster {
     private readonly embedded: EmbeddedPostgres,
     private readonly options: Options,
   ) {
-    // PostgreSQL is stopped, killed and frozen, on a machine that may be busy otherwise.
-    const patient = { connect_timeout: 300, backoff: () => 0.05 }
-    this.sql = postgres(embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
+    this.sql = this.connect()
   }
 
   static async open(options: Options = {}): Promise<Cluster> {
@@ -67,6 +69,36 @@ export class Cluster {
     await cluster.start('cached')
     if (!options.isAlone) await Promise.all([cluster.start('plain'), cluster.start('elsewhere')])
     return cluster
+  }
+
+  private connect(): postgres.Sql {
+    // PostgreSQL is stopped, killed and frozen, on a machine that may be busy otherwise.
+    const patient = { connect_timeout: 300, backoff: () => 0.05 }
+    return postgres(this.embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
+  }
+
+  /** Opens new connections past the servers, and rejects all statements of the old ones. */
+  private async reconnect(): Promise<void> {
+    const old = this.sql
+    this.sql = this.connect()
+    await old.end({ timeout: 0 })
+  }
+
+  /**
+   * Waits for statements past the servers, or what sends them. After a restart of PostgreSQL the driver may never settle one; then
+   * it is rejected.
+   */
+  async settled<T>(statements: Promise<T>, msMax = ROUND_MS_MAX): Promise<T> {
+    const isLate = await withDeadline(
+      statements.then(
+        () => false,
+        () => false,
+      ),
+      msMax,
+      () => true,
+    )
+    if (isLate) await this.reconnect()
+    return statements
   }
 
   private async start(name: Name, dataDir = dataFolder()): Promise<void> {
@@ -145,9 +177,11 @@ export class Cluster {
     const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
     process.kill(pid, signal)
     await until(() => !isAlive(pid))
+    // What was sent to the old one gets no answer.
+    await this.reconnect()
     this.postmaster = runner.launch('postgres', args).child
     await until(() =>
-      this.sql`select 1`.then(
+      this.settled(this.sql`select 1`, STATEMENT_MS_MAX).then(
         () => true,
         () => false,
       ),
