@@ -5,6 +5,7 @@ import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 
 let url: string
 let admin: postgres.Sql
@@ -24,18 +25,28 @@ const read = (piece: Sql) => database.read(toStatement(piece))
 const unknown = { code: 'OutcomeUnknown', target: 'Api', headers: {} }
 const unavailable = { code: 'ServiceUnavailable', target: 'Api', headers: { 'Retry-After': '1' } }
 
-/** Returns the backends of the pool under test that run a statement with this word in it. */
-async function backends(word: string): Promise<number[]> {
-  for (;;) {
-    const rows = await admin`
-      select pid from pg_stat_activity
-      where application_name = 'roster' and datname = current_database() and state = 'active' and query like ${`%${word}%`}`
-    if (rows.length > 0) return rows.map(({ pid }) => pid as number)
-    await Bun.sleep(10)
-  }
+/**
+ * Runs `during` while PostgreSQL runs a statement of the pool under test that contains `HELD`; afterwards it goes on. Given the
+ * backends that run it.
+ */
+async function whileHeld(ask: () => unknown, during: (backends: number[]) => Promise<void>): Promise<void> {
+  await admin.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(1)`
+    ask()
+    let pids: number[] = []
+    await until(async () => {
+      const rows = await transaction`select pid from pg_locks where locktype = 'advisory' and not granted`
+      pids = rows.map(({ pid }) => pid as number)
+      return pids.length > 0
+    })
+    await during(pids)
+  })
 }
+const HELD = sql`pg_advisory_xact_lock(1)::text`
 
-const terminate = (pids: number[]) => admin`select pg_terminate_backend(pid) from unnest(${pids}::int[]) as pid`
+async function terminate(pids: number[]): Promise<void> {
+  await admin`select pg_terminate_backend(pid) from unnest(${pids}::int[]) as pid`
+}
 
 test('a statement is one statement: text behind a semicolon does not run', async () => {
   await expect(database.write({ text: 'select 1; delete from company', values: [] })).rejects.toThrow()
@@ -53,17 +64,21 @@ test.each([
 
 describe('deadlines', () => {
   test('D39: statements on a frozen connection are 503 at their deadline, and new ones take over', async () => {
-    const asleep = Promise.allSettled([read(sql`select pg_sleep(0.5)::text, 'frozen'`)])
-    const [pid] = await backends('frozen')
-    process.kill(pid as number, 'SIGSTOP')
-    try {
-      const others = Array.from({ length: 5 }, () => read(sql`select 'behind'::text`))
-      const answers = [...(await asleep), ...(await Promise.allSettled(others))]
-      for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: unavailable })
-      expect(await read(sql`select 'new'::text`)).toEqual([['new']])
-    } finally {
-      process.kill(pid as number, 'SIGCONT')
-    }
+    const asked: Promise<unknown>[] = []
+    await whileHeld(
+      () => asked.push(read(sql`select ${HELD}`)),
+      async ([pid]) => {
+        process.kill(pid as number, 'SIGSTOP')
+        try {
+          for (let other = 0; other < 5; other++) asked.push(read(sql`select 'behind'::text`))
+          for (const answer of await Promise.allSettled(asked))
+            expect(answer).toMatchObject({ status: 'rejected', reason: unavailable })
+          expect(await read(sql`select 'new'::text`)).toEqual([['new']])
+        } finally {
+          process.kill(pid as number, 'SIGCONT')
+        }
+      },
+    )
   })
 
   test('D39: over 1,000 waiting queries the next is refused at once, until some have ended', async () => {
@@ -121,8 +136,11 @@ describe('deadlines', () => {
 
 describe('a lost connection', () => {
   test('a read whose connection is killed is sent again', async () => {
-    const answer = read(sql`select pg_sleep(0.3)::text || 'reread'`)
-    await terminate(await backends('reread'))
+    let answer: Promise<unknown> = Promise.resolve()
+    await whileHeld(
+      () => (answer = read(sql`select ${HELD} || 'reread'`)),
+      (pids) => terminate(pids),
+    )
     expect(await answer).toEqual([['reread']])
   })
 
@@ -138,10 +156,13 @@ describe('a lost connection', () => {
 
   test('D44: a write whose connection is killed is OutcomeUnknown and not sent again', async () => {
     const insert = sql`
-      with slow as materialized (select pg_sleep(0.5)::text as s)
-      insert into company (name) select s || ${param('rewritten')} from slow returning id`
-    const answer = Promise.allSettled([database.write(toStatement(insert))])
-    await terminate(await backends('insert into company'))
+      with held as materialized (select ${HELD} as s)
+      insert into company (name) select s || ${param('rewritten')} from held returning id`
+    let answer: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([])
+    await whileHeld(
+      () => (answer = Promise.allSettled([database.write(toStatement(insert))])),
+      (pids) => terminate(pids),
+    )
     const [{ reason }] = (await answer) as [PromiseRejectedResult]
     expect(reason).toMatchObject(unknown)
     expect(reason.headers).toEqual({})

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import postgres from 'postgres'
 import { checkDriver, type DriverQuery, openCopy, queryOf, TEXT_TYPES, withoutHoles } from '../../src/execute/driver.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 
 // What src/execute/driver.ts relies on: an update of postgres.js that moves any of it fails here.
 
@@ -26,14 +27,16 @@ const outcome = (query: DriverQuery) =>
     () => 'answered',
     (error) => error.code as string,
   )
-/** Waits until PostgreSQL runs a statement with this word. */
-async function isRunning(word: string): Promise<void> {
-  for (;;) {
-    const [found] = await admin`
-      select from pg_stat_activity where state = 'active' and query like ${`%${word}%`} and pid <> pg_backend_pid()`
-    if (found) return
-    await Bun.sleep(5)
-  }
+/** Runs `during` while PostgreSQL runs a query of the client, which ends afterwards; resolves with the query's outcome. */
+async function whileRunning(isExclusive: boolean, during: () => Promise<void>): Promise<string> {
+  let running = Promise.resolve('')
+  await admin.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(1)`
+    running = outcome(send('select pg_advisory_xact_lock(1)::text', isExclusive))
+    await until(async () => (await transaction`select from pg_locks where locktype = 'advisory' and not granted`).count > 0)
+    await during()
+  })
+  return running
 }
 
 test('the driver has the members that checkDriver looks for', () => {
@@ -51,27 +54,27 @@ describe('queries', () => {
   })
 
   test('a query after an exclusive one is taken by no connection, and cancelled without reaching PostgreSQL', async () => {
-    const first = outcome(send(`select pg_sleep(0.3)::text, 'exclusive'`, true))
-    await isRunning('exclusive')
-    const second = send(`select 'never sent'`)
-    const ended = outcome(second)
-    await Bun.sleep(20)
-    expect(second.state).toBeNull()
-    second.cancel()
-    expect(await ended).toBe('57014')
-    expect(await first).toBe('answered')
+    const first = await whileRunning(true, async () => {
+      const second = send(`select 'never sent'`)
+      const ended = outcome(second)
+      await Bun.sleep(20)
+      expect(second.state).toBeNull()
+      second.cancel()
+      expect(await ended).toBe('57014')
+    })
+    expect(first).toBe('answered')
   })
 
   test('a query after one that is not exclusive is pipelined to its connection', async () => {
     // A connection takes nothing behind the statement that it was opened for.
     await send('select 1::text')
-    const first = outcome(send(`select pg_sleep(0.3)::text, 'shared'`))
-    await isRunning('shared')
-    const second = send(`select 'pipelined'`)
-    const ended = outcome(second)
-    await Bun.sleep(20)
-    expect(second.state).not.toBeNull()
-    expect(await Promise.all([first, ended])).toEqual(['answered', 'answered'])
+    let second = Promise.resolve('')
+    const first = await whileRunning(false, async () => {
+      const query = send(`select 'pipelined'`)
+      second = outcome(query)
+      await until(() => query.state !== null)
+    })
+    expect([first, await second]).toEqual(['answered', 'answered'])
   })
 
   test('a query without parameters is prepared', async () => {
