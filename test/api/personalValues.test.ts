@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Writable } from 'node:stream'
 import { createLog, type Log } from '../../src/log.ts'
 import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
+import { untilServed } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
@@ -32,12 +33,13 @@ afterAll(async () => {
   await postgres?.stop()
 })
 
-async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
+async function askOnce(method: string, path: string, body?: unknown): Promise<Answer> {
   asked++
   const answer = await server.send(method, path, body)
   statuses.add(answer.status)
   return answer
 }
+const ask = (method: string, path: string, body?: unknown) => untilServed(() => askOnce(method, path, body))
 const codesOf = (answers: Answer[]) => [...new Set(answers.map(({ status, body }) => `${status} ${body?.Error?.Code}`))]
 const named = (index: number) => ({ FirstName: `${MARK} ${index}`, LastName: `${MARK}-Last`, WorkEmail: `${MARK}@e.com` })
 const ill = (more: object = {}) => ({ Type: 'Sickness', Reason: `${MARK} has the flu`, Status: `of ${MARK}`, ...more })
@@ -129,12 +131,12 @@ describe('personal values of refused requests are in no log', () => {
 
   test('a row that others lock until its writers give up, and killed connections', async () => {
     const rows = await people(4)
-    const writes = () => rows.map(({ id }) => ask('PATCH', `/Employees/${id}`, { Title: `${MARK}` }))
+    const writes = () => rows.map(({ id }) => askOnce('PATCH', `/Employees/${id}`, { Title: `${MARK}` }))
     await server.sql.begin(async (transaction) => {
       await transaction`select from employee where id = ${rows[0].id} for update`
       expect((await Promise.all(writes())).map(({ status }) => status)).toEqual([503, 200, 200, 200])
     })
-    const cut = Promise.all([...writes(), ...times(10, () => ask('POST', '/Absences', ill({ EmployeeId: rows[1].id })))])
+    const cut = Promise.all([...writes(), ...times(10, () => askOnce('POST', '/Absences', ill({ EmployeeId: rows[1].id })))])
     await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'roster%'`
     for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
   })

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { memoryFolderOf } from '../../src/os/folder.ts'
-import { LISTENS, retried } from './place.ts'
+import { LISTENS, QUIET, retried } from './place.ts'
 import { endPrograms, type RunningProgram, run, temporaryFolder } from './process.ts'
 import { type Json, KEY } from './server.ts'
 
@@ -39,7 +39,7 @@ export const MAIN = [process.execPath, '--no-env-file', 'src/main.ts']
 /** Starts a server that listens; by default with the key of the tests, limits that no test reaches, and a new data folder. */
 export async function serve(settings: Record<string, string>, command = MAIN): Promise<Served> {
   const dataDir = settings.DATA_DIR ?? dataFolder(Number(settings.PORT ?? 0))
-  const own = { PORT: '0', WORKERS: '2', BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', LOG_LEVEL: 'warn' }
+  const own = { PORT: '0', WORKERS: '2', BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', ...QUIET }
   const server = run(command, { ...UNLIMITED, ...own, ...settings, DATA_DIR: dataDir })
   const [, url = ''] = await server.waitFor(LISTENS)
   return { server, url, dataDir, ask: (method, path, body, more) => askAt(url + path, method, body, more) }

@@ -59,6 +59,8 @@ interface Options {
 const DEFAULTS = {
   PORT: '0',
   LOG_LEVEL: 'error',
+  // On a busy machine any statement may be slow.
+  SLOW_STATEMENT_MS: '0',
   RATE_LIMITS: '100000/1s',
   RATE_LIMITS_ANONYMOUS: '10000/1s',
   RATE_LIMIT_CLIENTS: '1',
