@@ -294,7 +294,8 @@ describe('a slow stream', () => {
     // Sockets take some of it first.
     while ((await large.get('/Companies?Id=1', NDJSON)).status !== 200) await Bun.sleep(50)
     const texts = await Promise.all(held.map(({ rest }) => rest()))
-    const lost = texts.filter((text) => text.includes('{"Error":{"Code":"ServiceUnavailable"'))
+    // On a busy machine others may end because a statement had no time.
+    const lost = texts.filter((text) => text.includes('under way than others, and another asked for one'))
     expect([lost.length, texts.every((text) => text.endsWith('0\r\n\r\n'))]).toEqual([1, true])
   })
 })
