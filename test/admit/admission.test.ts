@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { Admission } from '../../src/admit/admission.ts'
 import { KeyRefresh } from '../../src/admit/keyRefresh.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
@@ -11,21 +10,15 @@ import { Database } from '../../src/execute/database.ts'
 import { KeyStore, keySource } from '../../src/keys/store.ts'
 import type { KeySource } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { leaveOut, temporaryFolder, until } from '../support/process.ts'
 import { hasRedis, startRedis } from '../support/redis.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
 const LIMIT = 10
 
-let sql: postgres.Sql
-let database: Database
-beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
-  database = new Database({ url, poolSize: 4, prepare: true })
-})
-afterAll(() => Promise.all([sql.end(), database.end()]))
+const { sql, poolOf } = useDatabase()
+const database = poolOf({ poolSize: 4 })
 
 let files: LimiterFiles
 beforeEach(() => (files = filesOf(`${LIMIT}/1h`)))

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { KeyRefresh } from '../../src/admit/keyRefresh.ts'
 import { Database } from '../../src/execute/database.ts'
 import { keySource } from '../../src/keys/store.ts'
 import type { KeySource } from '../../src/model/key.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
-let sql: postgres.Sql
-let database: Database
-beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
-  database = new Database({ url, poolSize: 2, prepare: true })
-})
-afterAll(() => Promise.all([sql.end(), database.end()]))
+const { sql, poolOf } = useDatabase()
+const database = poolOf()
 
 let reads: number
 let errors: unknown[]

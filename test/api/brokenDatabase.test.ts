@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { chmodSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
-import type { Log } from '../../src/log.ts'
 import { outcomeOf } from '../support/cases.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await own.unsafe('checkpoint')
   await own.end()
   const note = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log: Log = { debug() {}, info() {}, warn: note, error: note, async flush() {}, isEnabled: () => true }
+  const log = quietLog({ warn: note, error: note })
   const role = Object.assign(new URL(databaseUrl), { username: name, password: 'x' }).href
   server = await startServer({ databaseUrl: role, log })
 })

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import type { Log, LogFields } from '../../src/log.ts'
+import type { LogFields } from '../../src/log.ts'
 import { BODY_BYTES_MAX } from '../../src/parse/body.ts'
 import { useServer } from '../support/cases.ts'
 import { Connection } from '../support/connection.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { createRow, listed } from '../support/rows.ts'
 import { KEY, startServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
@@ -163,9 +164,8 @@ describe('a small body of a request that is refused before it is read', () => {
 
 test('a client that disconnects is known by its address, or its request has no effect', async () => {
   const lines: { message: string; fields: LogFields }[] = []
-  const note = (message: string, fields: LogFields = {}) => lines.push({ message, fields })
-  const log = { debug: note, info: note, warn: note, error: note, isEnabled: () => true, flush: async () => undefined }
-  const leaving = await startServer({ log: log as Log })
+  const note = (message: string, fields: LogFields = {}) => void lines.push({ message, fields })
+  const leaving = await startServer({ log: quietLog({ debug: note, info: note, warn: note, error: note }) })
   const { hostname, port } = new URL(leaving.url)
   const ids: string[] = []
   for (let number = 0; number < 8; number++) {

@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import type { Log, LogFields, LogLevel } from '../../src/log.ts'
+import type { LogFields, LogLevel } from '../../src/log.ts'
 import { ask, outcomeOf, type Request, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { createRow } from '../support/rows.ts'
 import { type Answer, KEY } from '../support/server.ts'
 
@@ -16,8 +17,7 @@ const write =
   (level: LogLevel) =>
   (message: string, fields: LogFields = {}) =>
     void lines.push({ level, message, fields })
-const levels = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
-const log: Log = { ...levels, async flush() {}, isEnabled: () => true }
+const log = quietLog({ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') })
 
 const server = useServer({ log })
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Log } from '../../src/log.ts'
 import { useServer } from '../support/cases.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
 import { makeKey, startServer, type TestKey } from '../support/server.ts'
@@ -13,7 +13,6 @@ const environment = {
   RATE_LIMIT_CLIENTS: '16',
   TRUSTED_PROXIES: '127.0.0.0/8',
 }
-const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => true }
 const HOUR_MS = 3_600_000
 
 interface Seen {
@@ -45,7 +44,7 @@ const asAddress: Asker = {
 const server = useServer({
   environment,
   keys: [key.record, reader.record, slow.record],
-  log: silent,
+  log: quietLog({ error() {} }),
 })
 let company: number
 let referenced: number

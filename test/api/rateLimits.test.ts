@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Log } from '../../src/log.ts'
 import { useServer } from '../support/cases.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
 import { titleOf } from '../support/titles.ts'
 
 const warnings: string[] = []
 const warn: Log['warn'] = (message, fields) => void warnings.push(`${message}: ${fields?.error}`)
-const log: Log = { debug() {}, info() {}, warn, error() {}, async flush() {}, isEnabled: () => true }
+const log = quietLog({ warn })
 
 const environment = {
   RATE_LIMITS: '3/1h,100/12h',

@@ -1,17 +1,11 @@
-import { beforeAll, expect, test } from 'bun:test'
-import type postgres from 'postgres'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { expect, test } from 'bun:test'
+import { useDatabase } from '../support/database.ts'
 import { rosterHere } from './roster.ts'
 
 const URL_GIVEN = 'https://8.8.8.8/hook?token=1'
-let settings: Record<string, string>
-let sql: postgres.Sql
-beforeAll(async () => {
-  settings = { DATABASE_URL: await createDatabase() }
-  sql = connect(settings.DATABASE_URL as string)
-})
+const { url: DATABASE_URL, sql } = useDatabase()
 
-const hooks = (words: string[], more: Record<string, string> = {}) => rosterHere(['hooks', ...words], { ...settings, ...more })
+const hooks = (words: string[], more: Record<string, string> = {}) => rosterHere(['hooks', ...words], { DATABASE_URL, ...more })
 const add = (...words: string[]) => hooks(['add', '--url', URL_GIVEN, ...words])
 
 test('a hook is added, listed, paused, resumed and removed', async () => {

@@ -1,10 +1,10 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type postgres from 'postgres'
 import { hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { copyCluster } from '../support/cluster.ts'
+import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { postmasterOf, run, temporaryFolder } from '../support/process.ts'
 import { roster, rosterHere } from './roster.ts'
@@ -19,12 +19,9 @@ const create = (name: string, ...more: string[]) => keys('create', '--name', nam
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
 
 describe('keys in an external database', () => {
-  let sql: postgres.Sql
-  beforeAll(async () => {
-    settings = { DATABASE_URL: await createDatabase() }
-    sql = connect(settings.DATABASE_URL as string)
-  })
+  const { url: DATABASE_URL, sql } = useDatabase()
   beforeEach(async () => {
+    settings = { DATABASE_URL }
     await sql`delete from api_key`
   })
 

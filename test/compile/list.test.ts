@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
-import { Database } from '../../src/execute/database.ts'
 import { compileChangedRows, Snapshot } from '../../src/memory/statements.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
-let url: string
-let database: Database
-beforeAll(async () => {
-  url = await createDatabase()
-  database = new Database({ url, poolSize: 1, prepare: true })
-})
-afterAll(() => database.end())
+const { sql, poolOf } = useDatabase()
+const database = poolOf()
 
 test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
   'an entity may have the name of a part of statements: %s',
   async (called) => {
     const entity = defineEntity(called, { id: identity(), name: text() })
     const { table } = entity
-    const sql = connect(url)
     await sql.unsafe(`create table ${table} (id bigint generated always as identity primary key, name text)`)
     await sql.unsafe(`insert into ${table} (name) select chr(64 + n) from generate_series(1, 12) as n`)
     const [{ relation } = { relation: '' }] = await sql<{ relation: string }[]>`select ${table}::regclass::oid::text as relation`

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import { compilePiece, streamColumns } from '../../src/compile/stream.ts'
 import { compileSummary } from '../../src/compile/summary.ts'
@@ -8,14 +7,13 @@ import type { Seek } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { parseList, parseStream } from '../../src/parse/list.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
 const note = defineEntity('Note', { id: identity(), title: text(), body: text(), author: text() })
 const ROWS = 3_000
 
-let sql: postgres.Sql
+const { sql } = useDatabase()
 beforeAll(async () => {
-  sql = connect(await createDatabase())
   await sql.unsafe('create table note (id bigint primary key, title text, body text, author text)')
   await sql`
     insert into note select n, case when n % 7 > 0 then 'Título ' || n end, 'Body ' || n % 10, 'Author ' || n % 50
@@ -23,7 +21,6 @@ beforeAll(async () => {
   await sql`create index note_author_id on note (author, id)`
   await sql`vacuum analyze note`
 })
-afterAll(() => sql.end())
 
 /** 16 filters by parts of one text, and some of another. */
 const TITLES = Array.from({ length: 8 }, (_, index) => `Title[contains]=${'TITULO '.slice(index % 6)}&Title[begins]=titulo`)

@@ -6,6 +6,7 @@ import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '..
 import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { KEY, makeKey, startServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
@@ -14,10 +15,10 @@ const keys = {
   limited: makeKey({ name: 'limited', limits: '1/1m' }),
 }
 
-/** One of the answers is a failure, which would be logged. */
 /** Then a busy machine has had its chance to form very many groups within the time of a statement. */
 const GROUPS_MS_MAX = 120_000
-const silent = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
+/** One of the answers is a failure, which would be logged. */
+const silent = quietLog({ error() {} })
 
 const server = useServer(async () => ({
   databaseUrl: await createSampleDatabase(),

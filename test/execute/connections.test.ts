@@ -1,16 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { Database } from '../../src/execute/database.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { PreparePolicy } from '../../src/execute/pool.ts'
 import { param, sql, toStatement } from '../../src/model/sql.ts'
+import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-let database: Database
-beforeAll(async () => {
-  database = new Database({ url: await createDatabase(), poolSize: 1, prepare: true })
-})
-afterAll(() => database.end())
+const database = useDatabase().poolOf({ poolSize: 1 })
 
 // Two rows are on their way when the third fails.
 const cutShort = toStatement(sql`select (1 / (3 - n))::text from generate_series(1, 3) as n`)
@@ -83,13 +79,8 @@ test('texts that are used once do not pile up: the one used longest ago is forgo
 })
 
 describe('long writes', () => {
-  let url: string
-  let own: postgres.Sql
+  const { url, sql: own } = useDatabase()
   let longWrites: LongWrites
-  beforeAll(async () => {
-    url = await createDatabase()
-    own = connect(url)
-  })
   beforeEach(() => {
     longWrites = new LongWrites({ url, poolSize: 2, prepare: true, name: 'roster test' })
   })

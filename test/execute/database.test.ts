@@ -1,20 +1,14 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { compileGet } from '../../src/compile/row.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { until } from '../support/process.ts'
 
-let url: string
-let admin: postgres.Sql
+const { url, sql: admin } = useDatabase()
 let database: Database
 
-beforeAll(async () => {
-  url = await createDatabase()
-  admin = connect(url)
-})
 beforeEach(() => {
   database = new Database({ url, poolSize: 1, prepare: true })
 })

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import postgres from 'postgres'
 import { checkDriver, type DriverQuery, openCopy, queryOf, TEXT_TYPES, withoutHoles } from '../../src/execute/driver.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { until } from '../support/process.ts'
 
 // What src/execute/driver.ts relies on: an update of postgres.js that moves any of it fails here.
 
-let url: string
+const { url, sql: admin } = useDatabase()
 let client: postgres.Sql
-let admin: postgres.Sql
-beforeAll(async () => {
-  url = await createDatabase()
-  admin = connect(url)
-})
 beforeEach(async () => {
   await client?.end({ timeout: 0 })
   client = postgres(url, { max: 1, fetch_types: false, prepare: true, types: TEXT_TYPES })

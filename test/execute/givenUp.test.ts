@@ -1,6 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
-import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/create.ts'
 import company from '../../src/entities/company.ts'
 import { inTransaction, withConnection } from '../../src/execute/connect.ts'
@@ -8,15 +7,10 @@ import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
 import { seriesOf } from '../../src/metrics/counts.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { until } from '../support/process.ts'
 
-let url: string
-let admin: postgres.Sql
-beforeAll(async () => {
-  url = await createDatabase()
-  admin = connect(url)
-})
+const { url, sql: admin } = useDatabase()
 beforeEach(async () => {
   await admin`truncate company cascade`
 })

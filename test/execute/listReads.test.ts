@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
-import type postgres from 'postgres'
+import { beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
 import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
 import type { BatchableStatement } from '../../src/model/batch.ts'
 import type { Caller } from '../../src/model/key.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { until } from '../support/process.ts'
 
-let url: string
-let sql: postgres.Sql
-let sharedPool: Database
-let listPool: Database
+/** A statement that is not ended by a test's client, or by the test, stays. */
+const STAYING = { statementMsMax: 60_000, queryMsMax: 60_000 }
+
+const { url, sql, poolOf } = useDatabase()
+const sharedPool = poolOf({ poolSize: 1 })
+const listPool = poolOf(STAYING)
 let reads: ListReads
 
-beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
-  sharedPool = new Database({ url, poolSize: 1, prepare: true })
-  // A statement that is not ended by a test's client, or by the test, stays.
-  listPool = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
-})
 beforeEach(() => {
   reads = new ListReads({ sharedPool, listPool, connections: 2, mayCancel: true })
 })
-afterAll(() => Promise.all([sharedPool.end(), listPool.end(), sql.end()]))
 
 /** Returns a caller whose client stays until `leave`. */
 function callerOf(key: string): Caller & { leave(): void } {
@@ -174,11 +167,7 @@ describe('lists of one row', () => {
 
 describe('costly lists', () => {
   const COSTLY = { parentRow: null, isCostly: true }
-  let four: Database
-  beforeAll(() => {
-    four = new Database({ url, poolSize: 4, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
-  })
-  afterAll(() => four.end())
+  const four = poolOf({ poolSize: 4, ...STAYING })
   beforeEach(() => {
     reads = new ListReads({ sharedPool, listPool: four, connections: 4, mayCancel: true })
   })

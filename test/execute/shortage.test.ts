@@ -2,23 +2,19 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import type { Statement } from '../../src/model/sql.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
+import { connect } from '../support/postgres.ts'
 
 const CONNECTIONS = 3
 const role = `roster_few_${process.pid}`
 
-let url: string
-let admin: postgres.Sql
+const { url: adminUrl, sql: admin } = useDatabase()
+const url = Object.assign(new URL(adminUrl), { username: role, password: 'secret' }).href
 const databases: Database[] = []
 const others: postgres.Sql[] = []
 beforeAll(async () => {
-  const own = new URL(await createDatabase())
-  admin = connect(own.href)
   await admin.unsafe(`create role ${role} login password 'secret' connection limit ${CONNECTIONS}`)
   await admin.unsafe(`grant all on all tables in schema public to ${role}`)
-  own.username = role
-  own.password = 'secret'
-  url = own.href
 })
 afterEach(async () => {
   await Promise.all([...databases.splice(0).map((database) => database.end()), leave()])

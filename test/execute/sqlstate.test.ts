@@ -1,15 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { ConstraintViolation, classify, isAway, type Verdict } from '../../src/execute/outcomes.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { freePort } from '../support/process.ts'
 
-let url: string
-let sql: postgres.Sql
-beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
-})
+const { url, sql } = useDatabase()
 
 const fault = (query: Promise<unknown>) =>
   query.then(

@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
-import type { Log } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/networks.ts'
 import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { until } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { Random } from '../support/random.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
@@ -18,11 +18,7 @@ const SEED = 20_261_123
 
 const server = useServer()
 
-const quiet = () => undefined
-const log: Log = {
-  ...{ debug: quiet, info: quiet, warn: quiet, error: quiet },
-  ...{ isEnabled: () => false, flush: async () => undefined },
-}
+const log = quietLog({ error() {} })
 
 function send(): HookSender {
   return new HookSender(server.databaseUrl, entities, {

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
 import { boolean, defineEntity, identity, text } from '../../src/model/entity.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
 interface Column {
   type: string
@@ -23,9 +22,8 @@ const NOTE = `
   create index note_read_sorted on note (read, id)`
 
 const entities = [...(await loadEntities()), note]
-let sql: postgres.Sql
+const { sql } = useDatabase()
 beforeAll(async () => {
-  sql = connect(await createDatabase())
   await sql.unsafe(NOTE)
 })
 

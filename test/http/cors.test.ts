@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Log } from '../../src/log.ts'
 import { useServer } from '../support/cases.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { errorOf, type TestServer } from '../support/server.ts'
 
 const PAGE = 'https://app.example.com'
@@ -32,10 +32,7 @@ async function overLimit() {
 }
 
 const failures: string[] = []
-const log: Log = {
-  ...{ debug() {}, info() {}, warn() {}, async flush() {}, isEnabled: () => false },
-  error: (message) => void failures.push(message),
-}
+const log = quietLog({ error: (message) => void failures.push(message) })
 const environment = { CORS_ORIGINS: `${PAGE},${SECOND}`, RATE_LIMITS_ANONYMOUS: '20/1h' }
 const closed = useServer()
 const listed = useServer(() => ({ databaseUrl: closed.databaseUrl, log, environment }))

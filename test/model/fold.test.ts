@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { describe, expect, test } from 'bun:test'
 import { foldSql, foldText, isSurelyFolded } from '../../src/model/fold.ts'
 import { param, sql, toStatement } from '../../src/model/sql.ts'
+import { useDatabase } from '../support/database.ts'
 import { foldedText } from '../support/foldedText.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
-let database: postgres.Sql
-beforeAll(async () => {
-  database = connect(await createDatabase('empty'))
-})
-afterAll(() => database.end())
+const { sql: database } = useDatabase('empty')
 
 /** The texts as PostgreSQL folds them. */
 async function foldedByPostgres(texts: readonly string[]): Promise<string[]> {

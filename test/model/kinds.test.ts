@@ -1,7 +1,6 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020.js'
 import fc from 'fast-check'
-import type postgres from 'postgres'
 import { dateKind, instantKind } from '../../src/model/dateKinds.ts'
 import { compareDecimals } from '../../src/model/decimal.ts'
 import {
@@ -15,7 +14,7 @@ import {
   oneOfKind,
   textKind,
 } from '../../src/model/kinds.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
 const decimal = decimalKind(8)
 const stateKind = oneOfKind(['Asked', 'Given (late)'])
@@ -176,10 +175,7 @@ test('a number as long as a body is refused without a search through it', () => 
 })
 
 describe('kinds compared with PostgreSQL', () => {
-  let database: postgres.Sql
-  beforeAll(async () => {
-    database = connect(await createDatabase('empty'))
-  })
+  const { sql: database } = useDatabase('empty')
 
   test('a decimal equals the number in its source', async () => {
     const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import { Database } from '../../src/execute/database.ts'
+import type { Database } from '../../src/execute/database.ts'
 import { ChangeWaits } from '../../src/operations/changes.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
 const ENTITIES = [company, absence]
 const START = { position: '0', number: '0' }
 const HOUR_MS = 3_600_000
 
-let database: Database
-beforeAll(async () => {
-  database = new Database({ url: await createDatabase(), poolSize: 2, prepare: true })
-})
-afterAll(() => database.end())
+const database = useDatabase().poolOf()
 
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
   new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })

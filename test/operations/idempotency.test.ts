@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { Database } from '../../src/execute/database.ts'
+import { beforeAll, expect, test } from 'bun:test'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operations/concurrencyLimit.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
-let database: Database
+const { sql, poolOf } = useDatabase()
+const database = poolOf()
 beforeAll(async () => {
-  const url = await createDatabase()
-  const sql = connect(url)
   await sql`create table thing (id bigint primary key, name text, secret text, note text)`
   await sql`insert into thing values (1, 'A', 'hidden', 'x'), (2, 'B', 'hidden', 'y')`
-  database = new Database({ url, poolSize: 2, prepare: true })
 })
-afterAll(() => database.end())
 
 /** Sends a PATCH with an Idempotency-Key to a server whose entity has these properties; returns the answer. */
 async function rename(fields: Record<string, ReturnType<typeof text>>, id: string): Promise<unknown> {

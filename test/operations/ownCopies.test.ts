@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type postgres from 'postgres'
-import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
@@ -8,7 +6,7 @@ import { copied, defineEntity, identity, reference, text } from '../../src/model
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operations/concurrencyLimit.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import type { Json } from '../support/server.ts'
 
 // Entity whose rows copy a name from rows of the same table, and clients may write the name.
@@ -19,13 +17,20 @@ const unit = defineEntity('Unit', {
   parent: copied('parentId', 'name'),
 })
 
-let sql: postgres.Sql
-let database: Database
-let longWrites: LongWrites
-let units: Resource
+const { url, sql, poolOf } = useDatabase()
+const database = poolOf()
+const longWrites = new LongWrites({ url, poolSize: 2, prepare: true })
+const units = new Resource(unit, [unit], {
+  database,
+  longWrites,
+  listReads: new ListReads({ sharedPool: database, listPool: database, connections: 2, mayCancel: true }),
+  cursors: new Cursors('secret'),
+  memory: null,
+  streamLimit: new ConcurrencyLimit(STREAMS),
+  summaryLimit: new ConcurrencyLimit(SUMMARIES),
+  bodyLimit: new ConcurrencyLimit(BODIES),
+})
 beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
   await sql.unsafe(`
     create table unit (
       id bigint generated always as identity primary key,
@@ -37,25 +42,8 @@ beforeAll(async () => {
       unique (id, name_key),
       foreign key (parent_id, parent_key) references unit (id, name_key) on update cascade
     )`)
-  const options = { url, poolSize: 2, prepare: true }
-  database = new Database(options)
-  longWrites = new LongWrites(options)
-  const listReads = new ListReads({ sharedPool: database, listPool: database, connections: 2, mayCancel: true })
-  units = new Resource(unit, [unit], {
-    database,
-    longWrites,
-    listReads,
-    cursors: new Cursors('secret'),
-    memory: null,
-    streamLimit: new ConcurrencyLimit(STREAMS),
-    summaryLimit: new ConcurrencyLimit(SUMMARIES),
-    bodyLimit: new ConcurrencyLimit(BODIES),
-  })
 })
-afterAll(async () => {
-  await longWrites.end()
-  await database.end()
-})
+afterAll(() => longWrites.end())
 
 async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object) {
   const headers = { 'content-type': 'application/json' }

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Database } from '../../src/execute/database.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { createReadiness } from '../../src/postgres/readiness.ts'
+import { useDatabase } from '../support/database.ts'
 import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
 
 const files = readMigrations(MIGRATIONS).map(({ file }) => file)
 const open = (url: string) => new Database({ url, poolSize: 1, prepare: true })
 
-let url: string
-let database: Database
-beforeAll(async () => {
-  url = await createDatabase()
-  database = open(url)
-})
-afterAll(() => database.end())
+const { poolOf } = useDatabase()
+const database = poolOf({ poolSize: 1 })
 
 test('a database is ready if it has every migration, or more from a newer version', async () => {
   const asked = [files, files.slice(0, 1), [...files, '9999_future.sql']]

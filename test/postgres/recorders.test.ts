@@ -1,18 +1,15 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type postgres from 'postgres'
 import { checkChanges, migrate } from '../../src/postgres/migrate.ts'
+import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 // Changes that triggers record, for every kind of statement. D57
 
-let url: string
-let sql: postgres.Sql
+const { url, sql } = useDatabase()
 beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
   await checkChanges(url, { isKept: true, hasValues: true }, [])
   await sql.unsafe(`
     insert into company (id, name, enabled) overriding system value select n, 'C' || n, true from generate_series(1, 20) as n;

@@ -1,15 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { checkChanges } from '../../src/postgres/migrate.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 
 // Rows of row_change, from which copies of tables learn which rows have changed. D70
 
-let sql: postgres.Sql
-let url: string
+const { url, sql } = useDatabase()
 beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
   await checkChanges(url, { isKept: true, hasValues: false }, [])
   // Without the indexes of an entity, because some tests write many rows.
   await sql.unsafe(

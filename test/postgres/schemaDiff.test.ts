@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import {
   computed,
@@ -18,6 +18,7 @@ import type { Fields } from '../../src/model/fields.ts'
 import { declaredTables, requireOwnNames } from '../../src/postgres/declaredTable.ts'
 import { nextMigration } from '../../src/postgres/schemaDiff.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 // All that the folder declares: each has to have the migration that its declaration makes.
@@ -53,11 +54,9 @@ async function described(sql: postgres.Sql) {
 }
 
 describe('migrations for an empty database', () => {
-  let migrated: postgres.Sql
-  let generated: postgres.Sql
+  const { sql: migrated } = useDatabase()
+  const { sql: generated } = useDatabase()
   beforeAll(async () => {
-    migrated = connect(await createDatabase())
-    generated = connect(await createDatabase())
     await generated.unsafe(`drop table ${TABLES.join(', ')} cascade`)
     // As sql/0002 has it, which no declaration has.
     await generated.begin(async (sql) => {
@@ -67,7 +66,6 @@ describe('migrations for an empty database', () => {
       await sql.unsafe(text)
     })
   })
-  afterAll(() => Promise.all([migrated.end(), generated.end()]))
 
   test('a generated migration creates the same tables as Roster’s own migrations', async () => {
     const made = await described(generated)
@@ -86,10 +84,7 @@ describe('migrations for an empty database', () => {
 })
 
 describe('migrations for existing tables', () => {
-  let sql: postgres.Sql
-  beforeAll(async () => {
-    sql = connect(await createDatabase())
-  })
+  const { sql } = useDatabase()
 
   const room = (fields: Fields = {}) => defineEntity('Room', { id: identity(), name: text(), ...fields })
   const booking = (fields: Fields = {}, options = {}) =>

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config/config.ts'
-import type { Log } from '../../src/log.ts'
 import { type Part, Parts } from '../../src/processes/parts.ts'
 import { Supervisor } from '../../src/processes/supervisor.ts'
+import { quietLog } from '../support/quietLog.ts'
 
 const logged: unknown[] = []
-const note = (text: string, fields?: object) => logged.push([text, fields])
-const log = { debug: note, info: note, warn: note, error: note, flush: async () => undefined } as unknown as Log
+const note = (text: string, fields?: object) => void logged.push([text, fields])
+const log = quietLog({ debug: note, info: note, warn: note, error: note })
 
 /** Makes parts that record when they start and stop. */
 function recorded(names: readonly string[], steps: string[], more: Record<string, Partial<Part>> = {}): Part[] {

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
-import type { Log, LogFields } from '../../src/log.ts'
+import type { LogFields } from '../../src/log.ts'
 import { slowStatements } from '../../src/processes/slowStatements.ts'
+import { quietLog } from '../support/quietLog.ts'
 
 test('slow statements are logged, ten a minute, with up to 2,000 characters; 0 logs none', () => {
   const lines: LogFields[] = []
-  const log = { warn: (_: string, fields: LogFields) => lines.push(fields) } as unknown as Log
+  const log = quietLog({ warn: (_, fields = {}) => void lines.push(fields) })
   slowStatements(log, 0)('select $0', 10_000)
   const note = slowStatements(log, 50)
   note('select $1', 49.9)

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { KeyStore } from '../../src/keys/store.ts'
-import { createLog } from '../../src/log.ts'
 import { connect } from '../support/postgres.ts'
+import { quietLog } from '../support/quietLog.ts'
 import { makeKey, startServer, type TestKey } from '../support/server.ts'
 
 test('a worker logs when more keys are in use than its table has room for, and stores which keys were used', async () => {
   const keys = [makeKey(), makeKey(), makeKey()]
   const warnings: string[] = []
-  const log = { ...createLog('error', 'pretty'), warn: (message: string) => void warnings.push(message) }
+  const log = quietLog({ warn: (message) => void warnings.push(message) })
   const environment = { RATE_LIMITS: '9/1h', RATE_LIMIT_CLIENTS: '2' }
   const server = await startServer({ environment, log, keys: keys.map(({ record }) => record) })
   const remaining = async ({ headers }: TestKey) => (await server.get('/', headers)).headers.get('x-ratelimit-remaining')

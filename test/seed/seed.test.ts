@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Refused } from '../../src/errors.ts'
 import {
@@ -17,6 +17,7 @@ import {
 } from '../../src/model/entity.ts'
 import { nextMigration } from '../../src/postgres/schemaDiff.ts'
 import { seed, sharesOf, withRows } from '../../src/seed/seed.ts'
+import { useDatabase } from '../support/database.ts'
 import { entities } from '../support/entities.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -74,15 +75,11 @@ async function databaseOf(declared: Entity[]): Promise<postgres.Sql> {
 }
 
 describe('generated rows of Roster’s entities', () => {
-  const databases: postgres.Sql[] = []
+  const seeds = [1, 1, 2]
+  const databases = seeds.map(() => useDatabase().sql)
   beforeAll(async () => {
-    for (const number of [1, 1, 2]) {
-      const sql = connect(await createDatabase())
-      databases.push(sql)
-      await seed(sql, entities, options(620, number))
-    }
+    for (const [index, sql] of databases.entries()) await seed(sql, entities, options(620, seeds[index]))
   })
-  afterAll(() => Promise.all(databases.map((sql) => sql.end())))
 
   const contents = (sql: postgres.Sql) => Promise.all(entities.map(({ table }) => sql`select * from ${sql(table)} order by id`))
 

@@ -1,31 +1,25 @@
-import { afterAll, beforeAll } from 'bun:test'
+import { beforeAll } from 'bun:test'
 import type postgres from 'postgres'
-import { Database } from '../../src/execute/database.ts'
+import type { Database } from '../../src/execute/database.ts'
 import type { Statement } from '../../src/model/sql.ts'
+import { useDatabase } from './database.ts'
 import { loadMany } from './manyRows.ts'
-import { connect, createDatabase } from './postgres.ts'
 
 /** A database with so many rows that an index pays. */
 export interface PlanSite {
-  sql: postgres.Sql
-  database: Database
+  readonly sql: postgres.Sql
+  readonly database: Database
   /** Key of each index, by its name: `(property, id)`. */
   indexKeys: Map<string, string>
 }
 
 /** For the top of a test file: makes a database with many rows. */
 export function usePlanSite(counts: Parameters<typeof loadMany>[1]): PlanSite {
-  const site = {} as PlanSite
+  const { sql, poolOf } = useDatabase()
+  const site: PlanSite = { sql, database: poolOf({ poolSize: 1 }), indexKeys: new Map() }
   beforeAll(async () => {
-    const url = await createDatabase()
-    site.sql = connect(url)
-    site.database = new Database({ url, poolSize: 1, prepare: true })
-    await loadMany(site.sql, counts)
-    site.indexKeys = await readIndexKeys(site.sql)
-  })
-  afterAll(async () => {
-    await site.database?.end()
-    await site.sql?.end()
+    await loadMany(sql, counts)
+    site.indexKeys = await readIndexKeys(sql)
   })
   return site
 }

@@ -84,10 +84,10 @@ export async function leavePostgres(): Promise<void> {
 
 /** Creates a database with all migrations and no rows; `empty`: without migrations. Returns its address. */
 export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<string> {
-  if (kind === 'empty') return copy('template0')
-  const database = ahead ?? copy('roster_template')
+  if (kind === 'empty') return copy('empty')
+  const database = ahead ?? copy('migrated')
   // Most files need one. In others the next one is copied while earlier tests run, so that few tests wait for it.
-  if (made > 1) ahead = copy('roster_template')
+  if (made > 1) ahead = copy('migrated')
   return database
 }
 
@@ -111,11 +111,19 @@ export async function asPlainRole(url: string): Promise<string> {
   return Object.assign(own, { username: role, password: 'plain' }).href
 }
 
-async function copy(template: 'roster_template' | 'template0'): Promise<string> {
+/** Returns the address of a database that is not there yet, and what creates it; `empty`: without migrations. */
+export function reserveDatabase(kind: 'migrated' | 'empty' = 'migrated'): { url: string; create(): Promise<string> } {
   const name = `test_${process.pid}_${Date.now().toString(36)}_${++made}`
-  await admin.unsafe(`create database ${name} template ${template} ${await (strategy ??= cheapestCopy(admin))}`)
-  return urlOf(name)
+  const url = urlOf(name)
+  const template = kind === 'empty' ? 'template0' : 'roster_template'
+  const create = async () => {
+    await admin.unsafe(`create database ${name} template ${template} ${await (strategy ??= cheapestCopy(admin))}`)
+    return url
+  }
+  return { url, create }
 }
+
+const copy = (kind: 'migrated' | 'empty') => reserveDatabase(kind).create()
 
 const connections: postgres.Sql[] = []
 

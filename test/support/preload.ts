@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, setDefaultTimeout } from 'bun:test'
-import { joinPostgres, leavePostgres, startPostgres, type TestPostgres } from './postgres.ts'
+import { afterAll, setDefaultTimeout } from 'bun:test'
+import { joinPostgres, leavePostgres, startPostgres } from './postgres.ts'
 import { interruptPrograms, removeFolders, removeMemories } from './process.ts'
 
 // test/run.ts starts the PostgreSQL for all files; `bun test` alone starts another one here.
 const given = process.env.TEST_POSTGRES_URL
-let own: TestPostgres | undefined
+const own = given ? null : await startPostgres()
+// Before the first test file is read, because `useDatabase` gives it the address of a database.
+joinPostgres(given ?? (own?.url as string))
 
 // test/run.ts sets the same limit for all files; here it holds for the first one.
 setDefaultTimeout(120_000)
 
-beforeAll(async () => {
-  if (!given) own = await startPostgres()
-  joinPostgres(given ?? own?.url ?? '')
-}, 60_000)
 afterAll(async () => {
   await leavePostgres()
   await own?.stop()
