@@ -35,9 +35,9 @@ function App() {
         {key === null ? (
           <KeyForm refusal={refusal} />
         ) : offered !== null ? (
-          <KeyQuestion {...{ own: key, offered, refusal }} />
+          <KeyQuestion own={key} offered={offered} refusal={refusal} />
         ) : (
-          resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} {...{ resource, view }} />
+          resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} resource={resource} view={view} />
         )}
         {key !== null && offered === null && resources.length > 0 && !resource && view.resource !== '' && (
           <p>

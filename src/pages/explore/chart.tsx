@@ -47,7 +47,13 @@ export function ChartView(whole: Props) {
           </div>
         )}
         <div ref={frame}>
-          <svg {...{ width, height }} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}; ${bars.length} bars`}>
+          <svg
+            width={width}
+            height={height}
+            viewBox={`0 0 ${width} ${height}`}
+            role="img"
+            aria-label={`${title}; ${bars.length} bars`}
+          >
             {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
           </svg>
         </div>

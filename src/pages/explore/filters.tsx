@@ -54,7 +54,8 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
         {edited !== null && (
           <FilterForm
             key={edited}
-            {...{ resource, close }}
+            resource={resource}
+            close={close}
             filter={filters[edited] ?? null}
             apply={(filter) => replace(edited, filter)}
           />
@@ -124,7 +125,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
         const remove = () => pick(picked.filter((one) => one !== value))
         return <Button key={value} class="" label={`${value} ×`} aria-label={`Remove ${value}`} onClick={remove} />
       })}
-      {operator.operand && <ValueField {...{ resource, property }} value={text} take={setText} />}
+      {operator.operand && <ValueField resource={resource} property={property} value={text} take={setText} />}
       {isAny && <Button type="submit" class="adds" label="Add" />}
       <Button type="submit" class="button primary" label="Apply" />
       <Button label="Cancel" onClick={close} />

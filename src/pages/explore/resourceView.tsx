@@ -45,9 +45,14 @@ export function ResourceView({ resource, view }: Shown) {
       <div class="bar">
         <Filters resource={resource} view={view} problem={asked.problem} />
         <span class="tools">
-          {!isSummary && <Columns {...{ resource, columns, setColumns }} />}
+          {!isSummary && <Columns resource={resource} columns={columns} setColumns={setColumns} />}
           <CopyButton label="Copy as curl" text={() => curl(ROOT + path)} />
-          <Download key={allPath} {...{ excelPath }} path={allPath} name={`${resource.plural}${isSummary ? '-summary' : ''}`} />
+          <Download
+            key={allPath}
+            excelPath={excelPath}
+            path={allPath}
+            name={`${resource.plural}${isSummary ? '-summary' : ''}`}
+          />
         </span>
       </div>
       {asked.problem && !filters.some((filter) => isRefused(filter, asked.problem)) && (
@@ -55,14 +60,14 @@ export function ResourceView({ resource, view }: Shown) {
       )}
       <div class="sides">
         <div class={`content${asked.lateness > 0 ? ' late' : ''}`} aria-busy={asked.lateness > 0}>
-          {isSummary && <Summary {...{ resource, view, asked, page }} />}
+          {isSummary && <Summary resource={resource} view={view} asked={asked} page={page} />}
           {page && !isSummary && (
             <div class="scroll">
-              <Table {...{ resource, columns, view }} rows={page.rows} />
+              <Table resource={resource} columns={columns} view={view} rows={page.rows} />
               {page.rows.length === 0 && <p class="empty">{emptyWords(page.total, filters.length)}</p>}
             </div>
           )}
-          {page && <Pager {...{ page, view, isSummary }} />}
+          {page && <Pager page={page} view={view} isSummary={isSummary} />}
         </div>
         {view.row !== '' && <RowPanel key="row" resource={resource} id={view.row} close={closeRow} />}
       </div>

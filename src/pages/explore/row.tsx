@@ -37,7 +37,7 @@ export function RowPanel({ resource, id, close }: Props) {
               <div key={property.name}>
                 <dt title={property.name}>{property.path.map(wordsOf).join(', ')}</dt>
                 <dd>
-                  <Cell {...{ resource, property, row }} view={null} />
+                  <Cell resource={resource} property={property} row={row} view={null} />
                 </dd>
               </div>
             ))}
@@ -54,7 +54,7 @@ export function RowPanel({ resource, id, close }: Props) {
               )
             })}
             {referring.map(({ other, name }) => (
-              <Referring key={other.plural + name} {...{ name, other, id }} one={resource.entity} />
+              <Referring key={other.plural + name} name={name} other={other} id={id} one={resource.entity} />
             ))}
           </ul>
           <Changes path={`${path}/Changes`} />

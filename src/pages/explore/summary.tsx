@@ -48,10 +48,10 @@ export function Summary({ resource, view, asked, page }: Shown & Shows) {
   const style = stylesOf(question).find((one) => one === view.as) ?? fitting
   return (
     <>
-      <Choices {...{ resource, view, question, style }} />
+      <Choices resource={resource} view={view} question={question} style={style} />
       {problem && !asked.problem && <Trouble key={problem} problem={problem} retry={retry} />}
       {page && chart && chart.count > 0 && problem?.status !== 400 && <ChartView {...chart} style={style} />}
-      {page && <GroupsTable {...{ resource, view, page }} />}
+      {page && <GroupsTable resource={resource} view={view} page={page} />}
     </>
   )
 }
@@ -72,7 +72,9 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
       {label}{' '}
       <Select
         id={name}
-        {...{ label, value, options }}
+        label={label}
+        value={value}
+        options={options}
         take={(chosen) => change(view, name === 'as' ? { as: chosen } : { groupSort: '', [name]: chosen })}
       />
     </label>
@@ -104,7 +106,7 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
         <thead>
           <tr>
             {columns.map((column) => (
-              <Header key={column.name} {...column} {...{ sort, setSort }} />
+              <Header key={column.name} {...column} sort={sort} setSort={setSort} />
             ))}
           </tr>
         </thead>

@@ -82,7 +82,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
           >
             {columns.map((property) => (
               <td key={property.name} class={isQuantity(property) ? 'n' : ''}>
-                <Cell {...{ resource, property, row, view }} />
+                <Cell resource={resource} property={property} row={row} view={view} />
               </td>
             ))}
           </tr>

@@ -154,7 +154,7 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
   const rest = resource.properties.filter((property) => !columns.includes(property))
   const mover = (label: string, name: string, from: number, to: number) => {
     const move = () => keep(columns.toSpliced(from, 1).toSpliced(to, 0, columns[from] as Property))
-    return <Button class="" {...{ label }} aria-label={name} disabled={to < 0 || to === columns.length} onClick={move} />
+    return <Button class="" label={label} aria-label={name} disabled={to < 0 || to === columns.length} onClick={move} />
   }
   return (
     <Menu label="Columns">
