@@ -99,7 +99,8 @@ async function* changed<Row>(connection: Connection, path: string, from: Progres
     const now = new Map(page.changes.map(({ id, row }) => [id, row]))
     const rows = [...now.values()].filter((row) => row !== null)
     const deleted = [...now].flatMap(([id, row]) => (row === null ? [id] : []))
-    ;({ more, next: after } = page)
+    more = page.more
+    after = page.next
     yield { isReset: false, rows, deleted, state: JSON.stringify({ path, after }) }
   }
 }

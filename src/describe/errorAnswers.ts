@@ -77,13 +77,16 @@ export class ErrorAnswers {
     return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)]))
   }
 
+  /** Adds the response to `components`, unless one there is equal. Returns a reference to it. */
   private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Part {
     const answer = answerOf(status, codes, isUnlimited)
     const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
-    let name = wanted
-    // `BadRequest2` if `BadRequest` is another response.
-    for (let number = 2; !Bun.deepEquals((this.components[name] ??= answer), answer); number++) name = wanted + number
-    return refTo('responses', name)
+    for (let number = 1; ; number++) {
+      // `BadRequest2` if `BadRequest` is another response.
+      const name = number === 1 ? wanted : wanted + number
+      this.components[name] ??= answer
+      if (Bun.deepEquals(this.components[name], answer)) return refTo('responses', name)
+    }
   }
 }
 

@@ -76,7 +76,10 @@ export class FairSemaphore {
       if (waiters.running > 0 && free === 1 && this.permits > 1) continue
       const usedMs = this.usedMs(keyId)
       const isBetter = best === null || waiters.running < best[1].running
-      if (isBetter || (waiters.running === best?.[1].running && usedMs < bestMs)) [best, bestMs] = [entry, usedMs]
+      if (isBetter || (waiters.running === best?.[1].running && usedMs < bestMs)) {
+        best = entry
+        bestMs = usedMs
+      }
     }
     return best
   }

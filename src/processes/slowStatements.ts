@@ -15,8 +15,12 @@ export function slowStatements(log: Log, msMin: number): (text: string, ms: numb
     const nowMs = performance.now()
     const isNext = nowMs - sinceMs >= MINUTE_MS
     const leftOut = isNext ? lines - LINES_MAX : 0
-    if (isNext) [sinceMs, lines] = [nowMs, 0]
-    if (++lines > LINES_MAX) return
+    if (isNext) {
+      sinceMs = nowMs
+      lines = 0
+    }
+    lines++
+    if (lines > LINES_MAX) return
     log.warn('a slow statement', {
       ms: Math.round(ms),
       statement: text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text,

@@ -103,7 +103,8 @@ function readChanges(path: string) {
     while (more) {
       const page = await readJson(await send(`${path}?PageSize=${CHANGES_PAGE}&after=${next}`))
       changes = [...changes, ...page.changes].slice(-CHANGES_SHOWN)
-      ;({ next, more } = page)
+      next = page.next
+      more = page.more
     }
     return changes.slice(-CHANGES_SHOWN).toReversed()
   }
