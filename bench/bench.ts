@@ -1,10 +1,11 @@
 import type { Ending } from './children.ts'
 import type { Cluster, Database } from './database.ts'
 import { startConstant } from './floor.ts'
+import type { Operation } from './operation.ts'
 import type { Options } from './options.ts'
 import { type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
-import { type Operation, operationsOf, readsOf, type Scenario } from './scenarios.ts'
+import { operationsOf, readsOf, type Scenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
 import { type Asked, overHttp, type Target } from './targets.ts'
 

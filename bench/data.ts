@@ -42,6 +42,11 @@ const SEED_FOLDER = join(import.meta.dir, '../src/seed')
  */
 const INDEXES_OF_NEW_LISTS = [
   'absence (status, start, id)',
+  'absence (status, id) include (start)',
+  'absence (status, period_days, id)',
+  'absence (employee_id, start, id)',
+  'absence (type, start, id) include (period_days)',
+  'absence (type, period_days)',
   'absence (start, id) include (type, period_hours)',
   'absence (start) include (type, employee_id, period_days)',
 ]

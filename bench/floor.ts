@@ -1,7 +1,7 @@
 // The floor `constant`, the cost of HTTP alone: Bun.serve with constant answers, read as JSON from stdin.
 import { startAndWait } from './children.ts'
 import { fillDraws } from './load/requests.mjs'
-import type { Operation } from './scenarios.ts'
+import type { Operation } from './operation.ts'
 import type { HttpTarget } from './server.ts'
 
 type ConstantAnswer = Pick<Operation, 'method' | 'status'> & { readonly body: string }

@@ -1,7 +1,8 @@
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { startChild } from './children.ts'
-import type { Sample } from './results.ts'
-import type { Operation } from './scenarios.ts'
+import type { Operation } from './operation.ts'
+import type { Latency, Sample } from './results.ts'
 
 /** Options of one load of a target. */
 export interface Round {
@@ -22,6 +23,8 @@ interface LoadOptions extends Round {
   readonly operations: readonly Operation[]
   /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
+  /** Answers after which the load ends, if that is before its seconds are over. */
+  readonly answers?: number
   onBegin?(): void
   onEnd?(): void
 }
@@ -35,10 +38,16 @@ export interface Load {
   /** Responses with another status than expected, by `503 instead of 200`. */
   readonly unexpected: Readonly<Record<string, number>>
   readonly buckets: Buckets
+  /** Latencies of operations that have a kind, by kind. */
+  readonly kinds: Readonly<Record<string, Buckets>>
+  /** CPU time of the load program while it counted. */
+  readonly cpuUs: number
 }
 
 /** CPU time of a whole round, and memory at its end. */
 export interface Cost {
+  /** CPU time of this process, which sends the requests of the background. */
+  readonly ownUs: number
   readonly serverUs: number | null
   readonly postgresUs: number | null
   readonly rssMb: number | null
@@ -76,9 +85,16 @@ export function mergeLoads([first, ...others]: readonly Load[]): Load {
       errors: sum.errors + load.errors,
       unexpected: addCounts(sum.unexpected, load.unexpected),
       buckets: addCounts(sum.buckets, load.buckets),
+      kinds: addKinds(sum.kinds, load.kinds),
+      cpuUs: sum.cpuUs + load.cpuUs,
     }),
     first,
   )
+}
+
+function addKinds(one: Load['kinds'], other: Load['kinds']): Load['kinds'] {
+  const names = Object.keys({ ...one, ...other })
+  return Object.fromEntries(names.map((name) => [name, addCounts(one[name] ?? {}, other[name] ?? {})]))
 }
 
 function addCounts(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>) {
@@ -87,17 +103,23 @@ function addCounts(one: Readonly<Record<string, number>>, other: Readonly<Record
   return sums
 }
 
-export function sampleOf({ requests, seconds, buckets }: Load, { serverUs, postgresUs, rssMb }: Cost): Sample {
+export function sampleOf({ requests, seconds, buckets, kinds, cpuUs }: Load, cost: Cost): Sample {
   const perRequest = (us: number | null) => (us === null || requests === 0 ? null : round(us / requests, 2))
-  const percentile = (value: number) => (requests === 0 ? 0 : round(percentileMs(buckets, value), 4))
+  const byKind = Object.entries(kinds).map(([kind, own]) => [kind, latencyOf(own)] as const)
   return {
     requestsPerSecond: round(requests / seconds, 1),
-    p50Ms: percentile(50),
-    p99Ms: percentile(99),
-    serverCpuUs: perRequest(serverUs),
-    postgresCpuUs: perRequest(postgresUs),
-    rssMb: rssMb === null ? null : round(rssMb, 1),
+    ...latencyOf(buckets),
+    serverCpuUs: perRequest(cost.serverUs),
+    postgresCpuUs: perRequest(cost.postgresUs),
+    rssMb: cost.rssMb === null ? null : round(cost.rssMb, 1),
+    loadCpuPercent: round((100 * (cpuUs + cost.ownUs)) / (seconds * 1e6 * availableParallelism()), 1),
+    ...(byKind.length > 0 ? { kinds: Object.fromEntries(byKind) } : {}),
   }
+}
+
+function latencyOf(buckets: Buckets): Latency {
+  const [p50Ms, p99Ms] = [50, 99].map((percent) => round(percentileMs(buckets, percent) || 0, 4)) as [number, number]
+  return { p50Ms, p99Ms }
 }
 
 /** Returns why the figures of a load do not count; null if they count. */

@@ -4,10 +4,10 @@ import { installLocked } from '../test/support/installLocked.ts'
 import { startAndWait } from './children.ts'
 import type { Database } from './database.ts'
 import { nodeVersion } from './machine.ts'
+import type { Operation } from './operation.ts'
 import { dependencies } from './peers/package.json'
 import { readPlatformatic, translateToPlatformatic } from './peers/platformatic.ts'
 import { INDEXED } from './results.ts'
-import type { Operation } from './scenarios.ts'
 import type { HttpTarget } from './server.ts'
 
 /** A server that is compared with Roster. */

@@ -1,9 +1,9 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
 import { fillDraws, rangesOf } from './load/requests.mjs'
+import type { Operation } from './operation.ts'
 import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
-import type { Operation } from './scenarios.ts'
 import type { HttpTarget } from './server.ts'
 
 /** Requests with random values to make of an operation. */

@@ -36,15 +36,23 @@ export interface TargetResult {
   readonly rounds: readonly Sample[]
 }
 
-export interface Sample {
-  readonly requestsPerSecond: number
+/** Latencies that 50 and 99 of 100 responses did not exceed. */
+export interface Latency {
   readonly p50Ms: number
   readonly p99Ms: number
+}
+
+export interface Sample extends Latency {
+  readonly requestsPerSecond: number
   /** CPU time of a request, user and system; null if it is not measured. */
   readonly serverCpuUs: number | null
   readonly postgresCpuUs: number | null
   /** Resident memory of the largest server process. */
   readonly rssMb: number | null
+  /** CPU time of the load program and of the bench, as a part of all processors; earlier runs have none. */
+  readonly loadCpuPercent?: number
+  /** Latencies of each kind of list, if the scenario asks for several. */
+  readonly kinds?: Readonly<Record<string, Latency>>
 }
 
 /** A plot of `y` over `x`, with a line for each target. */

@@ -1,17 +1,8 @@
 import { suggest } from '../src/model/nearest.ts'
 import type { Rows } from './data.ts'
-
-export interface Operation {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /**
-   * Path and query of Roster's API. `{1..1000}` here or in the body is a random value of each request: see `load/requests.mjs`.
-   */
-  readonly path: string
-  /** Body as JSON; undefined for a GET. */
-  readonly body?: string
-  /** Expected status; any other one voids the result. */
-  readonly status: number
-}
+import { type Kind, kindsFor, NEW_DAYS, NEW_RANGE, NEW_STATUS, PART_OF_STATUS } from './kinds.ts'
+import { fillDraws } from './load/requests.mjs'
+import type { Operation } from './operation.ts'
 
 export interface Scenario {
   /** Name for `--only`. */
@@ -30,29 +21,23 @@ export class UnknownScenario extends Error {}
 const PAGE_SIZE = 20
 const DEEP_PAGE = 20_000
 const WRITES_PER_SECOND = 100
-/** Part of the absences with each of four statuses, at least: `src/seed` gives one to 15 of 16 absences at random. */
-const PART_OF_STATUS = 0.2
-
-/** Days in the ranges of new lists; each is up to a day longer. */
-const NEW_DAYS = 60
 /** Number of days on which absences begin: `src/seed` gives 15 of 16 absences one of these at random. */
 const DAYS_OF_ALL = 3_653
-/** A range from one random second to another; of 10^13 ranges, hardly one is drawn twice. */
-const range = `Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{${NEW_DAYS}d..${NEW_DAYS + 1}d}`
 /** A range for summaries, with 77 to 82 % of the absences. */
 const longRange = 'Start=%3E%3D{2016-01-01..2017-01-01}&Start=%3C{3000d..3200d}'
 const sameRange = 'Start=%3E%3D2016-07-01T00:00:00Z&Start=%3C2025-01-01T00:00:00Z'
 const byMonth = 'groupBy=Type,month(Start)&sum=Period.Days'
 const byEmployee = 'groupBy=EmployeeId&sum=Period.Days&sort=-sum(Period.Days)'
 const latest = 'Status=Approved&sort=-Start'
-const newLatest = `Status=Approved&${range}&sort=-Start`
+const newLatest = `Status=Approved&${NEW_RANGE}&sort=-Start`
 
 const oneStatus = 'absences of one status'
-const newStatus = `${oneStatus} that begin within ${NEW_DAYS} days`
 const whileWriting = 'the latest first, while the status of 100 absences is changed a second'
 const monthTitle = 'four fifths of all absences by type and month, with the sum of their days'
 const employeeTitle = 'four fifths of all absences by employee, sorted by the sum of their days'
-const mixedTitle = `never asked before: ${newStatus}, the latest first, and a change of an absence for each nine of them`
+const mixedTitle = `never asked before: ${NEW_STATUS}, the latest first, and a change of an absence for each nine of them`
+const kindsTitle = 'lists of several kinds beside each other'
+const kindsWritingTitle = `never asked before: ${kindsTitle}, while 100 absences are changed a second, a third of them in Start`
 const renameTitle = 'change the name of a random company, of which about five employees have a copy'
 
 const get = (name: string, title: string, path: string, more: Partial<Scenario> = {}): Scenario => {
@@ -63,36 +48,53 @@ const getNew = (name: string, title: string, path: string, more: Partial<Scenari
 const patches = (path: string, bodies: readonly unknown[]): Operation[] =>
   bodies.map((body) => ({ method: 'PATCH', path, body: JSON.stringify(body), status: 200 }))
 
+const listOf = ({ query }: Kind): Operation => ({ method: 'GET', path: `/Absences?${query}`, status: 200 })
+const middleOf = ({ low, high }: { low: number; high: number }) => Math.floor((low + high) / 2)
+
 /** Returns all scenarios. A random value is in the path, or a whole value of the body. */
-function allFor({ absences, companies }: Rows): readonly Scenario[] {
+function allFor(rows: Rows): readonly Scenario[] {
+  const { absences, companies } = rows
   const company = `/Companies/{1..${companies}}`
   const newPages = Math.max(1, Math.floor((0.9 * PART_OF_STATUS * absences * NEW_DAYS) / DAYS_OF_ALL / PAGE_SIZE))
   const pages = `/Absences?${newLatest}&page={1..${newPages}}`
-  const conditions = `Period.Hours=%3E%3D16&Type=Holiday&${range}&sort=Start`
+  const conditions = `Period.Hours=%3E%3D16&Type=Holiday&${NEW_RANGE}&sort=Start`
   const body = '{"Name":"Bench","Enabled":true}'
   const names = patches(company, [{ Name: 'Bench' }, { Name: 'Bench and Sons' }])
   const enabled = patches(company, [{ Enabled: true }, { Enabled: false }])
   // Moves absences into the list of the approved ones, and out of it.
   const changes = patches(`/Absences/{1..${absences}}`, [{ Status: 'Approved' }, { Status: 'Requested' }])
   const background = { operations: changes, rate: WRITES_PER_SECOND }
+  const moves = patches(`/Absences/{1..${absences}}`, [{ Start: '{2016-07-01..2025-11-01}', End: '{1d..15d}' }])
+  const kinds = kindsFor(rows)
+  const newKinds = kinds.map((kind) => ({ ...listOf(kind), kind: kind.name }))
+  const sameKinds = newKinds.map((operation) => ({ ...operation, path: fillDraws(operation.path, middleOf) }))
   const newList: Operation = { method: 'GET', path: `/Absences?${newLatest}`, status: 200 }
   return [
     get('one-by-id', 'one absence by a random id', `/Absences/{1..${absences}}`),
     get('first-page', 'first page of all absences', '/Absences'),
     get('filter-sort', `${oneStatus}, the latest first`, `/Absences?${latest}`),
-    getNew('new-lists', `${newStatus}, the latest first`, `/Absences?${newLatest}`),
-    getNew('new-lists-random-pages', `a random page, by its number, of ${newStatus}, the latest first`, pages),
+    getNew('new-lists', `${NEW_STATUS}, the latest first`, `/Absences?${newLatest}`),
+    getNew('new-lists-random-pages', `a random page, by its number, of ${NEW_STATUS}, the latest first`, pages),
     getNew(
       'new-conditions',
       'holidays of 16 hours or more that begin within 60 days, sorted by start',
       `/Absences?${conditions}`,
     ),
-    getNew('new-lists-under-writes', `${newStatus}, ${whileWriting}`, `/Absences?${newLatest}`, { background }),
+    getNew('new-lists-under-writes', `${NEW_STATUS}, ${whileWriting}`, `/Absences?${newLatest}`, { background }),
     getNew('summaries-month', monthTitle, `/Absences/Summary?${longRange}&${byMonth}`),
     getNew('summaries-employee', employeeTitle, `/Absences/Summary?${longRange}&${byEmployee}`),
     get('summaries-again', `asked again: ${monthTitle}`, `/Absences/Summary?${sameRange}&${byMonth}`),
     get('page-20000-sorted', 'page 20,000 by number, sorted by start', `/Absences?sort=Start&page=${DEEP_PAGE}`),
     get('lists-under-writes', `${oneStatus}, ${whileWriting}`, `/Absences?${latest}`, { background }),
+    { name: 'kinds', title: `never asked before: ${kindsTitle}`, operations: newKinds, isNew: true },
+    { name: 'kinds-again', title: `asked again: ${kindsTitle}`, operations: sameKinds },
+    {
+      ...{ name: 'kinds-under-writes', title: kindsWritingTitle, operations: newKinds, isNew: true },
+      background: { operations: [...changes, ...moves], rate: WRITES_PER_SECOND },
+    },
+    ...kinds.map((kind) => ({
+      ...{ name: `kind-${kind.name}`, title: `never asked before: ${kind.title}`, operations: [listOf(kind)], isNew: true },
+    })),
     { name: 'mixed', title: mixedTitle, operations: [...Array(18).fill(newList), ...changes], isNew: true },
     { name: 'create', title: 'create a company', operations: [{ method: 'POST', path: '/Companies', body, status: 201 }] },
     { name: 'patch', title: 'change a random company', operations: enabled },

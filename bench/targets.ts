@@ -3,7 +3,8 @@ import { restore } from './data.ts'
 import type { Cluster, Database } from './database.ts'
 import { type DrawnRequest, requestSource } from './load/requests.mjs'
 import { type Cost, type Load, mergeLoads, type Round, runLoad } from './load.ts'
-import type { Operation, Scenario } from './scenarios.ts'
+import type { Operation } from './operation.ts'
+import type { Scenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
 
 /** A program under the load of a scenario. */
@@ -81,8 +82,13 @@ async function measureHttp(
   const readAll = () => [readCpu(pids), readCpu([postmaster])] as const
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null
-  const onBegin = () => void (before = readAll())
+  let own = process.cpuUsage()
+  const onBegin = () => {
+    before = readAll()
+    own = process.cpuUsage()
+  }
   const onEnd = () => {
+    own = process.cpuUsage(own)
     after = readAll()
     rssMb = largestRssMb(pids)
   }
@@ -95,7 +101,7 @@ async function measureHttp(
   const all = await Promise.all(loads)
   const fault = stop ? await stop() : null
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
-  const cost = { serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
+  const cost = { ownUs: own.user + own.system, serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
   return { load: mergeLoads(all), fault, cost }
 }
 
@@ -104,7 +110,8 @@ async function measureHttp(
  * processor left to load the table. Ends after `loadingSeconds` at the latest.
  */
 async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: readonly Operation[], round: Round) {
-  const draw = requestSource(reads, round.seed)
+  // Other values than those of the load, for which these lists must be new.
+  const draw = requestSource(reads, -1 - round.seed)
   const nowMs = performance.now()
   const [leastMs, endMs] = [nowMs + round.leastSeconds * 1_000, nowMs + round.loadingSeconds * 1_000]
   for (let quick = 0; (quick < QUICK_MIN || performance.now() < leastMs) && performance.now() < endMs; ) {

@@ -35,7 +35,7 @@ load.on('start', () => setTimeout(begin, job.leadInSeconds * 1_000))
 
 function setupClient(client) {
   const { operations, seed } = job
-  const draw = requestSource(operations, seed * 1_000 + clients.length)
+  const draw = requestSource(operations, seed, clients.length, job.connections)
   const isVaried = operations.length > 1 || isRandom(operations[0])
   client.setRequests(draw(isVaried ? REQUESTS_FIRST : 1))
   if (isVaried) drawMore(client, draw)
@@ -53,21 +53,24 @@ function drawMore({ requestIterator: requests }, draw) {
 }
 
 function noCounts() {
-  return { requests: 0, errors: 0, unexpected: {}, buckets: {} }
+  return { requests: 0, errors: 0, unexpected: {}, buckets: {}, kinds: {} }
 }
 
 function count(client, status, _bytes, ms) {
   if (!counting) return
   counts.requests++
   // Without pipelining, the client's current request is the one that was just answered.
-  const { status: expected } = client.requestIterator.currentRequest
+  const { status: expected, kind } = client.requestIterator.currentRequest
   if (status !== expected) {
-    const kind = `${status} instead of ${expected}`
-    counts.unexpected[kind] = (counts.unexpected[kind] ?? 0) + 1
+    const fault = `${status} instead of ${expected}`
+    counts.unexpected[fault] = (counts.unexpected[fault] ?? 0) + 1
   }
   const us = Math.max(ms * 1_000, 1)
   const bucket = Math.floor(Math.log(us) / Math.log(job.bucketGrowth))
   counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1
+  if (kind === undefined) return
+  const own = (counts.kinds[kind] ??= {})
+  own[bucket] = (own[bucket] ?? 0) + 1
 }
 
 function begin() {
@@ -75,15 +78,23 @@ function begin() {
   counts = noCounts()
   counting = true
   const startMs = performance.now()
+  const startCpu = process.cpuUsage()
   const endMs = startMs + job.seconds * 1_000
   const endIfEnough = () => {
-    if (counts.requests < ANSWERS_MIN && performance.now() < endMs + MORE_MS_MAX) return void setTimeout(endIfEnough, CHECK_MS)
+    if (isMoreToCome(endMs)) return void setTimeout(endIfEnough, CHECK_MS)
     counting = false
+    const { user, system } = process.cpuUsage(startCpu)
     const seconds = (performance.now() - startMs) / 1_000
     console.log('end')
-    finish(seconds)
+    finish({ seconds, cpuUs: user + system })
   }
-  setTimeout(endIfEnough, job.seconds * 1_000)
+  setTimeout(endIfEnough, job.answers === undefined ? job.seconds * 1_000 : 0)
+}
+
+/** True until so many answers as the job asks for have come, or the least number of a load for some seconds. */
+function isMoreToCome(endMs) {
+  if (job.answers !== undefined) return counts.requests < job.answers && performance.now() < endMs
+  return counts.requests < ANSWERS_MIN && performance.now() < endMs + MORE_MS_MAX
 }
 
 function waits({ conn, pipelinedRequests }) {
@@ -91,10 +102,10 @@ function waits({ conn, pipelinedRequests }) {
 }
 
 /** Waits for requests in flight: statements that no one waits for would take time from the next program. */
-async function finish(seconds) {
+async function finish(costs) {
   for (const client of clients) client._doRequest = () => undefined
   const giveUpMs = performance.now() + job.timeoutSeconds * 1_000
   while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, CHECK_MS))
-  console.log(JSON.stringify({ ...counts, seconds }))
+  console.log(JSON.stringify({ ...counts, ...costs }))
   process.exit(0)
 }

@@ -1,23 +1,54 @@
 // Draws requests from operations. Random values in the text of a path or a body:
 // `{1..1000}`                 an integer
+// `{1..1000!}`                an integer that comes again only after all others have come
 // `{0..9980/20}`              a multiple of 20, counted from the first
 // `{2016-07-01..2025-11-01}`  an instant between the two midnights, to the second
 // `{60d..61d}`                an instant so long after the one before it in the same text, to the second
+// `{Approved|Declined}`       one of these words
 
-const INTEGER = String.raw`(\d+)\.\.(\d+)(?:\/(\d+))?`
+const INTEGER = String.raw`(\d+)\.\.(\d+)(?:\/(\d+)|(!))?`
 const INSTANT = String.raw`(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)`
 const LATER = String.raw`(\d+)d\.\.(\d+)d`
-const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER})\\}`, 'g')
+const WORDS = String.raw`(\w+(?:\|\w+)+)`
+const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER}|${WORDS})\\}`, 'g')
 const DAY_SECONDS = 86_400
+const CLIENTS_MAX = 1_000
+/** Part of a range between two integers that come one after the other: the golden section spreads them evenly. */
+const STEP_SHARE = 0.618
 
 /**
  * Returns a function that draws the next `count` requests for autocannon, each with its expected status. The same seed gives the
- * same requests.
+ * same requests. `client`: the number of one of `clients` that draw with the same seed, from 0.
  */
-export function requestSource(operations, seed) {
-  const random = randomFrom(seed)
-  const next = () => drawRequest(operations[Math.floor(random() * operations.length)], random)
+export function requestSource(operations, seed, client = 0, clients = 1) {
+  const random = randomFrom(seed * CLIENTS_MAX + client)
+  const once = integersOnce(seed, client, clients)
+  const draw = (range) => (range.isOnce ? once(range) : range.low + Math.floor(random() * (range.high - range.low + 1)))
+  const next = () => drawRequest(operations[Math.floor(random() * operations.length)], draw)
   return (count) => Array.from({ length: count }, next)
+}
+
+/** Returns a function that draws integers of a range, each once among all clients before one comes again. */
+function integersOnce(seed, client, clients) {
+  const start = randomFrom(seed)()
+  const drawn = new Map()
+  return ({ low, high }) => {
+    const key = `${low} ${high}`
+    const number = drawn.get(key) ?? client
+    drawn.set(key, number + clients)
+    const count = high - low + 1
+    return low + ((Math.floor(start * count) + (number % count) * coprimeStep(count)) % count)
+  }
+}
+
+function coprimeStep(count) {
+  let step = Math.max(1, Math.round(STEP_SHARE * count))
+  while (greatestDivisor(step, count) > 1) step++
+  return step
+}
+
+function greatestDivisor(one, other) {
+  return other === 0 ? one : greatestDivisor(other, one % other)
 }
 
 /** True if the requests of an operation differ. */
@@ -36,16 +67,22 @@ export function fillDraws(text, draw) {
   return text.replace(DRAWN, (...match) => {
     const range = rangeOf(match)
     const drawn = draw(range)
+    if (range.kind === 'word') return range.words[drawn]
     if (range.kind === 'integer') return String(range.first + range.step * drawn)
     seconds = range.kind === 'instant' ? drawn : seconds + drawn
     return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
   })
 }
 
-function rangeOf([, low, high, step, day, lastDay, days, daysMax]) {
+function rangeOf([, low, high, step, once, day, lastDay, days, daysMax, text]) {
+  if (text !== undefined) {
+    const words = text.split('|')
+    return { kind: 'word', words, low: 0, high: words.length - 1 }
+  }
   if (day !== undefined) return { kind: 'instant', low: secondsOf(day), high: secondsOf(lastDay) }
   if (days !== undefined) return { kind: 'later', low: days * DAY_SECONDS, high: daysMax * DAY_SECONDS }
-  if (step === undefined) return { kind: 'integer', low: Number(low), high: Number(high), first: 0, step: 1 }
+  if (step === undefined)
+    return { kind: 'integer', low: Number(low), high: Number(high), first: 0, step: 1, isOnce: once !== undefined }
   return { kind: 'integer', low: 0, high: Math.floor((high - low) / step), first: Number(low), step: Number(step) }
 }
 
@@ -53,11 +90,10 @@ function secondsOf(day) {
   return Date.parse(`${day}T00:00:00Z`) / 1_000
 }
 
-function drawRequest({ method, path, body, status }, random) {
-  const fill = (text) => fillDraws(text, ({ low, high }) => low + Math.floor(random() * (high - low + 1)))
-  const request = { method, path: fill(path), headers: {}, status }
+function drawRequest({ method, path, body, status, kind }, draw) {
+  const request = { method, path: fillDraws(path, draw), headers: {}, status, kind }
   if (body !== undefined) {
-    request.body = fill(body)
+    request.body = fillDraws(body, draw)
     request.headers['Content-Type'] = 'application/json'
   }
   return request

@@ -62,9 +62,10 @@ const SCHEMAS = {
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } }
 const bodyOf = (properties) => ({ type: 'object', additionalProperties: false, properties })
 const shortText = { type: 'string', nullable: true, maxLength: 100 }
+const instant = { type: 'string', nullable: true, format: 'date-time' }
 const BODIES = {
   company: bodyOf({ Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } }),
-  absence: bodyOf({ Status: shortText, Type: shortText, Reason: shortText }),
+  absence: bodyOf({ Status: shortText, Type: shortText, Reason: shortText, Start: instant, End: instant }),
 }
 
 const present = { company: (row) => row, absence: (row) => Object.assign(row, { period: periodOf(row) }) }
@@ -162,7 +163,7 @@ function conditions(table, filters) {
 /** Compiles an update; the schema allows only known properties. */
 function updateOf(table, id, body) {
   const values = [id]
-  const sets = Object.entries(body).map(([key, value]) => `${key.toLowerCase()} = $${values.push(value)}`)
+  const sets = Object.entries(body).map(([key, value]) => `${COLUMNS[table][key.toLowerCase()]} = $${values.push(value)}`)
   if (sets.length === 0) throw new BadRequest('nothing to change')
   return { ...named(`update ${table} set ${sets.join(', ')} where id = $1 returning ${SELECTED[table]}`), values }
 }

@@ -48,7 +48,7 @@ addReads('/Companies', 'company')
 addReads('/Absences', 'absence')
 addCreate()
 addUpdate('/Companies', 'company', ['Name', 'Enabled'])
-addUpdate('/Absences', 'absence', ['Status', 'Type', 'Reason'])
+addUpdate('/Absences', 'absence', ['Status', 'Type', 'Reason', 'Start', 'End'])
 app.onError((error, c) => c.json({ error: error.message }, error.statusCode ?? 500))
 await runBunProcesses(import.meta.path, app.fetch)
 

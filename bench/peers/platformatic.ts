@@ -3,7 +3,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { rangesOf } from '../load/requests.mjs'
-import type { Operation } from '../scenarios.ts'
+import type { Operation } from '../operation.ts'
 
 const ENTITIES: Readonly<Record<string, Entity>> = { Absences: absence, Companies: company }
 const ADDRESS = /^\/(\w+)(?:\/([^?]+))?(?:\?(.*))?$/
@@ -47,7 +47,9 @@ function translateQuery(entity: Entity, query: string): string | null {
   const sorts = definitions.map((sort) => translateSort(entity, sort))
   if ([...filters, ...sorts].includes(null)) return null
   const window = [`limit=${pageSize}`, ...(offset === '0' ? [] : [`offset=${offset}`]), 'totalCount=true']
-  return [...filters, ...sorts, `orderby.id=${directionOf(definitions.at(-1))}`, ...window].join('&')
+  const isById = sorts.some((sort) => sort?.startsWith('orderby.id='))
+  const order = isById ? sorts : [...sorts, `orderby.id=${directionOf(definitions.at(-1))}`]
+  return [...filters, ...order, ...window].join('&')
 }
 
 /** Translates a page to the number of rows before it; a random page to a random number of rows. */
@@ -67,7 +69,7 @@ function translateFilter(entity: Entity, name: string, text: string): string | n
   const [, prefix = '=', value = ''] = OPERAND.exec(text) ?? []
   if (!property || value === '') return null
   // Keeps the braces of random values.
-  const encoded = encodeURIComponent(value).replaceAll('%7B', '{').replaceAll('%7D', '}')
+  const encoded = encodeURIComponent(value).replaceAll('%7B', '{').replaceAll('%7D', '}').replaceAll('%7C', '|')
   return `where.${keyOf(property)}.${OPERATORS[prefix]}=${encoded}`
 }
 

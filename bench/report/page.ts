@@ -1,5 +1,5 @@
 import type { Results, ScenarioResult } from '../results.ts'
-import { COLUMNS, type Row, rowsOf, type Spread } from './summary.ts'
+import { COLUMNS, kindsOf, type Row, ratioLine, rowsOf, type Spread } from './summary.ts'
 import { dotPlot, linePlot } from './svg.ts'
 
 const STYLE = `body { max-width: 60rem; margin: 1rem auto; padding: 0 1rem; font: 1rem/1.5 sans-serif; overflow-wrap: anywhere }
@@ -50,7 +50,22 @@ function chapter(scenario: ScenarioResult): string {
   return `<h2>${escaped(scenario.title)} <code>${scenario.name}</code></h2>
 ${ratePlot([{ title: '', rows }])}
 <div class="scroll"><table><thead><tr>${heads.join('')}</tr></thead>
-<tbody>${rows.map((row) => line(row, rows)).join('\n')}</tbody></table></div>`
+<tbody>${rows.map((row) => line(row, rows)).join('\n')}</tbody></table></div>
+${kindsTable(scenario)}<p>${escaped(ratioLine(scenario) ?? '')}</p>`
+}
+
+/** Returns a table of the latencies of each kind of list; empty if the scenario has no kinds. */
+function kindsTable(scenario: ScenarioResult): string {
+  const kinds = kindsOf(scenario)
+  const [first] = kinds
+  if (!first) return ''
+  const heads = ['p50 / p99, ms', ...first.latencies.map(({ target }) => target)]
+  const lines = kinds.map(({ kind, latencies }) => {
+    return `<tr><th scope="row">${escaped(kind)}</th>${latencies.map(({ text }) => `<td>${text}</td>`).join('')}</tr>`
+  })
+  return `<div class="scroll"><table><thead><tr>${heads.map((head) => `<th scope="col">${escaped(head)}</th>`).join('')}</tr></thead>
+<tbody>${lines.join('\n')}</tbody></table></div>
+`
 }
 
 function line(row: Row, all: readonly Row[]): string {

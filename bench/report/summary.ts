@@ -6,7 +6,9 @@ export const NO_MEMORY = 'no-memory'
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 
 /** One program in one scenario, with the figures of its rounds; null for those that were not measured. */
-export type Row = Pick<TargetResult, 'target' | 'void'> & Readonly<Partial<Record<keyof Sample, Spread | null>>>
+export type Row = Pick<TargetResult, 'target' | 'void'> & Readonly<Partial<Record<Figure, Spread | null>>>
+
+type Figure = Exclude<keyof Sample, 'kinds'>
 
 /** Median, least and greatest figure of the rounds. */
 export interface Spread {
@@ -17,9 +19,34 @@ export interface Spread {
 
 export function rowsOf({ targets }: ScenarioResult): Row[] {
   return targets.map(({ rounds, ...target }) => {
-    const keys = Object.keys(rounds[0] ?? {}) as (keyof Sample)[]
-    return { ...target, ...Object.fromEntries(keys.map((key) => [key, spreadOf(rounds.map((round) => round[key]))])) }
+    const keys = Object.keys(rounds[0] ?? {}).filter((key) => key !== 'kinds') as Figure[]
+    return { ...target, ...Object.fromEntries(keys.map((key) => [key, spreadOf(rounds.map((round) => round[key] ?? null))])) }
   })
+}
+
+/** Returns a row for each kind of list in a scenario, with the median p50 and p99 of each target whose figures count. */
+export function kindsOf({ targets }: ScenarioResult): { kind: string; latencies: { target: string; text: string }[] }[] {
+  const counted = targets.filter(({ void: reason, rounds }) => reason === null && rounds.some(({ kinds }) => kinds))
+  const names = [...new Set(counted.flatMap(({ rounds }) => rounds.flatMap(({ kinds = {} }) => Object.keys(kinds))))].sort()
+  return names.map((kind) => {
+    const latencies = counted.map(({ target, rounds }) => {
+      const found = rounds.flatMap(({ kinds }) => kinds?.[kind] ?? [])
+      const [p50, p99] = [found.map(({ p50Ms }) => p50Ms), found.map(({ p99Ms }) => p99Ms)].map((all) => figureText(median(all)))
+      return { target, text: `${p50} / ${p99}` }
+    })
+    return { kind, latencies }
+  })
+}
+
+/** Returns the ratios of the server to the best peer, and to the best one with an index made for the list; null without peers. */
+export function ratioLine(scenario: ScenarioResult): string | null {
+  const rows = rowsOf(scenario)
+  const parts = [isPeer, isIndexed].flatMap((isMeant) => {
+    const best = bestOf(rows, isMeant)
+    const ratio = ratioOf(subjectOf(rows), best)
+    return best && ratio !== null ? [`${figureText(ratio)} × ${best.target}`] : []
+  })
+  return parts.length === 0 ? null : `best peers: ${parts.join(', ')}`
 }
 
 /** True if the target is another server, on the same tables. */
@@ -71,7 +98,7 @@ interface Column {
   text(row: Row, all: readonly Row[]): string
 }
 
-const column = (head: string, key: keyof Sample): Column => ({ head, text: (row) => figureText(row[key]?.middle) })
+const column = (head: string, key: Figure): Column => ({ head, text: (row) => figureText(row[key]?.middle) })
 
 /** Figures of each target on the console and the page. */
 export const COLUMNS: readonly Column[] = [
@@ -85,10 +112,12 @@ export const COLUMNS: readonly Column[] = [
   column('CPU µs', 'serverCpuUs'),
   column('PG µs', 'postgresCpuUs'),
   column('RSS MB', 'rssMb'),
+  column('load CPU %', 'loadCpuPercent'),
   { head: 'roster ÷ it', text: (row, all) => figureText(row.target === SUBJECT ? null : ratioOf(subjectOf(all), row)) },
 ]
 
-const TARGET_WIDTH = 22
+const TARGET_WIDTH = 28
+const LATENCY_WIDTH = 15
 const widthOf = ({ head }: Column) => (head.includes('–') ? 20 : head.length + 4)
 
 export function formatHead(): string {
@@ -103,7 +132,21 @@ export function formatScenario(scenario: ScenarioResult): string {
     const reason = row.void === null ? '' : `\n    VOID: ${row.void}`
     return `  ${row.target.padEnd(TARGET_WIDTH - 2)}${cells.join('')}${reason}`
   })
-  return [`${scenario.name}: ${scenario.title}`, ...lines].join('\n')
+  const ratios = ratioLine(scenario)
+  return [`${scenario.name}: ${scenario.title}`, ...lines, ...kindLines(scenario), ...(ratios ? [`  ${ratios}`] : [])].join('\n')
+}
+
+/** Formats the latencies of kinds: a line for each kind, a column for each target. */
+function kindLines(scenario: ScenarioResult): string[] {
+  const kinds = kindsOf(scenario)
+  const [first] = kinds
+  if (!first) return []
+  const width = (target: string) => Math.max(LATENCY_WIDTH, target.length + 2)
+  const head = first.latencies.map(({ target }) => target.padStart(width(target)))
+  const lines = kinds.map(({ kind, latencies }) => {
+    return `  ${kind.padEnd(TARGET_WIDTH - 2)}${latencies.map(({ target, text }) => text.padStart(width(target))).join('')}`
+  })
+  return [`  ${'p50 / p99 ms'.padEnd(TARGET_WIDTH - 2)}${head.join('')}`, ...lines]
 }
 
 function subjectOf(rows: readonly Row[]): Row | undefined {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { requestSource } from '../../bench/load/requests.mjs'
-import { BUCKET_GROWTH, percentileMs, type Round } from '../../bench/load.ts'
+import { BUCKET_GROWTH, percentileMs, type Round, sampleOf } from '../../bench/load.ts'
+import type { Operation } from '../../bench/operation.ts'
 import { formatScenario } from '../../bench/report/summary.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
-import type { Operation, Scenario } from '../../bench/scenarios.ts'
+import type { Scenario } from '../../bench/scenarios.ts'
 import { runScenario } from '../../bench/suite.ts'
 import { overHttp } from '../../bench/targets.ts'
 import { copyCluster } from '../support/cluster.ts'
@@ -14,6 +16,8 @@ import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.
 const folder = temporaryFolder()
 const output = join(folder.path, 'results')
 const data = join(folder.path, 'data')
+
+const getting = (path: string): Operation => ({ method: 'GET', path, status: 200 })
 
 function bench(...args: string[]) {
   return run([process.execPath, '--no-env-file', 'bench/run.ts', '--data', data, '--output', output, ...args])
@@ -46,7 +50,7 @@ describe('the runner', () => {
       for (const scenario of results.scenarios) expectMeasured(scenario, ['roster', 'no-memory', 'constant'])
       const [page = ''] = readdirSync(output).filter((name) => name.endsWith('.html'))
       expect(readFileSync(join(output, page), 'utf8')).toContain('change a random company')
-      expect(program.output()).toMatch(/^ {2}roster +[\d,.]+ +[\d,.]+ – [\d,.]+( +[\d,.–]+){6}$/m)
+      expect(program.output()).toMatch(/^ {2}roster +[\d,.]+ +[\d,.]+ – [\d,.]+( +[\d,.–]+){7}$/m)
       expect(postmasterOf(data)).toBeNull()
       // If the machine stands still for seconds, a round has no responses, and the run reports it.
     },
@@ -89,7 +93,7 @@ function expectMeasured({ name, targets }: ScenarioResult, expected: string[]) {
 }
 
 describe('a scenario', () => {
-  const get: Operation = { method: 'GET', path: '/', status: 200 }
+  const get = getting('/')
   const plan = { connections: 2, seconds: 0.2 }
 
   function listen(answer: (request: Request) => Response) {
@@ -108,8 +112,8 @@ describe('a scenario', () => {
     const leadIns: number[] = []
     const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
       leadIns.push(loadingSeconds, leadInSeconds)
-      const load = { requests: 1, seconds: 1, errors: 0, unexpected: {}, buckets: {} }
-      return { load, fault: null, cost: { serverUs: null, postgresUs: null, rssMb: null } }
+      const load = { requests: 1, seconds: 1, errors: 0, unexpected: {}, buckets: {}, kinds: {}, cpuUs: 0 }
+      return { load, fault: null, cost: { ownUs: 0, serverUs: null, postgresUs: null, rssMb: null } }
     }
     const target = { name: 'roster', measure, restore: async () => undefined }
     await runScenario({ ...scenario([get]), ...more }, [target], { connections: 1, seconds: 1, rounds: 2 })
@@ -131,6 +135,36 @@ describe('a scenario', () => {
 test('placeholders of a request become every number of their range, and no other', () => {
   const paths = new Set(requestSource([{ method: 'GET', path: '/Absences/{3..9}', status: 200 }], 1)(500).map(({ path }) => path))
   expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
+})
+
+test('integers that are drawn once come from all clients together, and again only after all others', () => {
+  const clients = [0, 1, 2].map((client) => requestSource([getting('/Absences/{11..310!}')], 7, client, 3)(100))
+  const paths = clients.flatMap((requests) => requests.map(({ path }) => path))
+  expect(new Set(paths).size).toBe(300)
+  expect(paths.every((path) => Number(path.split('/')[2]) >= 11 && Number(path.split('/')[2]) <= 310)).toBe(true)
+  const [again] = requestSource([getting('/Absences/{11..310!}')], 7)(301).slice(-1)
+  expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
+})
+
+test('a placeholder of words becomes each of them', () => {
+  const paths = new Set(requestSource([getting('/Absences?Type={Holiday|Sickness}')], 1)(50).map(({ path }) => path))
+  expect([...paths].sort()).toEqual(['/Absences?Type=Holiday', '/Absences?Type=Sickness'])
+})
+
+test('latencies are counted by kind of list, and printed beside the share of the load program and the best peers', () => {
+  const load = { requests: 3, seconds: 1, errors: 0, unexpected: {}, buckets: { 700: 2, 800: 1 }, cpuUs: 500_000 }
+  const cost = { ownUs: 0, serverUs: 30, postgresUs: 3, rssMb: 50 }
+  const sample = sampleOf({ ...load, kinds: { ids: { 700: 2 }, range: { 800: 1 } } }, cost)
+  expect(Object.keys(sample.kinds ?? {})).toEqual(['ids', 'range'])
+  expect(sample.kinds?.ids?.p99Ms).toBeLessThan(sample.kinds?.range?.p50Ms as number)
+  expect(sample.loadCpuPercent).toBeCloseTo(50 / availableParallelism(), 5)
+  const target = (name: string, factor: number) => {
+    return { target: name, void: null, rounds: [{ ...sample, requestsPerSecond: factor * sample.requestsPerSecond }] }
+  }
+  const targets = [target('roster', 6), target('fastify', 2), target('fastify-indexed', 4)]
+  const text = formatScenario({ name: 'kinds', title: 'kinds', targets })
+  expect(text).toMatch(/^ {2}ids( +[\d.]+ \/ [\d.]+){3}$/m)
+  expect(text).toMatch(/best peers: 3\.00 × fastify, 1\.50 × fastify-indexed$/)
 })
 
 test('percentiles of latencies are within one percent', () => {

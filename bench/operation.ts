@@ -1,0 +1,13 @@
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
+  /**
+   * Path and query of Roster's API. `{1..1000}` here or in the body is a random value of each request: see `load/requests.mjs`.
+   */
+  readonly path: string
+  /** Body as JSON; undefined for a GET. */
+  readonly body?: string
+  /** Expected status; any other one voids the result. */
+  readonly status: number
+  /** Kind of list, if latencies are counted by kind. */
+  readonly kind?: string
+}
