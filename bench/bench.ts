@@ -2,7 +2,7 @@ import type { Ending } from './children.ts'
 import type { Cluster, Database } from './database.ts'
 import { startConstant } from './floor.ts'
 import type { Operation } from './operation.ts'
-import type { Options } from './options.ts'
+import { type Options, rowsOf } from './options.ts'
 import { type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
 import { operationsOf, readsOf, type Scenario } from './scenarios.ts'
@@ -16,16 +16,22 @@ export interface Bench {
   /** The server with its defaults, and with its memory off. */
   readonly ours: readonly [roster: HttpTarget, noMemory: HttpTarget]
   readonly peers: readonly Peer[]
+  /** Number of lists of another kind before a round. */
+  readonly listsBefore: number
+  /** Starts one more server with its defaults, which has not been asked for anything. */
+  start(name: string): Promise<HttpTarget>
   stop(): Promise<void>
 }
 
 /** Starts the server with and without memory, and the peers, each on its database. @throws Error if one does not start */
 export async function startBench(
   cluster: Cluster,
-  { peers: names, workers, rows }: Pick<Options, 'peers' | 'workers' | 'rows'>,
+  options: Options,
   scenarios: readonly Scenario[],
   ending: Ending,
 ): Promise<Bench> {
+  const { peers: names, workers } = options
+  const rows = rowsOf(options)
   const database = await cluster.database(rows)
   const kinds = names.length === 0 ? [] : scenarios.some(({ isNew }) => isNew) ? [false, true] : [false]
   // PostgreSQL copies a database only while it has no other connections.
@@ -41,7 +47,7 @@ export async function startBench(
   for (const [isIndexed, database] of databases)
     peers.push(...(await startPeers(names, { database, processes: workers, isIndexed })))
   const stop = async () => void (await Promise.all([...ours, ...peers].map((target) => target.stop())))
-  return { cluster, database, ours, peers, stop }
+  return { cluster, database, ours, peers, listsBefore: options.listsBefore, start: (name) => start(name, true), stop }
 }
 
 /** Compares answers of the servers and the peers with those of SQL written by hand. @throws Error at the first wrong answer */
@@ -56,14 +62,27 @@ function askedOf({ isIndexed }: Peer, scenarios: readonly Scenario[]): Scenario[
 }
 
 /** Returns the targets of a scenario: the server with and without memory, the floor, and the peers that can do it. */
-export async function openTargets({ cluster, ours, peers }: Bench, scenario: Scenario): Promise<Target[]> {
+export async function openTargets(bench: Bench, scenario: Scenario): Promise<Target[]> {
+  const { cluster, ours, peers } = bench
   const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, cluster.postmasterPid)
   const constant = await startConstant(ours[0], operationsOf(scenario))
   const others = peers.flatMap((peer) => {
     const asked = askedOf(peer, [scenario]).length > 0 ? translate(peer, scenario) : null
     return asked ? [on(peer, asked)] : []
   })
-  return [...ours.map((target) => on(target, scenario)), { ...on(constant, scenario), stop: constant.stop }, ...others]
+  const own = scenario.after ? await startOwn(bench, scenario) : [on(ours[0], scenario)]
+  return [...own, on(ours[1], scenario), { ...on(constant, scenario), stop: constant.stop }, ...others]
+}
+
+/** Starts servers for one scenario: one that is asked for nothing else, and one for each kind that is asked for before. */
+async function startOwn({ cluster, listsBefore, start }: Bench, { after = [], ...scenario }: Scenario): Promise<Target[]> {
+  const targets: Target[] = []
+  for (const before of [null, ...after]) {
+    const server = await start(before ? `roster-after-${before.kind}` : 'roster')
+    const asked = { ...scenario, ...(before ? { before: { operation: before.operation, lists: listsBefore } } : {}) }
+    targets.push({ ...overHttp(server, asked, cluster.postmasterPid), stop: server.stop })
+  }
+  return targets
 }
 
 /** Translates a load for a peer; null if the peer cannot do all of it. */

@@ -7,10 +7,9 @@ import { readMigrations } from '../src/postgres/migrate.ts'
 import { Ending, stopChildren } from './children.ts'
 import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
 import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/comparison.ts'
-import { rowsFor } from './data.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
 import { readCommit } from './machine.ts'
-import { loadOptions, numberIn, type Options, readCommand, WRONG_USAGE } from './options.ts'
+import { loadOptions, numberIn, type Options, readCommand, rowsOf, WRONG_USAGE } from './options.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
 import { runScenario } from './suite.ts'
@@ -28,7 +27,7 @@ const command = loadOptions(
 const options = readCommand(command, process.argv.slice(2)) as Options & { readonly threshold: number }
 const ending = new Ending()
 try {
-  const scenarios = scenariosFor(rowsFor(options.rows), options.only)
+  const scenarios = scenariosFor(rowsOf(options), options.only)
   const checkout = checkOut(ROOT, command.args[0] as string)
   ending.add(checkout.remove)
   const failures = await compare(checkout, scenarios)
@@ -63,11 +62,11 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
 
 /** Opens one database for both; two if their migrations differ. */
 async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Promise<readonly [Database, Database]> {
-  const ours = await cluster.database(options.rows)
+  const ours = await cluster.database(rowsOf(options))
   const [before, after] = [root, ROOT].map((folder) => readMigrations(join(folder, 'sql')).map(({ checksum }) => checksum))
   if (isDeepStrictEqual(before, after)) return [ours, ours]
   console.log(`${commit} has other migrations: it gets a database of its own, which is made for this run`)
-  return [await cluster.otherDatabase(options.rows, join(root, 'sql')), ours]
+  return [await cluster.otherDatabase(rowsOf(options), join(root, 'sql')), ours]
 }
 
 async function startTarget(name: string, root: string, database: Database): Promise<HttpTarget> {

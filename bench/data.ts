@@ -17,23 +17,28 @@ export interface Rows {
   readonly absences: number
   readonly employees: number
   readonly companies: number
+  /** True if the properties of absences go together; they are independent otherwise. */
+  readonly areTogether?: true
 }
 
 const ALL_FOR_AN_ABSENCE = 31 / 25
 
 /**
  * Returns the rows for a number of absences, in the proportions of `roster seed`: a fifth as many employees, and a fifth of these
- * companies.
+ * companies. `areTogether`: instants grow with ids, and hours with days.
  */
-export function rowsFor(absences: number): Rows {
+export function rowsFor(absences: number, areTogether = false): Rows {
   const shares = sharesOf(entities, Math.round(absences * ALL_FOR_AN_ABSENCE))
   const [companies = 0, employees = 0, made = 0] = shares.map(({ rows }) => rows)
-  return { absences: made, employees, companies }
+  return { absences: made, employees, companies, ...(areTogether ? { areTogether } : {}) }
 }
 
 const SEED = 1
 /** Fixed range of days, so that the lists of the bench have the same rows on any day. */
 const DAYS = { firstDay: '2016-01-01', days: 3_653 }
+/** Days within which absences with neighboring ids begin, if their properties go together. */
+const DAYS_OF_NEIGHBORS = 60
+const HOURS_OF_DAY = 7.5
 const SEED_FOLDER = join(import.meta.dir, '../src/seed')
 
 /**
@@ -67,6 +72,7 @@ export async function load(url: string, rows: Rows): Promise<void> {
     for (const { name } of indexes) await sql.unsafe(`drop index ${name}`)
     const all = rows.absences + rows.employees + rows.companies
     await seed(sql, entities, { rows: all, seed: SEED, range: DAYS, onRows: () => undefined })
+    if (rows.areTogether) await bringTogether(sql, rows)
     for (const { definition } of indexes) await sql.unsafe(definition)
     await sql`create schema bench`
     for (const { table } of entities) {
@@ -78,6 +84,24 @@ export async function load(url: string, rows: Rows): Promise<void> {
     await sql`create table bench.loaded (fingerprint text not null)`
     await mark(sql, rows)
   })
+}
+
+/**
+ * Makes the properties of absences go together, as those of real rows do: they begin in the order of their ids, except within
+ * some weeks, and their hours are those of their days. What has no value stays without.
+ */
+async function bringTogether(sql: postgres.Sql, { absences }: Rows) {
+  const [days, first] = [DAYS.days - DAYS_OF_NEIGHBORS, `${DAYS.firstDay} 00:00:00+00`]
+  await sql.unsafe(`
+    update absence set start = begins, "end" = begins + ("end" - start), period_hours = ${HOURS_OF_DAY} * period_days
+    from (
+      select id as of, date_trunc('second', timestamptz '${first}' + interval '1 day' * (
+        ${days} * (id - 1)::float8 / ${absences} + ${DAYS_OF_NEIGHBORS} * (hashint8extended(id, 0) & 1048575) / 1048576
+      )) as begins
+      from absence where start is not null
+    ) as made
+    where of = id`)
+  await sql`vacuum (full, analyze) absence`
 }
 
 /** Prepares a copy of a loaded database for peers: removes Roster's triggers; `isIndexed` adds indexes for new lists. */

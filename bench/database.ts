@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { startEmbedded } from '../src/postgres/embedded.ts'
 import { MIGRATIONS, migrate } from '../src/postgres/migrate.ts'
-import { isLoaded, load, prepareForPeers, type Rows, restore, rowsFor } from './data.ts'
+import { isLoaded, load, prepareForPeers, type Rows, restore } from './data.ts'
 
 export const DATA_DIR = join(import.meta.dir, '../.data/bench')
 
@@ -16,12 +16,12 @@ const END_SECONDS = 1
 export interface Cluster {
   /** Process whose children serve the connections. */
   readonly postmasterPid: number
-  /** Opens a database with the rows of `rowsFor(absences)`: loads it if it is missing or outdated, else restores it. */
-  database(absences: number): Promise<Database>
+  /** Opens a database with these rows: loads it if it is missing or outdated, else restores it. */
+  database(rows: Rows): Promise<Database>
   /** Copies it for peers, without Roster's triggers; `isIndexed` adds indexes for new lists. */
-  peersDatabase(absences: number, isIndexed: boolean): Promise<Database>
+  peersDatabase(rows: Rows, isIndexed: boolean): Promise<Database>
   /** Creates a database with the same rows, by the migrations in `folder`. */
-  otherDatabase(absences: number, folder: string): Promise<Database>
+  otherDatabase(rows: Rows, folder: string): Promise<Database>
   /** Stops PostgreSQL; the databases are kept for the next run. */
   stop(): Promise<void>
 }
@@ -61,20 +61,17 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
     }
     return { url, rows }
   }
-  const database = (absences: number) => {
-    const rows = rowsFor(absences)
-    return open(`bench_${rows.absences}`, rows, (url) => migrateAndLoad(url, MIGRATIONS, rows))
-  }
+  const nameOf = ({ absences, areTogether }: Rows) => `bench_${absences}${areTogether ? '_together' : ''}`
+  const database = (rows: Rows) => open(nameOf(rows), rows, (url) => migrateAndLoad(url, MIGRATIONS, rows))
   return {
     postmasterPid: postmaster?.pid as number,
     database,
-    async peersDatabase(absences, isIndexed) {
-      const { rows } = await database(absences)
-      const source = `bench_${rows.absences}`
+    async peersDatabase(rows, isIndexed) {
+      await database(rows)
+      const source = nameOf(rows)
       return open(`${source}_${isIndexed ? 'indexed' : 'peers'}`, rows, (url) => prepareForPeers(url, rows, isIndexed), source)
     },
-    async otherDatabase(absences, folder) {
-      const rows = rowsFor(absences)
+    async otherDatabase(rows, folder) {
       await admin`drop database if exists bench_compare with (force)`
       return open('bench_compare', rows, (url) => migrateAndLoad(url, folder, rows))
     },

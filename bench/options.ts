@@ -1,16 +1,22 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { rowsFor } from './data.ts'
+import { type Rows, rowsFor } from './data.ts'
 import { DATA_DIR } from './database.ts'
 import { scenariosFor } from './scenarios.ts'
 
 export interface Options {
   readonly rows: number
+  /** True if properties of absences go together. */
+  readonly together: boolean
   readonly seconds: number
   readonly connections: number
   readonly rounds: number
   readonly only: readonly string[]
+  /** Kinds of lists that are asked for before those of one kind; empty: one other kind. */
+  readonly after: readonly string[]
+  /** Number of lists of another kind before a round. */
+  readonly listsBefore: number
   readonly peers: readonly string[]
   /** Number of servers; the run then only compares them with one server. Null: no such comparison. */
   readonly servers: number | null
@@ -25,7 +31,7 @@ export interface Options {
 }
 
 /** Options of a quick run, about a minute on two quiet processors; its speeds are rough. */
-const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
+const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, listsBefore: 200, curves: false }
 /** Half of the processors; the database and the load use the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
 const SEED_MAX = 999_999
@@ -51,6 +57,12 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     .option('--quick', `a run of about a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round, no curves`)
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
     .option('--servers <n>', 'compare so many servers that share the workers with one', numberIn(2, 8, true))
+    .addOption(
+      new Option('--after <kinds>', 'ask for lists of these kinds before those of each kind; all: each other one')
+        .argParser(parseNames)
+        .default([], 'employee'),
+    )
+    .option('--lists-before <n>', 'how many lists of the other kind', numberIn(1, 1_000_000, true), 20_000)
     .option('--workers <n>', 'of the server, and processes of each peer', numberIn(1, 256, true), WORKERS)
     .option('--seed <n>', 'of all random values, to repeat those of a run', numberIn(0, SEED_MAX, true))
     .option('--no-curves', 'leave out requests/s by the size of the table')
@@ -68,11 +80,17 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   return { seed, servers: null, publish: null, ...given, ...quick, peers } as Options
 }
 
+/** Returns the rows of a run. */
+export function rowsOf({ rows, together }: Pick<Options, 'rows' | 'together'>): Rows {
+  return rowsFor(rows, together)
+}
+
 export function loadOptions(command: Command, defaults: { seconds: number; rounds: number }): Command {
   const scenarios = scenariosFor(rowsFor(ROWS)).map(({ name, title }) => `  ${name.padEnd(24)}${title}\n`)
   return command
     .addOption(new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'))
     .option('--rows <n>', 'absences; employees and companies follow', numberIn(100, 10_000_000, true), ROWS)
+    .option('--together', 'absences whose properties go together: instants grow with ids', false)
     .option('--seconds <n>', 'how long each target is loaded in each round', numberIn(0.1, 3_600), defaults.seconds)
     .option('--rounds <n>', 'of each scenario; targets take turns', numberIn(1, 1_000, true), defaults.rounds)
     .option('--connections <n>', 'of the load', numberIn(1, 1_000, true), 32)

@@ -41,6 +41,7 @@ export const pages: readonly Page[] = [
 /** Publishes the run of this JSON file. Writes nothing if the run is not fit. @throws NotPublished */
 export function publish(file: string, root: string): void {
   const results = readResults(file)
+  if (results.rows.areTogether) throw new NotPublished('the run is of rows whose properties go together')
   if (results.commit.endsWith('+')) throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
   const textOf = (path: string) => (path.endsWith('.svg') ? '' : readFileSync(join(root, path), 'utf8'))
   const texts = pages.map(({ path, textFor }) => [path, textFor(results, textOf(path))] as const)

@@ -11,7 +11,12 @@ export interface Results {
   readonly connections: number
   readonly workers: number
   readonly seed: number
-  readonly rows: { readonly absences: number; readonly employees: number; readonly companies: number }
+  readonly rows: {
+    readonly absences: number
+    readonly employees: number
+    readonly companies: number
+    readonly areTogether?: true
+  }
   readonly curves: readonly Curve[]
   readonly scenarios: readonly ScenarioResult[]
 }

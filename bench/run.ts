@@ -5,10 +5,9 @@ import { DataDirInUse } from '../src/postgres/embedded.ts'
 import { checkBench, openTargets, startBench } from './bench.ts'
 import { Ending, status, stopChildren } from './children.ts'
 import { measureCurves } from './curves.ts'
-import { rowsFor } from './data.ts'
 import { type Database, openCluster } from './database.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
-import { commandOf, readOptions, WRONG_USAGE } from './options.ts'
+import { commandOf, readOptions, rowsOf, WRONG_USAGE } from './options.ts'
 import { type Peer, peerNames } from './peers.ts'
 import { NotPublished, publish } from './publish.ts'
 import { writePage } from './report/page.ts'
@@ -22,7 +21,7 @@ const options = readOptions(process.argv.slice(2), peerNames)
 const ending = new Ending()
 try {
   if (options.publish !== null) publish(options.publish, join(import.meta.dir, '..'))
-  else await run(scenariosFor(rowsFor(options.rows), options.only))
+  else await run(scenariosFor(rowsOf(options), options.only, options.after))
 } catch (error) {
   if (!ending.isInterrupted) console.error(messageOf(error))
   process.exitCode = error instanceof UnknownScenario ? WRONG_USAGE : 1
@@ -35,7 +34,7 @@ async function run(scenarios: readonly Scenario[]) {
   ending.add(cluster.stop, stopChildren)
   const { servers, workers } = options
   if (servers !== null) {
-    const database = await cluster.database(options.rows)
+    const database = await cluster.database(rowsOf(options))
     const head = await describeRun(database, [])
     const all = Math.max(servers, workers)
     const open = (scenario: Scenario) => [1, servers].map((count) => serversTarget(cluster, database, scenario, count, all))
@@ -70,7 +69,10 @@ async function describeRun({ url, rows }: Database, peers: readonly Peer[]): Pro
   const machine = describeMachine()
   const command = commandOf(process.argv.slice(2))
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}`)
-  console.log(`${rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${workers} workers, seed ${seed}`)
+  const together = rows.areTogether ? ' whose properties go together' : ''
+  console.log(
+    `${rows.absences} absences${together}; ${connections} connections, ${rounds} × ${seconds} s, ${workers} workers, seed ${seed}`,
+  )
   const load = { seconds, rounds, connections, workers, seed }
   return { date: new Date().toISOString(), command, commit: readCommit(), machine, versions, ...load, rows }
 }

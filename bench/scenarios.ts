@@ -11,6 +11,8 @@ export interface Scenario {
   readonly operations: readonly Operation[]
   /** Load that runs at the same time; the figures contain only its CPU time. */
   readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
+  /** Lists of other kinds that a server of its own is asked for before each round; the server that is not is also a new one. */
+  readonly after?: readonly { readonly kind: string; readonly operation: Operation }[]
   /** True if no list is asked for twice. Peers are also measured with indexes for these requests. */
   readonly isNew?: boolean
 }
@@ -52,7 +54,7 @@ const listOf = ({ query }: Kind): Operation => ({ method: 'GET', path: `/Absence
 const middleOf = ({ low, high }: { low: number; high: number }) => Math.floor((low + high) / 2)
 
 /** Returns all scenarios. A random value is in the path, or a whole value of the body. */
-function allFor(rows: Rows): readonly Scenario[] {
+function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
   const { absences, companies } = rows
   const company = `/Companies/{1..${companies}}`
   const newPages = Math.max(1, Math.floor((0.9 * PART_OF_STATUS * absences * NEW_DAYS) / DAYS_OF_ALL / PAGE_SIZE))
@@ -94,6 +96,7 @@ function allFor(rows: Rows): readonly Scenario[] {
     },
     ...kinds.map((kind) => ({
       ...{ name: `kind-${kind.name}`, title: `never asked before: ${kind.title}`, operations: [listOf(kind)], isNew: true },
+      after: othersOf(kind, kinds, after).map((other) => ({ kind: other.name, operation: listOf(other) })),
     })),
     { name: 'mixed', title: mixedTitle, operations: [...Array(18).fill(newList), ...changes], isNew: true },
     { name: 'create', title: 'create a company', operations: [{ method: 'POST', path: '/Companies', body, status: 201 }] },
@@ -102,9 +105,21 @@ function allFor(rows: Rows): readonly Scenario[] {
   ]
 }
 
-/** Returns the scenarios that are possible with these rows, or those of them that `only` names. @throws UnknownScenario */
-export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly Scenario[] {
-  const all = allFor(rows)
+/** Returns the kinds after which a kind is measured. @throws UnknownScenario */
+function othersOf({ name }: Kind, kinds: readonly Kind[], after: readonly string[]): readonly Kind[] {
+  const names = kinds.map((kind) => kind.name)
+  const unknown = after.find((wanted) => wanted !== 'all' && !names.includes(wanted))
+  if (unknown) throw new UnknownScenario(`there is no kind ${unknown}.${suggest(unknown, names)} There are ${names.join(', ')}.`)
+  const wanted = after.length > 0 ? after : [name === 'employee' ? 'range' : 'employee']
+  return kinds.filter((kind) => kind.name !== name && (wanted.includes('all') || wanted.includes(kind.name)))
+}
+
+/**
+ * Returns the scenarios that are possible with these rows, or those of them that `only` names. `after`: kinds of lists before
+ * those of one kind; `all`: each other kind. @throws UnknownScenario
+ */
+export function scenariosFor(rows: Rows, only: readonly string[] = [], after: readonly string[] = []): readonly Scenario[] {
+  const all = allFor(rows, after)
   const names = all.map(({ name }) => name)
   const unknown = only.find((name) => !names.includes(name))
   if (unknown)

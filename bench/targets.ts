@@ -2,7 +2,7 @@ import { cpuUsBetween, largestRssMb, readCpu } from './cpu.ts'
 import { restore } from './data.ts'
 import type { Cluster, Database } from './database.ts'
 import { type DrawnRequest, requestSource } from './load/requests.mjs'
-import { type Cost, type Load, mergeLoads, type Round, runLoad } from './load.ts'
+import { type Cost, faultOf, type Load, mergeLoads, type Round, runLoad } from './load.ts'
 import type { Operation } from './operation.ts'
 import type { Scenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
@@ -25,13 +25,18 @@ export interface Measured {
 }
 
 const BACKGROUND_MAX = 4
+/** Longest time for the lists of another kind before a round. */
+const BEFORE_SECONDS_MAX = 300
 /** Quick answers in a row after which a table counts as loaded; enough that each of a few workers has given some. */
 const QUICK_MIN = 40
 const QUICK_MS = 10
 const QUICK_PAUSE_MS = 25
 
 /** The load, translated for a target. */
-export type Asked = Pick<Scenario, 'operations' | 'background'>
+export interface Asked extends Pick<Scenario, 'operations' | 'background'> {
+  /** Lists that are asked for before the lead-in of each round. */
+  readonly before?: { readonly operation: Operation; readonly lists: number }
+}
 
 /** Returns a target that loads a program over HTTP. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
@@ -73,12 +78,13 @@ export function serversTarget(
 
 async function measureHttp(
   { urls, headers, pids, hasMemory }: Pick<HttpTarget, 'urls' | 'headers' | 'pids' | 'hasMemory'>,
-  { operations, background }: Asked,
+  { operations, background, before: first }: Asked,
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
-  const reads = operations.filter(({ method }) => method === 'GET')
+  const reads = first ? [first.operation] : operations.filter(({ method }) => method === 'GET')
   if (hasMemory && reads.length > 0) await Promise.all(urls.map((url) => untilLoaded(url, headers, reads, round)))
+  if (first) await askFirst(urls, headers, first, round)
   const readAll = () => [readCpu(pids), readCpu([postmaster])] as const
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null
@@ -103,6 +109,22 @@ async function measureHttp(
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
   const cost = { ownUs: own.user + own.system, serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
   return { load: mergeLoads(all), fault, cost }
+}
+
+/** Asks for lists of another kind. @throws Error if some fail, or if they take too long */
+async function askFirst(
+  urls: readonly string[],
+  headers: HttpTarget['headers'],
+  { operation, lists }: NonNullable<Asked['before']>,
+  { connections, seed }: Round,
+): Promise<void> {
+  const round = { connections, seed, seconds: BEFORE_SECONDS_MAX, loadingSeconds: 0, leastSeconds: 0, leadInSeconds: 0 }
+  const answers = Math.ceil(lists / urls.length)
+  const loads = await Promise.all(urls.map((url) => runLoad({ ...round, url, headers, operations: [operation], answers })))
+  const load = mergeLoads(loads)
+  const late = load.requests < lists ? `only ${load.requests} of ${lists} in ${BEFORE_SECONDS_MAX} s` : null
+  const fault = faultOf(load) ?? late
+  if (fault) throw new Error(`the lists of another kind: ${fault}`)
 }
 
 /**

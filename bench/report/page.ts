@@ -20,7 +20,7 @@ export function writePage(results: Results): string {
     versions: Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(', '),
-    rows: `${rows.absences} absences, ${rows.employees} employees, ${rows.companies} companies`,
+    rows: `${rows.absences} absences${rows.areTogether ? ' whose properties go together' : ''}, ${rows.employees} employees, ${rows.companies} companies`,
     load: `${connections} connections, ${rounds} rounds of ${seconds} s, ${workers} workers, seed ${seed}`,
   }
   const list = Object.entries(facts).map(([name, value]) => `<li>${name}: ${escaped(value)}</li>`)

@@ -71,6 +71,26 @@ test('loaded rows have the requested number, are the same after each load, and a
   await restore(otherUrl, rows)
 })
 
+test('absences whose properties go together begin in the order of their ids, within some weeks, and are restored', async () => {
+  const together = rowsFor(1_000, true)
+  const url = await createDatabase()
+  await load(url, together)
+  const sql = connect(url)
+  const figures = () => sql`
+    select count(start)::int as starts, count(period_hours)::int as hours, corr(id, extract(epoch from start)) > 0.99 as grow,
+      bool_and(period_hours = 7.5 * period_days) as are_of_days, min("end" - start) >= interval '0' as end_later,
+      bool_and(start between '2016-01-01Z' and '2026-01-01Z') as are_in_range
+    from absence`
+  const [first] = await figures()
+  expect(first).toMatchObject({ grow: true, are_of_days: true, end_later: true, are_in_range: true })
+  const [independent] = await other`select count(start)::int as starts from absence`
+  expect(first?.starts).toBe(independent?.starts)
+  await sql`update absence set start = '2016-01-01Z' where id > 900`
+  await restore(url, together)
+  expect((await figures())[0]).toEqual(first)
+  await sql.end()
+})
+
 describe('wrong answers', () => {
   for (const [what, write, path, message] of [
     ['of a value', `update absence set reason = 'Planted' where id = 7`, '/Absences', 'id 7, reason: the server says'],

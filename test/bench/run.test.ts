@@ -57,6 +57,20 @@ describe('the runner', () => {
     ONCE_MORE,
   )
 
+  test(
+    'a bench measures a kind of list alone and after lists of another kind, on rows whose properties go together',
+    async () => {
+      const kinds = ['--only', 'kind-range', '--after', 'ids', '--lists-before', '50']
+      const program = bench(...small, '--together', '--no-curves', ...kinds)
+      expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
+      const { rows, scenarios } = resultsIn()
+      expect(rows).toMatchObject({ absences: 1_000, areTogether: true })
+      for (const scenario of scenarios) expectMeasured(scenario, ['roster', 'roster-after-ids', 'no-memory', 'constant'])
+      expect(program.output()).toContain('1000 absences whose properties go together')
+    },
+    ONCE_MORE,
+  )
+
   test('a bench that is interrupted ends all programs that it has started', async () => {
     const program = bench(...small, '--only', 'one-by-id', '--no-curves')
     await program.waitFor(/requests\/s/)
@@ -70,6 +84,7 @@ describe('the runner', () => {
   test.each([
     [['--only', 'one-by-di'], 'Did you mean one-by-id?'],
     [['--only', 'page-20000-sorted', '--rows', '1000'], 'page-20000-sorted needs at least 400000 absences'],
+    [['--only', 'kinds', '--after', 'employe'], 'there is no kind employe. Did you mean employee?'],
     [['--rows', 'many'], 'It must be an integer'],
     [['--peers', 'express'], 'there is no peer express; there are fastify, hono'],
   ])('the options %p are refused with an explanation', async (args, message) => {
