@@ -57,6 +57,7 @@ export async function startAndWait(
 ): Promise<Child & { readonly found: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const onLine = (line: string) => {
+    options.onLine?.(line)
     const match = pattern.exec(line)
     if (match) resolve(match[1] as string)
   }

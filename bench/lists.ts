@@ -6,7 +6,7 @@ import { parseList } from '../src/parse/list.ts'
 import { type Kind, kindsFor, NEW_RANGE } from './kinds.ts'
 import { type Absences, makeAbsences } from './lists/absences.ts'
 import { openClock } from './lists/clock.ts'
-import { loadTable, type MeasuredTable } from './lists/table.ts'
+import { type FoundList, loadTable, type MeasuredTable } from './lists/table.ts'
 import { requestSource } from './load/requests.mjs'
 import { numberIn, readCommand } from './options.ts'
 import { figureText } from './report/summary.ts'
@@ -40,6 +40,8 @@ const NAME_WIDTH = 16
 const CELL_WIDTH = 20
 
 const clock = openClock()
+/** Lists that were measured, by how they were found, or why they were not. */
+let ways = new Map<string, number>()
 
 /** Time of lists in µs, and how many of them PostgreSQL would have to find. */
 interface Measured {
@@ -89,6 +91,7 @@ function drawer({ query }: Kind, seed: number): Draw {
 }
 
 async function measureRows(absences: Absences, name: string) {
+  ways = new Map()
   const startUs = clock.nowUs()
   const table = loadTable(absence, absences.count, options.memory * 2 ** 20, absences.addAll)
   const ms = Math.round((clock.nowUs() - startUs) / 1_000)
@@ -109,6 +112,7 @@ async function measureRows(absences: Absences, name: string) {
     const cells = [alone, after, beside].map((found) => cellOf(found.get(name) as Measured).padStart(CELL_WIDTH))
     console.log(`${name.padEnd(NAME_WIDTH)}${cells.join('')}`)
   }
+  console.log(`found by: ${[...ways].map(([way, lists]) => `${way} ${figureText(lists)}`).join(', ')}`)
   await measureChanges(table, absences)
 }
 
@@ -120,8 +124,8 @@ function drawn({ name }: Kind, count: number): ListQuery[] {
 async function measureKind(table: MeasuredTable, kind: Kind): Promise<Measured> {
   const untilMs = performance.now() + SETTLE_MS_MAX
   for (let found = 0; found < WARM_LISTS && performance.now() < untilMs; ) {
-    for (const query of drawn(kind, 10)) found = table.find(query) === null ? 0 : found + 1
-    await Bun.sleep(0)
+    for (const query of drawn(kind, 10)) found = isFound(table.find(query)) ? found + 1 : 0
+    await table.settled()
   }
   return measureAll(table, drawn(kind, options.lists))
 }
@@ -144,7 +148,17 @@ function timeOf(table: MeasuredTable, query: ListQuery): number {
   const startUs = clock.nowUs()
   const found = table.find(query)
   const us = clock.nowUs() - startUs
-  return found === null ? -1 : us
+  if (isFound(found)) count(found.way ?? 'memory')
+  else count(found)
+  return isFound(found) ? us : -1
+}
+
+function isFound(found: FoundList | string): found is FoundList {
+  return typeof found !== 'string'
+}
+
+function count(way: string) {
+  ways.set(way, (ways.get(way) ?? 0) + 1)
 }
 
 function measuredOf(times: readonly number[]): Measured {
@@ -179,8 +193,8 @@ async function checkAll(table: MeasuredTable, absences: Absences) {
   for (const kind of kinds) {
     const [query] = drawn(kind, 1) as [ListQuery]
     const found = table.find(query)
-    await Bun.sleep(0)
-    if (found === null) continue
+    await table.settled()
+    if (!isFound(found)) continue
     const ids = Array.from({ length: found.rows.length }, (_, index) => Number(found.rows.print(index, 0)))
     const expected = absences.search(query)
     if (found.total !== expected.total || String(ids) !== String(expected.ids))

@@ -58,6 +58,8 @@ export interface Sample extends Latency {
   readonly loadCpuPercent?: number
   /** Latencies of each kind of list, if the scenario asks for several. */
   readonly kinds?: Readonly<Record<string, Latency>>
+  /** Parts of the lists by how the server found them, in percent. */
+  readonly found?: Readonly<Record<string, number>>
 }
 
 /** A plot of `y` over `x`, with a line for each target. */

@@ -14,6 +14,8 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Processes whose CPU time is counted, with their descendants. */
   readonly pids: readonly number[]
+  /** Address of its metrics, without a slash at the end. */
+  readonly admin?: string
   /** True if it loads tables into memory. */
   readonly hasMemory?: boolean
   /** Null if it has no database. */
@@ -31,6 +33,9 @@ interface Options {
 }
 
 const KEY = 'bench-key-0123456789'
+const LISTENS = /listens on (http:\S+?),/
+/** A later line than that of the address. */
+const METRICS = /Metrics: (http:\S+)\/metrics/
 const ROOT = join(import.meta.dir, '..')
 
 /**
@@ -57,16 +62,25 @@ export async function startServer(
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // The server ends with its launcher, which is this process.
   const own = { ROSTER_LAUNCHER: String(process.pid), DATABASE_URL: database.url, DATA_DIR: dataDir }
-  const chosen = { ...(hasMemory ? {} : { MEMORY_MB: '0' }), ...(workers ? { WORKERS: String(workers) } : {}) }
-  const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
-    cwd: root,
+  // Another checkout may have no such setting, and its metrics may have other names.
+  const hasAdmin = root === ROOT
+  const chosen = {
+    ...(hasAdmin ? { ADMIN_PORT: '0' } : {}),
+    ...(hasMemory ? {} : { MEMORY_MB: '0' }),
+    ...(workers ? { WORKERS: String(workers) } : {}),
+  }
+  let url = ''
+  const onLine = (line: string) => void (url ||= LISTENS.exec(line)?.[1] ?? '')
+  const last = hasAdmin ? METRICS : LISTENS
+  const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], last, {
+    ...{ cwd: root, onLine },
     environment: { ...SETTINGS, ...own, ...chosen },
   }).catch((error) => {
     removeAll(dataDir)
     throw error
   })
   return {
-    ...{ name, database, hasMemory, urls: [child.found], pids: [child.pid] },
+    ...{ name, database, hasMemory, urls: [url], pids: [child.pid], ...(hasAdmin ? { admin: child.found } : {}) },
     headers: { Authorization: `ApiKey ${KEY}` },
     async stop() {
       await child.stop()

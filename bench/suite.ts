@@ -60,7 +60,9 @@ function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: num
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {
   try {
     const measured = await target.measure(round)
-    const rounds = [...result.rounds, sampleOf(measured.load, measured.cost)]
+    const { load, cost, found = {} } = measured
+    const sample = { ...sampleOf(load, cost), ...(Object.keys(found).length > 0 ? { found } : {}) }
+    const rounds = [...result.rounds, sample]
     return { ...result, rounds, void: result.void ?? reasonOf(measured, number) }
   } catch (error) {
     return { ...result, void: result.void ?? `round ${number}: ${(error as Error).message}` }

@@ -1,6 +1,7 @@
 import { cpuUsBetween, largestRssMb, readCpu } from './cpu.ts'
 import { restore } from './data.ts'
 import type { Cluster, Database } from './database.ts'
+import { addFound, type Found, readFound, sharesBetween } from './found.ts'
 import { type DrawnRequest, requestSource } from './load/requests.mjs'
 import { type Cost, faultOf, type Load, mergeLoads, type Round, runLoad } from './load.ts'
 import type { Operation } from './operation.ts'
@@ -22,6 +23,8 @@ export interface Measured {
   /** Why the requests of the background do not count; null if they count. */
   readonly fault: string | null
   readonly cost: Cost
+  /** Parts of the lists by how a server found them, in percent. */
+  readonly found?: Readonly<Record<string, number>>
 }
 
 const BACKGROUND_MAX = 4
@@ -43,7 +46,7 @@ export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): 
   const { name, database } = target
   return {
     name,
-    measure: (round) => measureHttp(target, asked, postmaster, round),
+    measure: (round) => measureHttp({ ...target, admins: target.admin ? [target.admin] : [] }, asked, postmaster, round),
     async restore() {
       if (database) await restore(database.url, database.rows)
     },
@@ -68,7 +71,8 @@ export function serversTarget(
       const [{ headers }] = servers as [HttpTarget]
       const [urls, pids] = [servers.flatMap((server) => server.urls), servers.flatMap((server) => server.pids)]
       try {
-        return await measureHttp({ urls, headers, pids, hasMemory: true }, asked, postmasterPid, round)
+        const admins = servers.flatMap(({ admin }) => admin ?? [])
+        return await measureHttp({ urls, headers, pids, admins, hasMemory: true }, asked, postmasterPid, round)
       } finally {
         await Promise.all(servers.map((server) => server.stop()))
       }
@@ -76,8 +80,13 @@ export function serversTarget(
   }
 }
 
+interface Loaded extends Pick<HttpTarget, 'urls' | 'headers' | 'pids' | 'hasMemory'> {
+  /** Addresses of metrics. */
+  readonly admins: readonly string[]
+}
+
 async function measureHttp(
-  { urls, headers, pids, hasMemory }: Pick<HttpTarget, 'urls' | 'headers' | 'pids' | 'hasMemory'>,
+  { urls, headers, pids, admins, hasMemory }: Loaded,
   { operations, background, before: first }: Asked,
   postmaster: number,
   round: Round,
@@ -89,13 +98,17 @@ async function measureHttp(
   let [before, after] = [readAll(), readAll()]
   let rssMb: number | null = null
   let own = process.cpuUsage()
+  const countFound = async () => addFound(await Promise.all(admins.map(readFound)))
+  let found = [countFound(), countFound()] as [Promise<Found>, Promise<Found>]
   const onBegin = () => {
     before = readAll()
+    found = [countFound(), found[1]]
     own = process.cpuUsage()
   }
   const onEnd = () => {
     own = process.cpuUsage(own)
     after = readAll()
+    found = [found[0], countFound()]
     rssMb = largestRssMb(pids)
   }
   const connections = Math.max(1, Math.floor(round.connections / urls.length))
@@ -108,7 +121,7 @@ async function measureHttp(
   const fault = stop ? await stop() : null
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
   const cost = { ownUs: own.user + own.system, serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
-  return { load: mergeLoads(all), fault, cost }
+  return { load: mergeLoads(all), fault, cost, found: sharesBetween(await found[0], await found[1]) }
 }
 
 /** Asks for lists of another kind. @throws Error if some fail, or if they take too long */

@@ -1,6 +1,5 @@
 // The table in memory that is measured. How it is made and searched is written here alone.
 import { ColumnTable } from '../../src/columns/columnTable.ts'
-import type { FoundPage } from '../../src/columns/foundPage.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
 import { ListSearch } from '../../src/columns/listSearch.ts'
 import { Slices } from '../../src/columns/slices.ts'
@@ -10,10 +9,19 @@ import type { Row } from '../../src/model/sql.ts'
 
 export interface MeasuredTable {
   readonly bytes: number
-  /** Finds the total and the page; null if codes cannot decide, so that PostgreSQL would find the list. */
-  find(query: ListQuery): FoundPage | null
+  /** Finds the total and the page; a text says why PostgreSQL would have to. */
+  find(query: ListQuery): FoundList | string
   /** Adds or replaces a row. */
   put(row: Row): void
+  /** Resolves when what lists have asked for is built. */
+  settled(): Promise<void>
+}
+
+export interface FoundList {
+  readonly total: number
+  readonly rows: { readonly length: number; print(index: number, column: number): string | null }
+  /** Name of the way by which it was found, if the table says so. */
+  readonly way?: string
 }
 
 /** Takes a row as a line of COPY: `bytes[from, to)`. */
@@ -29,8 +37,9 @@ export function loadTable(entity: Entity, rows: number, bytesMax: number, addAll
     get bytes() {
       return table.bytes + search.bytes
     },
-    find: (query) => search.find(query),
+    find: (query) => search.find(query) ?? 'codes cannot decide',
     put: (row) => table.put(row),
+    settled: () => Bun.sleep(0),
   }
 }
 

@@ -8,7 +8,7 @@ const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 /** One program in one scenario, with the figures of its rounds; null for those that were not measured. */
 export type Row = Pick<TargetResult, 'target' | 'void'> & Readonly<Partial<Record<Figure, Spread | null>>>
 
-type Figure = Exclude<keyof Sample, 'kinds'>
+type Figure = Exclude<keyof Sample, 'kinds' | 'found'>
 
 /** Median, least and greatest figure of the rounds. */
 export interface Spread {
@@ -19,7 +19,7 @@ export interface Spread {
 
 export function rowsOf({ targets }: ScenarioResult): Row[] {
   return targets.map(({ rounds, ...target }) => {
-    const keys = Object.keys(rounds[0] ?? {}).filter((key) => key !== 'kinds') as Figure[]
+    const keys = Object.keys(rounds[0] ?? {}).filter((key) => !['kinds', 'found'].includes(key)) as Figure[]
     return { ...target, ...Object.fromEntries(keys.map((key) => [key, spreadOf(rounds.map((round) => round[key] ?? null))])) }
   })
 }
@@ -35,6 +35,18 @@ export function kindsOf({ targets }: ScenarioResult): { kind: string; latencies:
       return { target, text: `${p50} / ${p99}` }
     })
     return { kind, latencies }
+  })
+}
+
+/** Returns, for each target that says so, how its lists were found: the median parts of its rounds. */
+export function foundLines({ targets }: ScenarioResult): string[] {
+  return targets.flatMap(({ target, rounds }) => {
+    const names = [...new Set(rounds.flatMap(({ found = {} }) => Object.keys(found)))]
+    const parts = names.map((name) => [name, median(rounds.map(({ found = {} }) => found[name] ?? 0))] as const)
+    const sorted = parts.filter(([, part]) => part > 0).sort(([, one], [, other]) => other - one)
+    return sorted.length === 0
+      ? []
+      : [`lists of ${target}: ${sorted.map(([name, part]) => `${figureText(part)} % ${name}`).join(', ')}`]
   })
 }
 
@@ -133,7 +145,8 @@ export function formatScenario(scenario: ScenarioResult): string {
     return `  ${row.target.padEnd(TARGET_WIDTH - 2)}${cells.join('')}${reason}`
   })
   const ratios = ratioLine(scenario)
-  return [`${scenario.name}: ${scenario.title}`, ...lines, ...kindLines(scenario), ...(ratios ? [`  ${ratios}`] : [])].join('\n')
+  const more = [...foundLines(scenario), ...(ratios ? [ratios] : [])].map((line) => `  ${line}`)
+  return [`${scenario.name}: ${scenario.title}`, ...lines, ...kindLines(scenario), ...more].join('\n')
 }
 
 /** Formats the latencies of kinds: a line for each kind, a column for each target. */

@@ -12,6 +12,7 @@ test('lists in one process are measured by kind, and are the same as those of a 
   const lines = program.output().split('\n')
   for (const rows of ['independent', 'together'])
     expect(program.output()).toContain(`2,000 absences, ${rows}: made and loaded in`)
+  expect(program.output()).toMatch(/^found by: \w+/m)
   for (const kind of ['range', 'employee', 'by-days', 'any-of', 'a changed row'])
     expect([kind, lines.filter((line) => line.startsWith(`${kind} `)).length]).toEqual([kind, 2])
 }, 60_000)
@@ -26,8 +27,9 @@ test('the plain search finds what the table in memory finds, with values that ar
   ]) {
     const list = parseList(absence, query)
     const found = table.find(list)
-    const ids = Array.from({ length: found?.rows.length ?? 0 }, (_, index) => Number(found?.rows.print(index, 0)))
-    expect([query, { total: found?.total, ids }]).toEqual([query, absences.search(list)])
+    if (typeof found === 'string') throw new Error(`${query}: ${found}`)
+    const ids = Array.from({ length: found.rows.length }, (_, index) => Number(found.rows.print(index, 0)))
+    expect([query, { total: found.total, ids }]).toEqual([query, absences.search(list)])
   }
   expect(absences.search(parseList(absence, 'EmployeeId=3')).total).toBeGreaterThan(0)
 })

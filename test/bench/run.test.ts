@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { countsIn, sharesBetween } from '../../bench/found.ts'
 import { requestSource } from '../../bench/load/requests.mjs'
 import { BUCKET_GROWTH, percentileMs, type Round, sampleOf } from '../../bench/load.ts'
 import type { Operation } from '../../bench/operation.ts'
@@ -67,6 +68,7 @@ describe('the runner', () => {
       expect(rows).toMatchObject({ absences: 1_000, areTogether: true })
       for (const scenario of scenarios) expectMeasured(scenario, ['roster', 'roster-after-ids', 'no-memory', 'constant'])
       expect(program.output()).toContain('1000 absences whose properties go together')
+      expect(program.output()).toMatch(/^ {2}lists of roster-after-ids: [\d.]+ % \w+/m)
     },
     ONCE_MORE,
   )
@@ -180,6 +182,15 @@ test('latencies are counted by kind of list, and printed beside the share of the
   const text = formatScenario({ name: 'kinds', title: 'kinds', targets })
   expect(text).toMatch(/^ {2}ids( +[\d.]+ \/ [\d.]+){3}$/m)
   expect(text).toMatch(/best peers: 3\.00 × fastify, 1\.50 × fastify-indexed$/)
+})
+
+test('the parts of lists by how they were found are read from metrics, in detail where there is any', () => {
+  const read = (kept: number, memory: number, ways: string) =>
+    countsIn(`roster_lists_total{from="kept"} ${kept}\nroster_lists_total{from="memory"} ${memory}\n\
+roster_lists_total{from="database"} 1\n${ways}roster_memory_lists{way="other"} 9\n`)
+  expect(sharesBetween(read(0, 0, ''), read(1, 3, ''))).toEqual({ kept: 25, memory: 75 })
+  const detailed = 'roster_memory_lists_total{way="walk"} 2\nroster_database_lists_total{reason="index"} 1\n'
+  expect(sharesBetween({}, read(1, 2, detailed))).toEqual({ kept: 25, walk: 50, 'database: index': 25 })
 })
 
 test('percentiles of latencies are within one percent', () => {
