@@ -104,7 +104,7 @@ function weigh(file: string): number {
   const place = LONGEST.indexOf(file)
   if (place >= 0) return Number.MAX_SAFE_INTEGER - place
   const text = readFileSync(join(ROOT, file), 'utf8')
-  return text.length * (text.includes('support/process.ts') ? 10 : 1)
+  return text.length * (/support\/process\.ts|(?:use|start)Process/.test(text) ? 10 : 1)
 }
 
 /** Groups files into processes. `sorted`: by weight, the heaviest first; so are the groups. */

@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startBrowser } from './support/browser.ts'
-import { endPrograms, run, runMain, temporaryFolder } from './support/process.ts'
+import { run, temporaryFolder } from './support/process.ts'
+import { ServerProcesses } from './support/serverProcesses.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const FOLDER = join(ROOT, 'docs/images')
@@ -16,10 +17,11 @@ const BYTES_MAX = 200_000
 
 mkdirSync(FOLDER, { recursive: true })
 const folder = temporaryFolder()
+const processes = new ServerProcesses()
 const browser = await startBrowser()
 try {
-  const server = runMain({ DATA_DIR: folder.path, LOG_LEVEL: 'warn' })
-  const [, url] = await server.waitFor(/listens on (http:\S+?),/)
+  // Without a key of its own, so that the pages are opened with the development key.
+  const { url } = await processes.start({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: '' })
   const key = readFileSync(join(folder.path, 'development.key'), 'utf8').trim()
   await takeDocs(`${url}/docs`, key)
   await run([process.execPath, '--no-env-file', 'src/main.ts', 'seed', '--add', '--rows', '100000'], { DATA_DIR: folder.path })
@@ -27,7 +29,7 @@ try {
   await takeExplore(`${url}/explore`, key)
 } finally {
   await browser.close()
-  await endPrograms()
+  await processes.end()
   folder.remove()
 }
 

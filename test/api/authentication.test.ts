@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { KeyStore } from '../../src/keys/store.ts'
-import { ask, expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { ask, expectAll, outcomeOf } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { sendRaw } from '../support/raw.ts'
-import { KEY, makeKey, startServer, type TestKey } from '../support/server.ts'
+import { KEY, makeKey, type TestKey } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const server = useServer()
 
@@ -109,7 +110,6 @@ describe('5 Keys of the database', () => {
     // An address over its limit may try no more keys; those that are known go on.
     await store.create(late.record)
     expect([await remaining(late), await remaining(known)]).toEqual(['429 0', '200 6'])
-    await limited.stop()
   })
 
   test('D34: the first 64 requests with a new or a rotated key are admitted at once, also behind a proxy', async () => {
@@ -128,7 +128,6 @@ describe('5 Keys of the database', () => {
     expect(await statuses(rotated, '/')).toEqual([200])
     const anonymous = await narrow.get('/', { authorization: '', ...forwarded })
     expect(anonymous.headers.get('x-ratelimit-remaining')).toBe('9')
-    await narrow.stop()
   })
 
   test('D34: a key that is created while requests with it are refused is accepted at once', async () => {
@@ -159,7 +158,6 @@ describe('5 Keys of the database', () => {
     await expectAll(stale, REFUSED, [['GET /Companies', undefined, { authorization: '' }]])
     await stale.sql`alter table gone rename to api_key_version`
     await until(async () => (await stale.get('/Companies', key.headers)).status === 200)
-    await stale.stop()
   })
 
   test('D34: changed rights apply at once', async () => {

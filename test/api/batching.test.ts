@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft } from '../support/arbitraries.ts'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { type Collection, collections, type Row } from '../support/model.ts'
 import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support/records.ts'
 import { createRow } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 

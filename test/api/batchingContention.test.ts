@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 

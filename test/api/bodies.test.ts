@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { expectAll, faultsOf, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, faultsOf, outcomeOf } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 

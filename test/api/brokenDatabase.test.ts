@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
@@ -6,9 +6,8 @@ import { outcomeOf } from '../support/cases.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
-let server: TestServer
 /** With all rights; the server's own role has none but those it is given. */
 let databaseUrl: string
 /** Over another database, which stays whole. */
@@ -38,19 +37,17 @@ beforeAll(async () => {
   folder = join(file, '..')
   await own.unsafe('checkpoint')
   await own.end()
-  const note = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log = quietLog({ warn: note, error: note })
-  const role = Object.assign(new URL(databaseUrl), { username: name, password: 'x' }).href
-  server = await startServer({ databaseUrl: role, log })
 })
+const note = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+const server = useServer(() => ({
+  databaseUrl: Object.assign(new URL(databaseUrl), { username: name, password: 'x' }).href,
+  log: quietLog({ warn: note, error: note }),
+}))
 afterEach(async () => {
   repair()
   repair = () => {}
   await reconnect()
   await until(async () => (await everything()).every(({ status }) => status < 300))
-})
-afterAll(async () => {
-  await server.stop()
 })
 
 /**

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { writeToken } from '../../src/model/changesToken.ts'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
-import { type Json, makeKey, startServer, type TestKey } from '../support/server.ts'
+import { expectAll, outcomeOf } from '../support/cases.ts'
+import { type Json, makeKey, type TestKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const reader = makeKey({ name: 'reader', rights: 'Companies:read' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
@@ -245,5 +246,4 @@ test('a history has the values, with CHANGES_VALUES=on and without memory', asyn
   ])
   // A server without the setting shows none, whoever has kept them.
   expect((await server.get(`/Absences/${id}/Changes`)).body.changes[0]).not.toHaveProperty('before')
-  await keeping.stop()
 })

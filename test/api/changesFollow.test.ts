@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from 'bun:test'
 import { followTexts } from '../../src/operations/changeFeed.ts'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { until } from '../support/process.ts'
-import { type Json, KEY, makeKey, startServer } from '../support/server.ts'
+import { type Json, KEY, makeKey } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const reader = makeKey({ name: 'reader', rights: 'Companies:read,Companies:write' })
 const few = makeKey({ name: 'few', limits: '2/1h' })

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import type { LogFields } from '../../src/log.ts'
 import { BODY_BYTES_MAX } from '../../src/parse/body.ts'
-import { useServer } from '../support/cases.ts'
 import { Connection } from '../support/connection.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { createRow, listed } from '../support/rows.ts'
-import { KEY, startServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const server = useServer()
 let item: string
@@ -165,7 +165,9 @@ describe('a small body of a request that is refused before it is read', () => {
 test('a client that disconnects is known by its address, or its request has no effect', async () => {
   const lines: { message: string; fields: LogFields }[] = []
   const note = (message: string, fields: LogFields = {}) => void lines.push({ message, fields })
-  const leaving = await startServer({ log: quietLog({ debug: note, info: note, warn: note, error: note }) })
+  const leaving = await startServer({
+    log: quietLog({ debug: note, info: note, warn: note, error: note, isEnabled: () => true }),
+  })
   const { hostname, port } = new URL(leaving.url)
   const ids: string[] = []
   for (let number = 0; number < 8; number++) {
@@ -190,7 +192,6 @@ test('a client that disconnects is known by its address, or its request has no e
     expect([isDone, fields?.client === '']).toEqual([isDone, !isDone])
     expect((await leaving.get(`/Companies/${id}`)).status).toBe(isDone ? 404 : 200)
   }
-  await leaving.stop()
 })
 
 const JSON_OF_KEY = `${AUTHORIZED}Content-Type: application/json\r\n`

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { type Json, KEY, makeKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
+import { useServer } from '../support/start.ts'
 
 const limited = makeKey({ name: 'limited', rights: 'Absences:read', limits: '1/10m' })
 const HEADERS = { Authorization: `ApiKey ${KEY}` }

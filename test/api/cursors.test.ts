@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { expectAll, useServer } from '../support/cases.ts'
+import { expectAll } from '../support/cases.ts'
 import { pageLinksOf, pagesOf } from '../support/pageLinks.ts'
-import { type Answer, startServer } from '../support/server.ts'
+import type { Answer } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const ROWS = 23
 const LIST = '/Companies?sort=-Name&PageSize=5'
@@ -60,7 +61,6 @@ describe('D32: links', () => {
     const { search, pathname } = urlOf(await own.get(LIST), 'next')
     expect(search).toBe('?sort=-Name&PageSize=5&page=2')
     expect(idsOf(await own.get(pathname + search))).toEqual(ids(18, 14))
-    await own.stop()
   })
 
   test('have no cursor if the server would refuse their length', async () => {

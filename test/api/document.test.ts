@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { type Json, startServer } from '../support/server.ts'
+import type { Json } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
 

@@ -1,10 +1,11 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { LogFields, LogLevel } from '../../src/log.ts'
-import { ask, outcomeOf, type Request, useServer } from '../support/cases.ts'
+import { ask, outcomeOf, type Request } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { createRow } from '../support/rows.ts'
 import { type Answer, KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 interface Line {
   level: LogLevel
@@ -17,7 +18,13 @@ const write =
   (level: LogLevel) =>
   (message: string, fields: LogFields = {}) =>
     void lines.push({ level, message, fields })
-const log = quietLog({ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') })
+const log = quietLog({
+  debug: write('debug'),
+  info: write('info'),
+  warn: write('warn'),
+  error: write('error'),
+  isEnabled: () => true,
+})
 
 const server = useServer({ log })
 beforeAll(async () => {

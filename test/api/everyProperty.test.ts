@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { createRow, listed } from '../support/rows.ts'
 import type { Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 /** Each primitive property of a row as parameters name it, an object's parts with a dot, and its value. */
 function propertiesOf(row: Json, prefix = ''): [string, Json][] {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, outcomeOf } from '../support/cases.ts'
 import { createRows, listed } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 
 // Random filters of each property and operator are held against a model in test/properties/lists.test.ts.
 

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { ask, expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { ask, expectAll, outcomeOf } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow, createRows, listed } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const COLLECTION = 'GET, HEAD, OPTIONS, POST'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { Connection, type RawResponse } from '../support/connection.ts'
 import { Random } from '../support/random.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { uriLength } from '../support/uri.ts'
 
 /** What nginx takes of an answer's head by default, and what Node's fetch takes. */

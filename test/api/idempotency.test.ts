@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { type Answer, makeKey, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { titleOf } from '../support/titles.ts'
 
 const other = makeKey({ name: 'other' })

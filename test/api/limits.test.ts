@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, outcomeOf } from '../support/cases.ts'
 import { createRow, listed } from '../support/rows.ts'
 import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { useServer } from '../support/start.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
 const TARGET_BYTES_MAX = 3 * 1024

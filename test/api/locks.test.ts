@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
 import { errorOf, makeKey, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 // Without memory, so that lists need connections.
 const server = useServer({ environment: { DATABASE_POOL: '2', MEMORY_MB: '0' } })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { ask, expectAll, useServer } from '../support/cases.ts'
+import { ask, expectAll } from '../support/cases.ts'
 import { createRow, createRows, listed } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 
 // Random bodies are created, put and patched in test/properties/roundTrips.test.ts.
 

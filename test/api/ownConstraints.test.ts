@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
+import { useServer } from '../support/start.ts'
 
 // A constraint that a project's own migration has added is 409 Conflict, whatever the write; one that is declared has its own code.
 

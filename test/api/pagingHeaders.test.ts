@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { pageLinksOf, pagesOf } from '../support/pageLinks.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
-import { type Answer, startServer } from '../support/server.ts'
+import type { Answer } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 import { titled } from '../support/titles.ts'
 
 // Pages, totals and links of random lists are held against a model in test/properties/lists.test.ts.
@@ -96,18 +97,14 @@ describe('4.3 Paging response headers', () => {
 
   test('D31: with PUBLIC_URL every link begins with it', async () => {
     const behind = await startServer({ environment: { PUBLIC_URL: 'https://api.example.com/people/' } })
-    try {
-      const { id } = await createRow(behind, '/Companies', { Name: 'One' })
-      await behind.sql`insert into company (name) select 'More' from generate_series(1, 14)`
-      const links = pageLinksOf(await behind.get('/Companies?PageSize=5&page=2'))
-      const addresses = links.map(({ url }) => url.origin + url.pathname)
-      expect(addresses).toEqual(Array(4).fill('https://api.example.com/people/Companies'))
-      const created = await behind.post('/companies', { Name: 'Two' })
-      expect(created.headers.get('location')).toBe(`https://api.example.com/people/companies/${created.body.id}`)
-      const { Reference } = (await behind.get(`/Companies/${id + 1_000}`)).body.Error
-      expect(Reference).toBe('https://api.example.com/people/errors/NotFound')
-    } finally {
-      await behind.stop()
-    }
+    const { id } = await createRow(behind, '/Companies', { Name: 'One' })
+    await behind.sql`insert into company (name) select 'More' from generate_series(1, 14)`
+    const links = pageLinksOf(await behind.get('/Companies?PageSize=5&page=2'))
+    const addresses = links.map(({ url }) => url.origin + url.pathname)
+    expect(addresses).toEqual(Array(4).fill('https://api.example.com/people/Companies'))
+    const created = await behind.post('/companies', { Name: 'Two' })
+    expect(created.headers.get('location')).toBe(`https://api.example.com/people/companies/${created.body.id}`)
+    const { Reference } = (await behind.get(`/Companies/${id + 1_000}`)).body.Error
+    expect(Reference).toBe('https://api.example.com/people/errors/NotFound')
   })
 })

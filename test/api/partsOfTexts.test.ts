@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { expectAll, useServer } from '../support/cases.ts'
-import { until } from '../support/process.ts'
+import { expectAll } from '../support/cases.ts'
+import { untilInMemory } from '../support/inMemory.ts'
 import { createRows, listed } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 
 // How texts are folded is in test/model/fold.test.ts.
 
@@ -18,14 +19,7 @@ beforeAll(async () => {
     '/Employees',
     NAMES.map((LastName) => ({ LastName })),
   )
-  await until(async () => {
-    await memory.get('/Employees')
-    return memory.sql.begin(async (transaction) => {
-      await transaction`lock table employee in access exclusive mode`
-      const answer = await Promise.race([memory.get('/Employees?LastName[contains]=o'), Bun.sleep(300)])
-      return answer?.status === 200
-    })
-  })
+  await untilInMemory(memory, 'employee', '/Employees?LastName[contains]=o')
 })
 
 const target = (operator: string, value: string) => `/Employees?LastName[${operator}]=${encodeURIComponent(value)}`

@@ -7,7 +7,8 @@ import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { createRow, createRows } from '../support/rows.ts'
-import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Answer, Json } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 /** What stands in every value of a person here, and nowhere else. */
 const MARK = 'Xanthippe'
@@ -15,7 +16,6 @@ const times = <T>(count: number, make: (index: number) => T): T[] => Array.from(
 
 const folder = declaredCompanies()
 let postgres: PlainPostgres
-let server: TestServer
 let log: Log
 let ownLog = ''
 let asked = 0
@@ -26,12 +26,9 @@ beforeAll(async () => {
   await migrate(postgres.url, MIGRATIONS)
   const stream = new Writable({ write: (chunk, _, done) => done(void (ownLog += chunk)) })
   log = createLog('debug', 'json', stream as unknown as NodeJS.WriteStream)
-  server = await startServer({ databaseUrl: postgres.url, log, environment: { DATABASE_POOL: '10' } })
 })
-afterAll(async () => {
-  await server?.stop()
-  await postgres?.stop()
-})
+const server = useServer(() => ({ databaseUrl: postgres.url, log, environment: { DATABASE_POOL: '10' } }))
+afterAll(() => postgres?.stop())
 
 async function askOnce(method: string, path: string, body?: unknown): Promise<Answer> {
   asked++

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
-import { makeKey, startServer, type TestKey } from '../support/server.ts'
+import { makeKey, type TestKey } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 // The longest period stands neither first nor last, and its limit is not the largest.
 const environment = {
@@ -204,14 +204,10 @@ describe('8 Rate limit headers', () => {
       environment,
       databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster',
     })
-    try {
-      for (const [path, left] of [['/Companies', '4999'] as const, ['/Companies/1', '4998'] as const]) {
-        const { status, headers } = await away.get(path)
-        const said = ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => headers.get(name))
-        expect([path, status, ...said]).toEqual([path, 503, '12h', left])
-      }
-    } finally {
-      await away.stop()
+    for (const [path, left] of [['/Companies', '4999'] as const, ['/Companies/1', '4998'] as const]) {
+      const { status, headers } = await away.get(path)
+      const said = ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => headers.get(name))
+      expect([path, status, ...said]).toEqual([path, 503, '12h', left])
     }
   })
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Log } from '../../src/log.ts'
-import { useServer } from '../support/cases.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+import { type Answer, errorOf, makeKey, type TestKey, type TestServer } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 import { titleOf } from '../support/titles.ts'
 
 const warnings: string[] = []
@@ -173,11 +173,7 @@ test('D37: a client that waits RetryAfter seconds is admitted, a second earlier 
     await Bun.sleep(seconds * 1_000 - (performance.now() - refusedMs))
     expect((await brief.get('/', headers)).status).toBe(200)
   }
-  try {
-    await Promise.all([wait({}), wait({ authorization: '' })])
-  } finally {
-    await brief.stop()
-  }
+  await Promise.all([wait({}), wait({ authorization: '' })])
 })
 
 describe('D35: the client to charge', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { expectAll, faultsOf, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, faultsOf, outcomeOf } from '../support/cases.ts'
 import { createRow, listed } from '../support/rows.ts'
 import type { Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 // Random references, and the names that rows copy with them, are written in test/properties/roundTrips.test.ts.
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { COPIES_MAX } from '../../src/compile/update.ts'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import type { Answer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, outcomeOf } from '../support/cases.ts'
 import { createRow } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 import { titled } from '../support/titles.ts'
 
 // Random bodies of every entity are written and read in test/properties/roundTrips.test.ts.

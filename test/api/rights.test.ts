@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, outcomeOf } from '../support/cases.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const ENTITIES = ['Companies', 'Employees', 'Absences'] as const
 type Plural = (typeof ENTITIES)[number]

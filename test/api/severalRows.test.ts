@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { faultsOf, outcomeOf, untilServed, useServer } from '../support/cases.ts'
+import { faultsOf, outcomeOf, untilServed } from '../support/cases.ts'
 import { errorOf, KEY, makeKey, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const limitsOf = (name: string, limits: string) => makeKey({ name, limits })

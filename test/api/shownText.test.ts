@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import type { Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 

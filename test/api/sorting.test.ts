@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { createRows, listed } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 import { titleOf } from '../support/titles.ts'
 
 // Random sorts of each property, on every page, are held against a model in test/properties/lists.test.ts.

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { useServer } from '../support/cases.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
 import { cellsOf, ENGLISH, GERMAN, openByLibreOffice } from '../support/spreadsheet.ts'
+import { useServer } from '../support/start.ts'
 
 /** Each begins a formula in some cell, where it is not kept from it. */
 const FORMULAS = ['=1+1', 'a;=1+1', 'a\t=1+1', 'a|=1+1', 'a\n=1+1', 'a\r\n=1+1', '";=1+1', '"\n=1+1', '\t=1+1', 'a,"\n";=1+1']

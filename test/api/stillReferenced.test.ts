@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 // That such a row is not deleted is in test/api/references.test.ts.
 

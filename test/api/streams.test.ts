@@ -4,8 +4,9 @@ import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { noteAnswered } from '../../src/operations/streams.ts'
 import { quickly, slowly } from '../support/brokenTables.ts'
-import { outcomeOf, useServer } from '../support/cases.ts'
+import { outcomeOf } from '../support/cases.ts'
 import { type Answer, type Json, KEY, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const NDJSON = { accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
 const CSV = { accept: 'text/csv', 'accept-encoding': 'identity' }

@@ -4,9 +4,9 @@ import absence from '../../src/entities/absence.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
 import { AGGREGATES } from '../../src/model/names.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
-import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 /** As many groups, with as many figures as there may be, take some 40 MB; all streams of a process may hold 128. */
 const ROWS = 240_000

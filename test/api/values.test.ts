@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { expectAll, useServer } from '../support/cases.ts'
+import { expectAll } from '../support/cases.ts'
 import { createRow } from '../support/rows.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 

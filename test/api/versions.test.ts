@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { COPIES_MAX } from '../../src/compile/update.ts'
-import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { expectAll, outcomeOf } from '../support/cases.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import { type Answer, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { titled } from '../support/titles.ts'
 
 const writer = makeKey({ name: 'writer', rights: '*:write' })

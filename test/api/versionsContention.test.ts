@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { COPIES_MAX } from '../../src/compile/update.ts'
-import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 // The version is looked at once more when the row's lock is there: another transaction had it, and changed the row or not.
 

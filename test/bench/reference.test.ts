@@ -3,9 +3,9 @@ import type postgres from 'postgres'
 import { load, restore, rowsFor } from '../../bench/data.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { checkAnswers } from '../../bench/reference.ts'
-import { useServer } from '../support/cases.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const rows = rowsFor(1_000)
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { useServer } from '../support/cases.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { roster, rosterHere } from './roster.ts'
 
 const ROOT = join(import.meta.dir, '../..')

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { KEY, makeKey, startServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
+import { startServer, useServer } from '../support/start.ts'
 import { filesIn, roster as rosterApart, rosterHere } from './roster.ts'
 
 /** 10 requests at a time, which is one piece. */

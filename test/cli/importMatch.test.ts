@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { useServer } from '../support/cases.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { filesIn, rosterHere } from './roster.ts'
 
 const folder = temporaryFolder()

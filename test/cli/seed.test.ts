@@ -1,15 +1,14 @@
-import { afterEach, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { ENTITIES_DIR } from '../support/entities.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { endServers, serve } from '../support/serve.ts'
+import { startProcess } from '../support/start.ts'
 import { roster, rosterHere } from './roster.ts'
 
 let url: string
 beforeAll(async () => {
   url = await createDatabase()
 })
-afterEach(endServers)
 
 const seed = (...words: string[]) => seedBy(rosterHere, words)
 
@@ -19,7 +18,7 @@ async function seedBy(run: typeof roster, words: readonly string[]) {
 }
 
 test('roster seed fills the database of a running server, and fills it again only with --add', async () => {
-  const { ask } = await serve({ DATABASE_URL: url, ENTITIES_DIR, WORKERS: '1' })
+  const { ask } = await startProcess({ DATABASE_URL: url, ENTITIES_DIR, WORKERS: '1' })
   const total = async (plural: string) => Number((await ask('GET', `/${plural}`)).headers.get('x-total-count'))
   expect([await total('Companies'), await total('Absences')]).toEqual([0, 0])
 

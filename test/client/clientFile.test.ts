@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
 import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
-import { useServer } from '../support/cases.ts'
 import { readPage } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, run, temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { lease } from './lease.ts'
 
 const ROOT = join(import.meta.dir, '../..')

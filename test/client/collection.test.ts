@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
+import { useServer } from '../support/start.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { useServer } from '../support/cases.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { MIGRATIONS } from '../support/postgres.ts'
 import { freePort } from '../support/process.ts'
 import { KEY, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 

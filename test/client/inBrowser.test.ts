@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
-import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const module = new Bun.Transpiler({ loader: 'ts', target: 'browser' }).transformSync(clientFile(entities))
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server, type Socket } from 'node:net'
-import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster } from './roster.ts'
 

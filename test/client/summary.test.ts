@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster } from './roster.ts'
 

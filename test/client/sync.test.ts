@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
-import { KEY, makeKey, startServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
+import { startServer, useServer } from '../support/start.ts'
 import { createRoster } from './roster.ts'
 
 const ROWS = 4_321
@@ -51,7 +51,6 @@ test('sync fails with an explanation if the server keeps no changes', async () =
   const other = await startServer({ environment: { CHANGES_DAYS: '0' } })
   const steps = createRoster({ url: other.url, key: KEY }).absences.sync()
   await expect(Array.fromAsync(steps)).rejects.toThrow('its setting CHANGES_DAYS is 0')
-  await other.stop()
 })
 
 const all = () => Array.fromAsync(roster.absences.stream())

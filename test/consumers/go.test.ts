@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
@@ -6,7 +6,8 @@ import { parseRules } from '../../src/model/limits.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { findGo, GO_MODULE } from './go.ts'
 
 /** Commands that make a client from the document. */
@@ -34,14 +35,13 @@ async function runGo(...words: string[]) {
 if (go === null) test('generated clients in Go are not tested, because Go is missing', () => leaveOut('CI_REQUIRES_GO', lack))
 else
   describe('generated clients in Go', () => {
+    server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
     beforeAll(async () => {
-      server = await startServer({ databaseUrl: await createSampleDatabase() })
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
       cpSync(GO_MODULE, folder.path, { recursive: true })
       writeFileSync(join(folder.path, 'openapi.json'), JSON.stringify(describeApi(entities, facts)))
     })
-    afterAll(() => server.stop())
 
     test.each(GENERATORS)(
       'a Go client of %s compiles, and reads lists, some fields, created rows, and changes with their rows',

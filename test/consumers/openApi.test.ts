@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
@@ -7,7 +7,8 @@ import { pythonPrograms } from '../python/environment.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 import { CONSUMERS, consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from './consumers.ts'
 
 const folder = temporaryFolder()
@@ -21,14 +22,14 @@ const QUIET = {
 /** The project's own compiler, several times as fast as that of the consumers. */
 const TSC = join(import.meta.dir, '../../node_modules/.bin/tsc')
 
+let server: TestServer
+
 async function run(program: string, ...words: string[]) {
   const env = { PATH: process.env.PATH, HOME: folder.path, ...QUIET, ROSTER_URL: server.url, ROSTER_KEY: KEY }
   const child = Bun.spawn([program, ...words], { cwd: folder.path, env, stdout: 'pipe', stderr: 'pipe' })
   const [output, complaints] = await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))
   return { exitCode: await child.exited, output: output as string, complaints: complaints as string }
 }
-
-let server: TestServer
 
 const compilerOptions = {
   ...{ target: 'ES2022', lib: ['ES2022', 'DOM'], module: 'Preserve', types: [], noEmit: true, skipLibCheck: true },
@@ -75,8 +76,8 @@ const REDOCLY = 'extends:\n  - recommended-strict\n'
 
 if (hasConsumers())
   describe('programs that read the OpenAPI document', () => {
+    server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
     beforeAll(async () => {
-      server = await startServer({ databaseUrl: await createSampleDatabase() })
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
       writeFileSync(file('openapi.json'), JSON.stringify(describeApi(entities, facts)))
@@ -86,7 +87,6 @@ if (hasConsumers())
       cpSync(join(import.meta.dir, 'programs'), folder.path, { recursive: true })
       symlinkSync(join(CONSUMERS, 'node_modules'), file('node_modules'))
     })
-    afterAll(() => server.stop())
 
     test('Redocly finds no error and no warning in the OpenAPI document', async () => {
       const { exitCode, output } = await run('node', consumerProgram('redocly'), 'lint', 'openapi.json', '--format=json')

@@ -3,12 +3,12 @@ import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import type { ErrorEntry } from '../../src/errorTable/entry.ts'
 import { bodyOfError } from '../../src/respond/error.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
-import { useServer } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { KEY, makeKey, startServer } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const keys = {
   '*:read': makeKey({ name: 'reader', rights: '*:read' }),

@@ -3,13 +3,13 @@ import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { writeToken } from '../../src/model/changesToken.ts'
 import { endingNoWrites, endingWrites, inGreatNumber, quickly, slowly } from '../support/brokenTables.ts'
-import { useServer } from '../support/cases.ts'
 import { conformance } from '../support/conformance.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { KEY, makeKey, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 // Every status and code of every operation that the OpenAPI document has is met by a request to a real server.
 

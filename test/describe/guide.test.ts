@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
 import { date, defineEntity, identity, text } from '../../src/model/entity.ts'
-import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const encoded = (query: string) =>
   query

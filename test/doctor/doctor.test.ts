@@ -10,7 +10,7 @@ import { loadEntities, OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
-import { MAIN } from '../support/serve.ts'
+import { MAIN } from '../support/serverProcesses.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
 const { path: folder } = temporaryFolder()

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
@@ -7,7 +7,7 @@ import { Database } from '../../src/execute/database.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
-import { endServers, serve } from '../support/serve.ts'
+import { startProcess } from '../support/start.ts'
 
 // A PostgreSQL that takes encrypted connections alone, with a certificate by an authority that no system knows.
 
@@ -23,7 +23,6 @@ function urlWith(parameters: string, host = 'localhost'): string {
 const isEncrypted = (url: string) =>
   withConnection(url, async (sql) => (await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`)[0]?.ssl)
 
-afterEach(endServers)
 afterAll(() => postgres?.stop())
 
 if (hasOpenssl) {
@@ -80,7 +79,7 @@ if (hasOpenssl) {
 
   test('a server encrypts every connection, those that load tables into memory too', async () => {
     const url = urlWith(`sslmode=verify-full&sslrootcert=${own.certificate}`)
-    const { server, ask } = await serve({ DATABASE_URL: url, WORKERS: '1', DATABASE_POOL: '3' })
+    const { server, ask } = await startProcess({ DATABASE_URL: url, WORKERS: '1', DATABASE_POOL: '3' })
     const total = async () => (await ask('GET', '/Companies')).headers.get('x-total-count')
     expect([(await ask('POST', '/Companies', { Name: 'Acme' })).status, await total()]).toEqual([201, '1'])
     await withConnection(url, async (sql) => {

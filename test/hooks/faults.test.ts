@@ -3,13 +3,13 @@ import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { parseTargets } from '../../src/model/networks.ts'
-import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { Random } from '../support/random.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const ROWS = 8
 const ROUNDS = 40

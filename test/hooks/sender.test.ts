@@ -7,7 +7,6 @@ import { BACK_OFF, pauseAfter } from '../../src/hooks/hookRun.ts'
 import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { parseTargets } from '../../src/model/networks.ts'
-import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -15,6 +14,7 @@ import { quietLog } from '../support/quietLog.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Json } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
+import { useServer } from '../support/start.ts'
 
 const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, retryMs: 20 }
 const QUICK = { firstMs: 1, maxMs: 5, parkAfterMs: 3 * 24 * 3_600_000 }

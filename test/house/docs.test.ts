@@ -18,9 +18,9 @@ import {
 } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
-import { LISTENS } from '../support/place.ts'
 import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, leaveOut, run, temporaryFolder } from '../support/process.ts'
+import { LISTENS } from '../support/serverProcesses.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
 // its answer must be what the page prints. `WRITE_ANSWERS=1 npm test -- house/docs` writes what has changed into the pages.

@@ -1,11 +1,11 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadEntities } from '../../src/registry.ts'
 import { outputOf } from '../cli/roster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { endServers, serve } from '../support/serve.ts'
+import { startProcess } from '../support/start.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -95,8 +95,6 @@ describe('tests that are named as `path`: "title" are there', () => {
 })
 
 describe('the rights that docs/operations/databases.md grants', () => {
-  afterEach(endServers)
-
   test('are enough to serve, to write along with all copies, to keep tables in memory, and to make keys', async () => {
     const role = `roster_app_${process.pid}`
     const url = await createDatabase()
@@ -109,7 +107,7 @@ describe('the rights that docs/operations/databases.md grants', () => {
     await sql.unsafe(grants.replaceAll('roster_app', role).replace('company, employee, absence', tables.join(', ')))
     const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'p' }).href
     try {
-      const { server, ask } = await serve({ DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'info' })
+      const { server, ask } = await startProcess({ DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'info' })
       const company = `/Companies/${(await ask('POST', '/Companies', { Name: 'a' })).body.id}`
       const own = { FirstName: 'e', CompanyId: Number(company.split('/')[2]) }
       const employee = `/Employees/${(await ask('POST', '/Employees', own)).body.id}`

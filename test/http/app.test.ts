@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import type { LogFields } from '../../src/log.ts'
-import { useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { type Answer, errorOf, KEY, startServer } from '../support/server.ts'
+import { type Answer, errorOf, KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const server = useServer()
 
@@ -23,7 +23,7 @@ test('a request of HTTP/1.0 without a Host is answered; its links have the addre
 
 describe('the access log’s line of a request', () => {
   const lines: { message: string; fields: LogFields }[] = []
-  const log = quietLog({ info: (message, fields = {}) => void lines.push({ message, fields }) })
+  const log = quietLog({ info: (message, fields = {}) => void lines.push({ message, fields }), isEnabled: () => true })
   const environment = { TRUSTED_PROXIES: '127.0.0.1', MEMORY_MB: '0' }
   const logged = useServer(() => ({ databaseUrl: server.databaseUrl, log, environment }))
   const lineOf = async (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) => {

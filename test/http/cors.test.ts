@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { useServer } from '../support/cases.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { errorOf, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const PAGE = 'https://app.example.com'
 const SECOND = 'http://localhost:5173'

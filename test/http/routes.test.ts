@@ -11,13 +11,13 @@ import { createApp } from '../../src/http/app.ts'
 import { createCors } from '../../src/http/cors.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
-import { useServer } from '../support/cases.ts'
 import { entities } from '../support/entities.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, tablesFor } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { useServer } from '../support/start.ts'
 
 const config = readConfig({ RATE_LIMIT_CLIENTS: '1' })
 

@@ -7,6 +7,7 @@ import { PAID_ROWS, TEXT_ROWS } from '../../src/operations/streams.ts'
 import { usePlace } from '../support/place.ts'
 import { workersOf } from '../support/process.ts'
 import { resourcesOf } from '../support/resources.ts'
+import { startProcess } from '../support/start.ts'
 
 interface End {
   readonly isWhole: boolean
@@ -147,7 +148,7 @@ test('a short body, a text, and a long body of HEAD stay as they are', () => {
 })
 
 test('clients that read the docs’ script slowly do not fill the memory', async () => {
-  const { server, url } = await place.start({ WORKERS: '1' })
+  const { server, url } = await startProcess({ ...place.settings, WORKERS: '1' })
   const [worker = 0] = workersOf(server.pid)
   const rss = () => resourcesOf([worker]).rssMb[0] as number
   const page = await (await fetch(`${url}/docs`, { headers: { accept: 'text/html' } })).text()

@@ -2,15 +2,17 @@ import { afterEach, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { endPrograms } from '../support/process.ts'
 import { rounds } from '../support/rounds.ts'
-import { endServers, type Served, serve } from '../support/serve.ts'
+import type { ServerProcess } from '../support/serverProcesses.ts'
+import { startProcess } from '../support/start.ts'
 
 // D70: two servers, of which no connection is bound to a worker.
 
 let sql: postgres.Sql
 let pooler: RunningPgBouncer | null = null
 afterEach(async () => {
-  await endServers()
+  await endPrograms()
   await pooler?.stop()
 })
 
@@ -18,7 +20,11 @@ const ROWS = 200
 const ROUNDS = rounds(5, 1_700)
 
 /** Writes `text` for others to see in the row of an employee. Returns what lists of that text have then. */
-type Write = (servers: readonly [Served, Served], id: number, text: string) => Promise<{ filter: string; total: string }>
+type Write = (
+  servers: readonly [ServerProcess, ServerProcess],
+  id: number,
+  text: string,
+) => Promise<{ filter: string; total: string }>
 
 const change: Write = async ([one], id, text) => {
   expect((await one.ask('PATCH', `/Employees/${id}`, { Title: text })).status).toBe(200)
@@ -62,7 +68,7 @@ test.each([
     pooler = isPooled ? await startPgBouncer(databaseUrl, 8) : null
     const address = pooler ? { DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false' } : { DATABASE_URL: databaseUrl }
     const settings = { ...address, LOG_LEVEL: 'info' }
-    const [one, other] = await Promise.all([serve(settings), serve({ ...settings, WORKERS: isPooled ? '1' : '2' })])
+    const [one, other] = await Promise.all([startProcess(settings), startProcess({ ...settings, WORKERS: isPooled ? '1' : '2' })])
     const stale: string[] = []
     let reads = 0
     for (let round = 0; round < ROUNDS; round++)

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { oldRowChanges } from '../../src/postgres/oldRows.ts'
 import { textsOfOneFnv } from '../support/collidingTexts.ts'
+import { isInMemory, untilInMemory } from '../support/inMemory.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { Random } from '../support/random.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { startServer } from '../support/start.ts'
 
 const PATH = '/Companies?sort=-Name&PageSize=50'
 
@@ -28,34 +30,25 @@ afterEach(() => server.stop())
 
 const total = async () => Number((await server.get(PATH)).headers.get('x-total-count'))
 
-/** Whether lists are answered though nobody can read the table. */
-function isInMemory(): Promise<boolean> {
-  return server.sql.begin(async (transaction) => {
-    await transaction`lock table company in access exclusive mode`
-    const answer = await Promise.race([server.get(PATH), Bun.sleep(300)])
-    return answer?.status === 200
-  })
-}
-
-const untilInMemory = () => until(async () => (await total()) >= 0 && isInMemory())
+const untilLoaded = () => untilInMemory(server, 'company', PATH)
 
 describe('a copy of a table', () => {
   test('is made by the first list that asks for it, while the database answers, and is logged', async () => {
     expect(said).toEqual([])
     expect(await total()).toBe(30)
-    await untilInMemory()
+    await untilLoaded()
     expect(said).toEqual(['a table is in memory'])
   })
 
   test('has texts whose hashes collide', async () => {
     const rows = textsOfOneFnv(new Random(1)).map((name) => ({ name }))
     await server.sql`insert into company ${server.sql(rows)}`
-    await untilInMemory()
+    await untilLoaded()
     expect(said).toEqual(['a table is in memory'])
   })
 
   test('is kept while PostgreSQL has to answer a summary', async () => {
-    await untilInMemory()
+    await untilLoaded()
     // More new texts than are sorted while a summary waits.
     await server.sql`insert into company (name) select 'n' || n from generate_series(1, 150) as n`
     for (const page of [1, 2, 3]) expect((await server.get(`/Companies/Summary?groupBy=Name&page=${page}`)).status).toBe(200)
@@ -73,34 +66,34 @@ describe('a copy of a table', () => {
     ['more rows than a copy takes in', "insert into company (name) select 'many' from generate_series(1, 50001)"],
     ['another run of the database', "update row_change_run set run = 'another'"],
   ])('is loaded again after %s', async (_, text) => {
-    await untilInMemory()
+    await untilLoaded()
     await server.sql.unsafe(text)
     // How the table is defined is asked twice a second.
     await Bun.sleep(600)
     const expected = Number((await server.sql`select count(*)::int as n from company`)[0]?.n)
     await until(async () => (await total()) === expected && said.length === 2)
-    await untilInMemory()
+    await untilLoaded()
   })
 
   test.each([
     ['more rows than a line has ids', 1_200],
     ['more rows than lists wait for', 6_000],
   ])('is not loaded again after %s', async (_, rows) => {
-    await untilInMemory()
+    await untilLoaded()
     await server.sql`insert into company (name) select 'many' from generate_series(1, ${rows}::int)`
     for (let listed = 1; listed <= 3; listed++) expect(await total()).toBe(30 + rows)
-    await untilInMemory()
+    await untilLoaded()
     await server.sql`update company set name = 'renamed' where name = 'many'`
     expect((await server.get('/Companies?Name=renamed')).headers.get('x-total-count')).toBe(String(rows))
     expect((await server.get('/Companies?Name=many')).headers.get('x-total-count')).toBe('0')
-    await untilInMemory()
+    await untilLoaded()
     expect(said).toEqual(['a table is in memory'])
   })
 
   test('has the id that a trigger of the table gives to a row, whatever the statement names', async () => {
     await server.sql.unsafe(`create function give_id() returns trigger language plpgsql as 'begin new.id := new.id + 1000; return new; end';
       create trigger own before update on company for each row execute function give_id()`)
-    await untilInMemory()
+    await untilLoaded()
     await server.sql`update company set name = 'moved' where id = 7`
     const answer = await server.get('/Companies?Id[]=7&Id[]=1007')
     expect(answer.body.map(({ id, name }: { id: number; name: string }) => [id, name])).toEqual([[1_007, 'moved']])
@@ -108,7 +101,7 @@ describe('a copy of a table', () => {
   })
 
   test('is loaded again if change lines were deleted that it has not seen, and kept if it has seen them', async () => {
-    await untilInMemory()
+    await untilLoaded()
     const [first, second] = [oldRowChanges(0), oldRowChanges(0)]
     await first(server.sql as never, 1_000)
     await server.sql`update company set name = 'changed' where id = 1`
@@ -140,14 +133,14 @@ describe('the database answers lists correctly', () => {
     expect(said).toEqual(['memory off for a table: its triggers of changes are missing or disabled'])
     await server.sql`update company set name = 'changed' where id = 1`
     expect((await server.get('/Companies?Name=changed')).headers.get('x-total-count')).toBe('1')
-    expect(await isInMemory()).toBe(false)
+    expect(await isInMemory(server, 'company', PATH)).toBe(false)
   })
 
   test('with MEMORY_MB=0, and for a table that does not fit', async () => {
     await server.stop()
     await start({ MEMORY_MB: '0' })
     expect(await total()).toBe(30)
-    expect(await isInMemory()).toBe(false)
+    expect(await isInMemory(server, 'company', PATH)).toBe(false)
     await server.stop()
     await start({ MEMORY_MB: '1' })
     await server.sql`insert into company (name) select n || repeat('x', 90) from generate_series(1, 30000) as n`
@@ -160,7 +153,7 @@ describe('the database answers lists correctly', () => {
 test('migrations of earlier versions make the triggers by the names that they know', async () => {
   await server.sql`drop trigger company_deletes on company`
   await server.sql`select publish_rows('company'), notify_changes_of('company', false)`
-  await untilInMemory()
+  await untilLoaded()
 })
 
 test('a table is loaded again in the order that most lists ask for, and lists stay exact meanwhile', async () => {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PERIODS } from '../../src/model/summary.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
-import { temporaryFolder, until } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { useDatabase } from '../support/database.ts'
+import { untilInMemory } from '../support/inMemory.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { useServer } from '../support/start.ts'
 
 // Dates that clients cannot write: with psql, PostgreSQL takes dates of the years 4714 BC to 5874897, and times up to 294276.
 const DAYS = {
@@ -29,36 +30,21 @@ writeFileSync(
 export default defineEntity('Stay', { id: identity(), day: date(), at: instant() })`,
 )
 
-let memory: TestServer
-let database: TestServer
+const { url: databaseUrl, sql } = useDatabase()
 beforeAll(async () => {
-  const databaseUrl = await createDatabase()
-  const sql = connect(databaseUrl)
   await sql.unsafe('create table stay (id bigint generated always as identity primary key, day date, at timestamptz(0))')
   await sql`select record_changes_of('stay')`
-  await sql.end()
-  const options = { databaseUrl, entitiesDir: folder.path, hasForeignRows: true }
-  database = await startServer({ ...options, environment: { MEMORY_MB: '0' } })
-  memory = await startServer(options)
 })
-afterAll(async () => {
-  await memory.stop()
-  await database.stop()
-})
+const options = { databaseUrl, entitiesDir: folder.path, hasForeignRows: true }
+const database = useServer({ ...options, environment: { MEMORY_MB: '0' } })
+const memory = useServer(options)
 
 /** Fills the table, and waits until it is in memory. */
 async function fill(days: readonly string[], times: readonly string[]) {
   await database.sql`truncate stay`
   for (const day of days) await database.sql.unsafe(`insert into stay (day) values ('${day}')`)
   for (const time of times) await database.sql.unsafe(`insert into stay (at) values ('${time}')`)
-  await until(async () => {
-    await memory.get('/Stays')
-    return database.sql.begin(async (transaction) => {
-      await transaction`lock table stay in access exclusive mode`
-      const answer = await Promise.race([memory.get('/Stays?sort=-Id'), Bun.sleep(300)])
-      return answer?.status === 200
-    })
-  })
+  await untilInMemory(memory, 'stay', '/Stays?sort=-Id')
 }
 
 const readings = [undefined, 'text/csv', 'application/x-ndjson'].map((accept) => (accept ? { accept } : {}))

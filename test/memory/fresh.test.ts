@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
-import { until } from '../support/process.ts'
-import type { TestServer } from '../support/server.ts'
+import { untilInMemory } from '../support/inMemory.ts'
+import { useServer } from '../support/start.ts'
 
 // D70: every read includes every write that had committed when the request arrived.
 
@@ -22,23 +21,8 @@ beforeEach(async () => {
   await one.sql`
     insert into employee (first_name, company_id, company_key)
     select 'n' || n, company.id, name_key from generate_series(1, 20) as n join company on company.id = 1 + n % 2`
-  await Promise.all([inMemory(one), inMemory(other)])
+  await Promise.all([untilInMemory(one, 'employee', PATH), untilInMemory(other, 'employee', PATH)])
 })
-
-/** Until lists are answered though nobody can read the table. */
-async function inMemory(server: TestServer) {
-  await until(async () => {
-    const startMs = performance.now()
-    await server.get(PATH)
-    const tookMs = performance.now() - startMs
-    return server.sql.begin(async (transaction) => {
-      await transaction`lock table employee in access exclusive mode`
-      // Each attempt in vain holds up the load of the table, so a busy machine has longer.
-      const answer = await Promise.race([server.get(PATH), Bun.sleep(200 + 5 * tookMs)])
-      return answer?.status === 200
-    })
-  })
-}
 
 const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
   ['a create over the same server', () => one.post('/Employees', { FirstName: 'new', CompanyId: 1 })],
@@ -107,7 +91,7 @@ describe('lists of every server, from memory, contain the write right after the 
         expect(answer.headers.get('link')).toBe(truth.headers.get('link'))
       }
     }
-    await inMemory(one)
+    await untilInMemory(one, 'employee', PATH)
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { Random } from '../support/random.ts'
 import type { Answer, TestServer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 // D42: the tag of a page is the same while its rows, its total and its links are, in every process, and not longer.
 

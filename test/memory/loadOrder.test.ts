@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/start.ts'
 
 test('the table with the most waiting lists is loaded next', async () => {
   const loaded: unknown[] = []
@@ -24,5 +24,4 @@ test('the table with the most waiting lists is loaded next', async () => {
   await until(() => loaded.length === 3)
   expect(loaded).toEqual(['company', 'employee', 'absence'])
   await Promise.all(lists)
-  await server.stop()
 })

@@ -3,8 +3,8 @@ import { ResponseCache } from '../../src/memory/responseCache.ts'
 import { CHANGES_MAX } from '../../src/memory/statements.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
 import type { BytesReply } from '../../src/respond/reply.ts'
-import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import absence from '../../src/entities/absence.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
 import { AGGREGATES } from '../../src/model/names.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
-import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
+import { useServer } from '../support/start.ts'
 
 const ROWS = 200_000
 const SUMMARIES = 25

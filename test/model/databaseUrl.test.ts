@@ -3,7 +3,7 @@ import { connectTo } from '../../src/execute/connect.ts'
 import { readDatabaseUrl } from '../../src/model/databaseUrl.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { endServers, serve } from '../support/serve.ts'
+import { startProcess } from '../support/start.ts'
 
 const ADDRESS = 'postgres://u:p@db:5433/hr'
 
@@ -83,7 +83,7 @@ test('a server whose search_path names another schema serves everything, and not
   const url = await createDatabase('empty')
   const other = connect(url)
   await other`create schema app`
-  const { server, ask } = await serve({ DATABASE_URL: `${url}?search_path=app`, WORKERS: '1', LOG_LEVEL: 'info' })
+  const { server, ask } = await startProcess({ DATABASE_URL: `${url}?search_path=app`, WORKERS: '1', LOG_LEVEL: 'info' })
   const total = async () => (await ask('GET', '/Companies')).headers.get('x-total-count')
   expect((await ask('POST', '/Companies', { Name: 'Acme' })).status).toBe(201)
   expect([await total(), await total()]).toEqual(['1', '1'])
@@ -91,6 +91,5 @@ test('a server whose search_path names another schema serves everything, and not
   expect(await total()).toBe('2')
   await until(() => server.output().includes('a table is in memory'))
   expect(await other`select from pg_tables where schemaname = 'public'`).toHaveLength(0)
-  await endServers()
   await other.end()
 })

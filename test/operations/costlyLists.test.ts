@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const keys = ['one', 'two', 'three'].map((name) => makeKey({ name }))
 const server = useServer(async () => ({ keys: keys.map(({ record }) => record), environment: { MEMORY_MB: '0' } }))

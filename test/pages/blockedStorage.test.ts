@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
 import { createRow } from '../support/rows.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 /** Runs in the page: uses each storage, and returns the results. */
 const STORAGE = `['localStorage', 'sessionStorage'].map((name) => {
@@ -14,16 +15,11 @@ const FILL = `for (const storage of [localStorage, sessionStorage])
     try { storage.setItem('fill' + place, 'x'.repeat(size)) } catch { size = Math.floor(size / 2) }`
 
 describeInBrowser('pages in a Chromium without storage', () => {
-  let server: TestServer
-  let browser: TestBrowser
+  // A sandboxed page has no origin, so it reads answers by CORS.
+  const server = useServer({ environment: { CORS_ORIGINS: '*' } })
+  const browser = useBrowser()
   beforeAll(async () => {
-    // A sandboxed page has no origin, so it reads answers by CORS.
-    ;[server, browser] = await Promise.all([startServer({ environment: { CORS_ORIGINS: '*' } }), startBrowser()])
     await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
   })
 
   async function open(path: string, options: BrowserContextOptions = {}) {

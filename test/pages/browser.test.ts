@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
 import { createRow } from '../support/rows.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const OWN = ['/', '/errors', '/errors/NotFound']
 const NARROW = { width: 360, height: 740 }
@@ -23,18 +24,12 @@ const SCALAR_FOCUS = `(() => {
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 describeInBrowser('pages in Chromium', () => {
-  let server: TestServer
-  let browser: TestBrowser
+  // The server has another name than the one by which the page is opened, as behind a proxy; pages must still load everything
+  // from where they came.
+  const server = useServer({ environment: { PUBLIC_URL: 'https://api.example.com/people' } })
+  const browser = useBrowser()
   beforeAll(async () => {
-    // The server has another name than the one by which the page is opened, as behind a proxy; pages must still load everything
-    // from where they came.
-    const environment = { PUBLIC_URL: 'https://api.example.com/people' }
-    ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
     await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
   })
 
   /** Opens a page, and waits until its content is shown. */

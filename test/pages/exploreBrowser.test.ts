@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describeInBrowser, type OpenPage, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { describeInBrowser, type OpenPage, useBrowser } from '../support/browser.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { until } from '../support/process.ts'
 import { createRow, createRows } from '../support/rows.ts'
-import { type Json, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { type Json, KEY, makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const LONG = 'long '.repeat(80).trim()
 const ARABIC = 'أحمد زويل'
@@ -23,13 +24,11 @@ const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElemen
 const HASH = 'decodeURIComponent(location.hash)'
 
 describeInBrowser('/explore in Chromium', () => {
-  let server: TestServer
-  let browser: TestBrowser
+  // The server has another name than the one by which the page is opened, as behind a proxy; the page must still load
+  // everything from where it came.
+  const server = useServer({ environment: { PUBLIC_URL: 'https://api.example.com/people' } })
+  const browser = useBrowser()
   beforeAll(async () => {
-    // The server has another name than the one by which the page is opened, as behind a proxy; the page must still load
-    // everything from where it came.
-    const environment = { PUBLIC_URL: 'https://api.example.com/people' }
-    ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
     const names = [
       'Acme',
       ARABIC,
@@ -53,10 +52,6 @@ describeInBrowser('/explore in Chromium', () => {
       ...{ Start: new Date(Date.UTC(2026, 0, 1 + place, 9)).toISOString(), Period: { Days: place / 4 } },
     }))
     await createRows(server, '/Absences', days)
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
   })
 
   /** A window that tests share in turns: a new one costs Chromium several times as much as a view. */

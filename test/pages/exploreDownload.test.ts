@@ -1,23 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
 import { createRows } from '../support/rows.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
 import { cellsOf, GERMAN, openByLibreOffice } from '../support/spreadsheet.ts'
+import { useServer } from '../support/start.ts'
 
 const MARK = '\ufeff'
 const TABLE = '#/Absences?Type=Holiday&sort=-Start'
 const SUMMARY = '#/Absences?view=summary&show=sum(Period.Days)&by=month(Start)&and=Employee'
 
 describeInBrowser('downloads of /explore in Chromium', () => {
-  let server: TestServer
-  let browser: TestBrowser
+  const server = useServer()
+  const browser = useBrowser()
   beforeAll(async () => {
-    ;[server, browser] = await Promise.all([startServer(), startBrowser()])
     await createRows(server, '/Employees', [
       { FirstName: 'Ingrid', LastName: 'Öberg' },
       { FirstName: '=1+1', LastName: ';=1+1' },
@@ -27,10 +27,6 @@ describeInBrowser('downloads of /explore in Chromium', () => {
       { EmployeeId: 2, Type: 'Holiday', Reason: 'a;=1+1', Start: '2026-04-01T09:00:00Z', Period: { Days: 12 } },
       { EmployeeId: 2, Type: 'Sickness', Start: '2026-05-01T09:00:00Z', Period: { Days: 1 } },
     ])
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
   })
 
   /** Opens a view in a browser of this language, with a few columns of absences. */

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import { getDocumentProxy } from 'unpdf'
-import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
 import { createRows } from '../support/rows.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const ROWS = 50
 const LONG = 'a reason of many words '.repeat(4).trim()
@@ -27,11 +28,10 @@ interface Shown {
 }
 
 describeInBrowser('/explore printed by Chromium', () => {
-  let server: TestServer
-  let browser: TestBrowser
+  const server = useServer()
+  const browser = useBrowser()
   let columns: readonly string[] = []
   beforeAll(async () => {
-    ;[server, browser] = await Promise.all([startServer(), startBrowser()])
     const { properties } = (await server.get('/openapi.json')).body.components.schemas.Employee
     columns = Object.keys(properties).map((name) => name.charAt(0).toUpperCase() + name.slice(1))
     await createRows(server, '/Companies', [{ Name: 'Analytical Engines' }, { Name: WORD }])
@@ -49,10 +49,6 @@ describeInBrowser('/explore printed by Chromium', () => {
       ...{ Start: new Date(Date.UTC(2026, 0, 1 + place, 9)).toISOString(), Period: { Days: place / 4 } },
     }))
     await createRows(server, '/Absences', absences)
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
   })
 
   /** Opens a view, and waits for an element that matches the selector. */

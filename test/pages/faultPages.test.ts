@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { errorOf, KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { SCALAR_FILE } from '../../src/pages/docsPage.ts'
 import { exploreFiles } from '../../src/pages/explorePage.ts'
-import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { errorOf } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 const EITHER = ['/', '/errors', '/errors/NotFound']

@@ -3,7 +3,7 @@ import { compileDeleteBlockers, compileRemove } from '../../src/compile/remove.t
 import absence from '../../src/entities/absence.ts'
 import employee from '../../src/entities/employee.ts'
 import { referringColumns } from '../../src/model/copies.ts'
-import { useServer } from '../support/cases.ts'
+import { useServer } from '../support/start.ts'
 
 // Most absences are of one employee, so PostgreSQL expects to find those of any other one soon, wherever it begins to read.
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,10 +11,9 @@ import { createReadiness } from '../../src/postgres/readiness.ts'
 import { rosterHere } from '../cli/roster.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { run, temporaryFolder } from '../support/process.ts'
-import { dataFolder, endServers, MAIN, serve } from '../support/serve.ts'
+import { MAIN } from '../support/serverProcesses.ts'
 import { rememberSingleMigrations, SINGLE_MIGRATIONS } from '../support/singleMigrations.ts'
-
-afterEach(endServers)
+import { dataFolder, startProcess } from '../support/start.ts'
 
 const FILES = migrationNames({ migrationsDir: null })
 const REFUSAL =
@@ -120,7 +119,7 @@ describe('A database with all single migrations', () => {
       create role ${role} login password 'plain';
       grant select, insert, update, delete on all tables in schema public to ${role};
       revoke insert, update, delete on migration from ${role}`)
-    const { ask, server } = await serve({
+    const { ask, server } = await startProcess({
       DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'plain' }).href,
     })
     expect((await ask('GET', '/readyz')).status).toBe(200)

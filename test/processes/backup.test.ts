@@ -6,9 +6,10 @@ import { outputOf } from '../cli/roster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
-import { endPrograms, freePort, leaveOut, type RunningProgram, temporaryFolder } from '../support/process.ts'
-import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
+import { freePort, leaveOut, type RunningProgram, temporaryFolder } from '../support/process.ts'
+import { askAt, headersOf, keyIn } from '../support/requests.ts'
 import type { Json } from '../support/server.ts'
+import { ServerProcesses } from '../support/serverProcesses.ts'
 
 // Backups by docs/operations.md: a dump while a server writes, and what servers and clients find after it is restored.
 
@@ -40,13 +41,15 @@ const LIMIT = 100_000
 const folder = temporaryFolder()
 const port = freePort()
 const dump = join(folder.path, 'roster.dump')
+/** A server outlives the test that starts it: backups are taken while it runs. */
+const processes = new ServerProcesses()
 let postgres: PlainPostgres
 let server: RunningProgram
 let url: string
 let client: string
 
 afterAll(async () => {
-  await endPrograms()
+  await processes.end()
   for (const data of [folder.path, join(folder.path, 'data')])
     rmSync(memoryFolderOf(data, port), { recursive: true, force: true })
 })
@@ -55,7 +58,7 @@ const roleUrl = (database: string) =>
   Object.assign(new URL(postgres.url), { username: 'roster_app', password: 'app', pathname: `/${database}` }).href
 
 async function start(settings: Record<string, string>) {
-  ;({ server, url } = await serve({ PORT: String(port), WORKERS: '1', DATABASE_POOL: '3', ...settings }))
+  ;({ server, url } = await processes.start({ PORT: String(port), WORKERS: '1', DATABASE_POOL: '3', ...settings }))
 }
 
 const serveOver = (database: string) =>
@@ -152,7 +155,7 @@ if (withTools)
       await commandOver('hr', 'hooks', 'add', '--url', `http://127.0.0.1:${freePort()}/`, '--entity', '*')
     })
     afterAll(async () => {
-      await endPrograms()
+      await processes.end()
       await postgres.stop()
     })
 

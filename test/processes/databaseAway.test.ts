@@ -2,8 +2,9 @@ import { afterEach, expect, test } from 'bun:test'
 import { outputOf } from '../cli/roster.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, postmasterOf, runMain, until, workersOf } from '../support/process.ts'
-import { askAt, headersOf, keyIn, serve } from '../support/serve.ts'
+import { endPrograms, postmasterOf, until, workersOf } from '../support/process.ts'
+import { askAt, headersOf, keyIn } from '../support/requests.ts'
+import { launchProcess, startProcess } from '../support/start.ts'
 
 const BOOTSTRAP_API_KEY = 'a-bootstrap-key-of-a-test'
 
@@ -12,7 +13,13 @@ const is200 = (status: number) => status === 200
 afterEach(endPrograms)
 
 const startWaiting = (WORKERS = '1') =>
-  serve({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY, LOG_LEVEL: 'info', WORKERS })
+  startProcess({
+    DATA_DIR: `${postgres.folder}/server`,
+    DATABASE_URL: postgres.url,
+    BOOTSTRAP_API_KEY,
+    LOG_LEVEL: 'info',
+    WORKERS,
+  })
 
 test('a server that starts without its database answers 503 until the database comes; then everything works, keys too', async () => {
   await postgres.goAway()
@@ -101,7 +108,7 @@ test('SIGTERM ends a server that waits for its database', async () => {
 test.each(['require', 'verify-full'])(
   'a database without TLS stops the start at once if its address has sslmode=%s',
   async (mode) => {
-    const server = runMain({ DATABASE_URL: `${postgres.url}?sslmode=${mode}`, DATA_DIR: `${postgres.folder}/server` })
+    const server = launchProcess({ DATABASE_URL: `${postgres.url}?sslmode=${mode}`, DATA_DIR: `${postgres.folder}/server` })
     expect(await server.ended).toBe(1)
     expect(server.output()).toBe(
       'roster: the database takes no TLS, which sslmode in DATABASE_URL asks for: turn it on there, or leave sslmode out\n',
@@ -120,7 +127,7 @@ test.each([
   if (right === 'to its schema') await sql.unsafe('revoke usage on schema public from public')
   await sql.end()
   const DATABASE_URL = Object.assign(url, { username: role, password: 'lacking' }).href
-  const server = runMain({ DATABASE_URL, DATA_DIR: `${postgres.folder}/server` })
+  const server = launchProcess({ DATABASE_URL, DATA_DIR: `${postgres.folder}/server` })
   expect(await server.ended).toBe(1)
   expect(server.output()).toMatch(
     /^roster: the role of DATABASE_URL lacks a right: let the owner .* run roster migrate, and grant what roster doctor names/,

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { cpuUsBetween, readCpu } from '../../bench/cpu.ts'
@@ -6,7 +6,8 @@ import { Connection } from '../support/connection.ts'
 import { headers, PATH } from '../support/place.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { until, workersOf } from '../support/process.ts'
-import { bytesOf, endServers, serve } from '../support/serve.ts'
+import { bytesOf } from '../support/requests.ts'
+import { startProcess } from '../support/start.ts'
 
 const LIMIT = 200
 const CLIENTS = 400
@@ -14,11 +15,10 @@ const FULL = /no descriptors left: new clients wait until others have left/g
 
 // Both limits, because the runtime raises the soft one to the hard one.
 const LIMITED = ['sh', '-c', `ulimit -n ${LIMIT}; exec "$0" --no-env-file src/main.ts`, process.execPath]
-afterEach(endServers)
 
 if (process.platform === 'linux') {
   test('a server out of descriptors serves its clients and lets others wait, with one log line and no busy core', async () => {
-    const { server, url } = await serve({ DATABASE_URL: await createDatabase(), WORKERS: '1' }, LIMITED)
+    const { server, url } = await startProcess({ DATABASE_URL: await createDatabase(), WORKERS: '1' }, LIMITED)
     const port = Number(new URL(url).port)
     const [worker = 0] = workersOf(server.pid)
     const open = () => readdirSync(`/proc/${worker}/fd`).length

@@ -1,19 +1,17 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
 import { postmasterOf, until } from '../support/process.ts'
-import { dataFolder, endServers, serve } from '../support/serve.ts'
+import { dataFolder, startProcess } from '../support/start.ts'
 
 const KILLS = 2
 const CLIENTS = 8
 
-afterEach(endServers)
-
 test('every acknowledged write is there after PostgreSQL was killed under load, and no other but those of unknown outcome', async () => {
   const dataDir = dataFolder()
   copyCluster(dataDir)
-  const { server, ask } = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' })
+  const { server, ask } = await startProcess({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' })
   const sql = connect(runningPostgres(dataDir) as string)
   const [durable] = await sql`
       select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,

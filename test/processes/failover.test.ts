@@ -6,7 +6,8 @@ import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { PATH } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
 import { endPrograms, until, workersOf } from '../support/process.ts'
-import { bytesOf, serve } from '../support/serve.ts'
+import { bytesOf } from '../support/requests.ts'
+import { startProcess } from '../support/start.ts'
 
 const postgres = useOwnPostgres()
 const cluster = join(postgres.folder, 'postgres')
@@ -60,7 +61,7 @@ async function clientsOf(url: string, worker: number): Promise<{ sleeper: Client
 
 test('a worker that slept through a failover does not publish a write that was lost in it', async () => {
   const DATABASE_URL = postgres.url
-  const { server, url } = await serve({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL })
+  const { server, url } = await startProcess({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL })
   const [worker = 0] = workersOf(server.pid)
   const sql = connect(DATABASE_URL)
   try {

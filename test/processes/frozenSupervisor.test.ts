@@ -1,17 +1,18 @@
 import { expect, test } from 'bun:test'
 import { KeyStore } from '../../src/keys/store.ts'
-import { headers, PATH, retried, usePlace } from '../support/place.ts'
+import { headers, PATH, usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
 import { until, workersOf } from '../support/process.ts'
-import { statusesOf } from '../support/serve.ts'
+import { retried, statusesOf } from '../support/requests.ts'
 import { makeKey } from '../support/server.ts'
+import { startProcess } from '../support/start.ts'
 
 /** Promised time until a revoked key is refused. */
 const NOTICED_MS_MAX = 5_000
 const place = usePlace()
 
 test('workers of a frozen supervisor refuse a revoked key, accept a new one, and answer true lists. D34', async () => {
-  const { server, url } = await place.start()
+  const { server, url } = await startProcess(place.settings)
   const sql = connect(place.DATABASE_URL)
   const store = new KeyStore(sql)
   const [leaving, staying, fresh, limited] = [makeKey(), makeKey(), makeKey(), makeKey({ limits: '1000/1m' })]

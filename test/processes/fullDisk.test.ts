@@ -1,12 +1,12 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { copyCluster } from '../support/cluster.ts'
 import { postmasterOf, run, until } from '../support/process.ts'
-import { dataFolder, endServers, MAIN, serve } from '../support/serve.ts'
+import { MAIN } from '../support/serverProcesses.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
+import { dataFolder, startProcess } from '../support/start.ts'
 
 const DISK_MIB = 192
-afterEach(endServers)
 
 /** Starts a server and its PostgreSQL on a small disk that only they see; `disk`: path of the disk for other processes. */
 async function start() {
@@ -15,7 +15,7 @@ async function start() {
   // Without holes, which would need room when the disk is full: PostgreSQL allocates its whole WAL at the start.
   const copyAndStart = `chmod 755 '${dataDir}'; cp -a --sparse=never '${from}/.' '${dataDir}'; exec "$0" --no-env-file src/main.ts`
   const command = withDisk(dataDir, DISK_MIB, ['sh', '-c', copyAndStart, process.execPath])
-  const served = await serve({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' }, command)
+  const served = await startProcess({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' }, command)
   return { ...served, disk: `/proc/${served.server.pid}/root${dataDir}` }
 }
 
@@ -49,7 +49,7 @@ if (canHaveSmallDisk) {
     const dataDir = mkdtempSync('/tmp/roster-disk-')
     try {
       for (let start = 1; start <= 2; start++) {
-        const { server, ask } = await serve({ DATA_DIR: dataDir, WORKERS: '1' }, withDisk('/dev/shm', 1, MAIN))
+        const { server, ask } = await startProcess({ DATA_DIR: dataDir, WORKERS: '1' }, withDisk('/dev/shm', 1, MAIN))
         expect((await ask('GET', '/Companies')).status).toBe(200)
         expect(await server.stop()).toBe(0)
       }

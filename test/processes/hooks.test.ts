@@ -1,18 +1,16 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
 import { outputOf } from '../cli/roster.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { endServers, serve } from '../support/serve.ts'
-
-afterEach(endServers)
+import { startProcess } from '../support/start.ts'
 
 test('of two servers one delivers webhooks; when it is killed, the other one continues from its position', async () => {
   const DATABASE_URL = await createDatabase()
   const HOOKS_ALLOW = '127.0.0.1'
   const settings = { DATABASE_URL, HOOKS_ALLOW, WORKERS: '1', DATABASE_POOL: '2', LOG_LEVEL: 'info' }
-  const both = await Promise.all([serve(settings), serve(settings)])
+  const both = await Promise.all([startProcess(settings), startProcess(settings)])
   const servers = both.map(({ server }) => server)
   const hooks = (...words: string[]) => outputOf(settings, 'hooks', ...words)
   const receiver = startReceiver()

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createConnection, type Socket } from 'node:net'
 import { headers, PATH, usePlace } from '../support/place.ts'
+import { startProcess } from '../support/start.ts'
 
 const place = usePlace()
 const IDLE = 5_000
@@ -13,7 +14,7 @@ function connected(port: number): Promise<Socket> {
 }
 
 test(`requests are answered beside ${IDLE} connections that send nothing, or only the first bytes of a request`, async () => {
-  const { server, url } = await place.start()
+  const { server, url } = await startProcess(place.settings)
   const idle: Socket[] = []
   while (idle.length < IDLE) idle.push(...(await Promise.all(Array.from({ length: 250 }, () => connected(place.port)))))
   for (const [index, socket] of idle.entries()) if (index % 2 === 0) socket.write('GET /Companies HTTP/1.1\r\nHo')

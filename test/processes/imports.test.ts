@@ -1,14 +1,12 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { proveImports } from '../prove/imports.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endServers, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
-
-afterEach(endServers)
+import { startProcess } from '../support/start.ts'
 
 test('a file is imported once, although workers and the import itself are killed', async () => {
   const DATABASE_URL = await createDatabase()
-  const { server, url } = await serve({ DATABASE_URL })
+  const { server, url } = await startProcess({ DATABASE_URL })
   const sql = connect(DATABASE_URL)
   const { differences, ...killed } = await proveImports({ seed: 3, server: { url, pid: server.pid, sql }, key: KEY, kills: 6 })
   await sql.end()

@@ -1,35 +1,31 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { KeyStore } from '../../src/keys/store.ts'
 import { outputOf } from '../cli/roster.ts'
+import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { type RunningProgram, readOrEmpty, until } from '../support/process.ts'
-import { dataFolder, endServers, keyIn, serve, statusesOf } from '../support/serve.ts'
+import { readOrEmpty, until } from '../support/process.ts'
+import { keyIn, statusesOf } from '../support/requests.ts'
 import { makeKey } from '../support/server.ts'
+import { dataFolder, startProcess, useProcess } from '../support/start.ts'
 
 const LIMITS = { RATE_LIMITS: '100000/1h', RATE_LIMITS_ANONYMOUS: '100000/1h' }
 const SETTINGS = { BOOTSTRAP_API_KEY: '', LOG_LEVEL: 'info', ...LIMITS }
 
-let DATABASE_URL: string
-let server: RunningProgram
-let url: string
-beforeAll(async () => {
-  DATABASE_URL = await createDatabase('empty')
-  ;({ server, url } = await serve({ ...SETTINGS, DATABASE_URL }))
-})
-afterAll(endServers)
+const { url: DATABASE_URL } = useDatabase('empty')
+const served = useProcess({ ...SETTINGS, DATABASE_URL })
 
 const keys = (...words: string[]) => outputOf({ DATABASE_URL, DATA_DIR: dataFolder() }, 'keys', ...words)
 const createKey = async (name: string, rights: string, ...more: string[]) =>
   keyIn(await keys('create', '--name', name, '--rights', rights, ...more))
 const rotateKey = async (name: string, overlap: string) => keyIn(await keys('rotate', '--name', name, '--overlap', overlap))
 
-const statuses = (key: string, path = '/Companies', init: RequestInit = {}) => statusesOf(url + path, key, init)
-const isEverywhere = async (key: string, status: number, base = url) =>
+const statuses = (key: string, path = '/Companies', init: RequestInit = {}) => statusesOf(served.url + path, key, init)
+const isEverywhere = async (key: string, status: number, base = served.url) =>
   Bun.deepEquals(await statusesOf(`${base}/Companies`, key), [status])
 
 test('The first requests with a new key are admitted by every worker, more than an address may send without a key. D34', async () => {
-  const { url: own, ...narrow } = await serve({ ...SETTINGS, DATABASE_URL, RATE_LIMITS_ANONYMOUS: '10/5s' })
+  const { url: own, ...narrow } = await startProcess({ ...SETTINGS, DATABASE_URL, RATE_LIMITS_ANONYMOUS: '10/5s' })
   for (const name of ['early', 'later'])
     expect(await statusesOf(`${own}/Companies`, await createKey(name, '*:read'))).toEqual([200])
   await narrow.server.stop()
@@ -37,7 +33,7 @@ test('The first requests with a new key are admitted by every worker, more than 
 
 describe('keys that are created while the server runs', () => {
   test('a new key is accepted by every worker as soon as it is printed, for its rights, and for nothing else. D34', async () => {
-    expect(server.output()).toContain('No key is valid yet')
+    expect(served.server.output()).toContain('No key is valid yet')
     const key = await createKey('reader', 'Companies:read')
     expect(await statuses(key)).toEqual([200])
     expect(await statuses(key, '/Employees')).toEqual([403])
@@ -60,7 +56,7 @@ describe('keys that are created while the server runs', () => {
     const fresh = await rotateKey('rotated', '1h')
     expect(await statuses(fresh)).toEqual([200])
     const remaining = async (key: string) =>
-      Number((await fetch(url, { headers: { authorization: `ApiKey ${key}` } })).headers.get('x-ratelimit-remaining'))
+      Number((await fetch(served.url, { headers: { authorization: `ApiKey ${key}` } })).headers.get('x-ratelimit-remaining'))
     const before = await remaining(fresh)
     expect(await remaining(old)).toBe(before - 1)
     const last = await rotateKey('rotated', '1s')
@@ -75,7 +71,7 @@ describe('keys that are created while the server runs', () => {
     expect((await entry()).lastUsed).toBeNull()
     expect(await statuses(key)).toEqual([200])
     // Workers report used keys at intervals, and when they stop.
-    server.kill('SIGUSR2')
+    served.server.kill('SIGUSR2')
     await until(async () => (await entry()).lastUsed !== null)
     expect(Date.parse((await entry()).lastUsed)).toBeGreaterThan(beganMs - 60_000)
     expect(await statuses(key)).toEqual([200])
@@ -99,7 +95,7 @@ async function ownedBy(role: string): Promise<string> {
 test('a key is refused if no new connection is possible, and pages come from memory. D34', async () => {
   const role = `roster_keys_${process.pid}`
   const own = new URL(await ownedBy(role))
-  const { server: narrow, url: address } = await serve({ ...SETTINGS, DATABASE_URL: own.href, DATABASE_POOL: '2' })
+  const { server: narrow, url: address } = await startProcess({ ...SETTINGS, DATABASE_URL: own.href, DATABASE_POOL: '2' })
   const admin = new URL(DATABASE_URL)
   admin.pathname = own.pathname
   const sql = connect(admin.href)
@@ -130,14 +126,14 @@ test('keys are not in the log, in the database, in a command line or in an envir
   const key = await createKey('hidden', '*:read')
   expect(await statuses(key)).toEqual([200])
   const [, , secret = ''] = key.split('_')
-  await fetch(`${url}/Companies?Name=${secret}`, { headers: { authorization: `ApiKey ${key}x` } })
-  await server.waitFor(/GET \/Companies 401/)
+  await fetch(`${served.url}/Companies?Name=${secret}`, { headers: { authorization: `ApiKey ${key}x` } })
+  await served.server.waitFor(/GET \/Companies 401/)
   const sql = connect(DATABASE_URL)
   const rows = JSON.stringify(await sql`select * from api_key`)
   await sql.end()
   expect(rows).toContain('hidden')
-  expect(server.output()).toContain('GET /Companies 401')
+  expect(served.server.output()).toContain('GET /Companies 401')
   const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid))
   const shown = processes.map((pid) => ['cmdline', 'environ'].map((file) => readOrEmpty(`/proc/${pid}/${file}`)).join())
-  for (const text of [rows, server.output(), ...shown]) expect(text.includes(secret)).toBe(false)
+  for (const text of [rows, served.server.output(), ...shown]) expect(text.includes(secret)).toBe(false)
 })

@@ -2,8 +2,8 @@ import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
-import { LISTENS } from '../support/place.ts'
 import { endPrograms, isAlive, postmasterOf, type RunningProgram, run, temporaryFolder, until } from '../support/process.ts'
+import { LISTENS } from '../support/serverProcesses.ts'
 
 // All tests share the folder: each start meets the state that the one before has left.
 const folder = temporaryFolder()

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,19 +7,19 @@ import { join } from 'node:path'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { isAlive, postmasterOf, run, runMain, temporaryFolder, until } from '../support/process.ts'
-import { dataFolder, endServers, headersOf, serve } from '../support/serve.ts'
+import { isAlive, postmasterOf, run, temporaryFolder, until } from '../support/process.ts'
+import { headersOf } from '../support/requests.ts'
 import { type Json, KEY } from '../support/server.ts'
+import { dataFolder, launchProcess, startProcess } from '../support/start.ts'
 
 const LONG_KEY = 'a-bootstrap-key-of-a-test'
 
 // All tests share the folder: each start meets the state that the one before has left.
 const folder = temporaryFolder()
 beforeAll(() => copyCluster(folder.path))
-afterEach(endServers)
 
 const start = (settings: Record<string, string> = {}) =>
-  serve({ DATA_DIR: folder.path, WORKERS: '1', LOG_LEVEL: 'info', ...settings })
+  startProcess({ DATA_DIR: folder.path, WORKERS: '1', LOG_LEVEL: 'info', ...settings })
 
 /** Makes a data folder with a new cluster. */
 function ownFolder(): string {
@@ -111,14 +111,14 @@ describe('starts that are refused', () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((done) => other.once('listening', done))
     const { port } = other.address() as AddressInfo
-    const server = runMain({ DATA_DIR: folder.path, PORT: String(port) })
+    const server = launchProcess({ DATA_DIR: folder.path, PORT: String(port) })
     expect(await server.ended).toBe(1)
     expect(server.output()).toBe(`roster: port ${port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`)
     other.close()
   })
 
   test('wrong settings are refused with every fault, without secrets, with exit code 1', async () => {
-    const server = runMain({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://root:hunter2@db' })
+    const server = launchProcess({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://root:hunter2@db' })
     expect(await server.ended).toBe(1)
     const lines = server.output().trim().split('\n')
     expect(lines).toHaveLength(3)
@@ -146,7 +146,7 @@ describe('starts that are refused', () => {
       const address = new URL(await createDatabase())
       address.password ||= 'hunter2'
       change(address)
-      const server = runMain({ DATABASE_URL: address.href, BOOTSTRAP_API_KEY: LONG_KEY })
+      const server = launchProcess({ DATABASE_URL: address.href, BOOTSTRAP_API_KEY: LONG_KEY })
       expect(await server.ended).toBe(1)
       expect(server.output()).toMatch(/^roster: the database cannot be used: .+\n$/)
       expect(server.output()).not.toContain(address.password)
@@ -217,7 +217,7 @@ describe('stops of a server', () => {
   })
 
   test('SIGTERM during the start stops the parts that have started', async () => {
-    const server = runMain({ WORKERS: '1', DATA_DIR: folder.path })
+    const server = launchProcess({ WORKERS: '1', DATA_DIR: folder.path })
     await until(() => postmasterOf(folder.path) !== null)
     const postmaster = postmasterOf(folder.path) as number
     expect(await server.stop()).toBe(0)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { renewed, usePlace } from '../support/place.ts'
 import { until, workersOf } from '../support/process.ts'
 import { ask, scrape, startScraped, valueIn } from '../support/scrape.ts'
+import { launchProcess } from '../support/start.ts'
 
 const place = usePlace()
 const seriesOf = (route: string, method: string, status: number) =>
@@ -69,7 +70,7 @@ describe('the port of metrics', () => {
 
   test('a taken ADMIN_PORT stops the start with a message', async () => {
     const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-    const server = place.launch({ ADMIN_PORT: String(taken.port) })
+    const server = launchProcess({ ...place.settings, ADMIN_PORT: String(taken.port) })
     expect(await server.ended).toBe(1)
     expect(server.output()).toContain(
       `roster: port ${taken.port} on 127.0.0.1 is taken by another program: stop it, or set ADMIN_PORT`,

@@ -6,8 +6,8 @@ import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { startClients } from '../support/clients.ts'
 import { PATH, usePlace } from '../support/place.ts'
 import { freePort, leaveOut, temporaryFolder, until, untilListening } from '../support/process.ts'
-import { dataFolder, endServers } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
+import { dataFolder, startProcess } from '../support/start.ts'
 
 interface RunningNginx {
   readonly port: number
@@ -116,7 +116,7 @@ function ask(path: string, { method = 'GET', headers = {}, body, localAddress }:
 }
 
 async function start(environment: Record<string, string> = {}) {
-  await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', WORKERS: '1', ...environment })
+  await startProcess({ ...place.settings, PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', WORKERS: '1', ...environment })
   nginx = await startNginx(place.port)
 }
 
@@ -171,7 +171,7 @@ function behindNginx() {
     const folders = [place.folder, dataFolder(Number(ports[1]))]
     const launch = async (index: number) => {
       const own = { PORT: String(ports[index]), DATA_DIR: String(folders[index]), WORKERS: '1' }
-      return (await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...own })).server
+      return (await startProcess({ ...place.settings, PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...own })).server
     }
     const servers = [await launch(0), await launch(1)]
     nginx = await startNginx(...ports)
@@ -185,7 +185,6 @@ function behindNginx() {
     await clients.untilMore(50)
     expect(await clients.failures()).toEqual({})
     await Promise.all(servers.map(({ stop }) => stop()))
-    await endServers()
   })
 }
 

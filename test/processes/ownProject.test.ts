@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { readPage } from '../support/documents.ts'
 import { endPrograms, temporaryFolder } from '../support/process.ts'
+import { headersOf } from '../support/requests.ts'
 import { scrape, valueIn } from '../support/scrape.ts'
-import { headersOf, serve } from '../support/serve.ts'
 import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { startProcess } from '../support/start.ts'
 
 // A project that depends on Roster: the package is packed by npm, and installed with its dependencies as npm does.
 
@@ -108,7 +109,7 @@ describe('a project that depends on Roster', () => {
     expect(readFileSync(join(project, 'migrations/1002_note.sql'), 'utf8')).toBe(
       'alter table booking add column note text collate "und-x-icu";\n',
     )
-    const { server, ask } = await serve(settings, SERVER)
+    const { server, ask } = await startProcess(settings, SERVER)
     const own = { Reference: 'B-1', Room: 'Blue', FirstDay: '2026-03-02', Note: 'by the window' }
     const made = await ask('POST', '/Bookings', own)
     const expected = { id: 1, room: 'Blue', firstDay: '2026-03-02', note: 'by the window' }
@@ -149,7 +150,7 @@ describe('a project that depends on Roster', () => {
 `
     writeFileSync(join(project, 'app.ts'), `${app.trimEnd()}${more}`)
     const settings = { DATA_DIR: join(folder.path, 'data'), APP_FILE: 'app.ts', ADMIN_PORT: '0' }
-    const { server, url, ask } = await serve(settings, SERVER)
+    const { server, url, ask } = await startProcess(settings, SERVER)
     const { id } = (await ask('POST', '/Bookings', { Reference: 'B-9', Room: 'Red', FirstDay: '2026-03-02' })).body
     const approve = (one: number | string = id, more: Record<string, string> = {}) =>
       ask('POST', `/Bookings/${one}/approve`, undefined, more)

@@ -7,8 +7,10 @@ import { untilServed } from '../support/cases.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { leaveOut, until } from '../support/process.ts'
+import { headersOf, keyIn } from '../support/requests.ts'
 import { heldRename } from '../support/rows.ts'
-import { dataFolder, endServers, headersOf, keyIn, type Served, serve } from '../support/serve.ts'
+import type { ServerProcess } from '../support/serverProcesses.ts'
+import { dataFolder, useProcess } from '../support/start.ts'
 
 /** PgBouncer's connections to PostgreSQL: fewer than concurrent clients, and fewer than the workers' pools have. */
 const POOL = 3
@@ -16,26 +18,22 @@ const POOL = 3
 const ROLE_MS_MAX = 2_000
 
 /** Makes one server behind a pooler for all tests of a block. `isDirect`: with an address past the pooler. */
-function useServer(makeDatabase: () => Promise<string>, isDirect = false) {
+function usePooled(makeDatabase: () => Promise<string>, isDirect = false) {
   let direct: string
   let pooler: RunningPgBouncer
-  let served: Served
-  beforeAll(async () => {
+  const served = useProcess(async () => {
     direct = await makeDatabase()
     pooler = await startPgBouncer(direct, POOL)
     const past = isDirect ? { DATABASE_DIRECT_URL: direct } : {}
-    served = await serve({ DATABASE_URL: pooler.url, ...past, DATABASE_PREPARE: 'false' })
+    return { DATABASE_URL: pooler.url, ...past, DATABASE_PREPARE: 'false' }
   })
-  afterAll(async () => {
-    await endServers()
-    await pooler?.stop()
-  })
-  const ask: Served['ask'] = (...asked) => untilServed(() => served.ask(...asked))
+  afterAll(() => pooler?.stop())
+  const ask: ServerProcess['ask'] = (...asked) => untilServed(() => served.ask(...asked))
   return { ask, output: () => served.server.output(), directUrl: () => direct, pooledUrl: () => pooler.url }
 }
 
 function pgBouncerTests() {
-  const { ask, output, directUrl, pooledUrl } = useServer(async () => asPlainRole(await createDatabase('empty')))
+  const { ask, output, directUrl, pooledUrl } = usePooled(async () => asPlainRole(await createDatabase('empty')))
 
   test('a server migrates a new database through PgBouncer', async () => {
     const sql = connect(directUrl())
@@ -127,7 +125,7 @@ function pgBouncerTests() {
 
 /** `isDirect`: with an address past the pooler. */
 function memoryTests(isDirect: boolean) {
-  const { ask, output, directUrl } = useServer(async () => {
+  const { ask, output, directUrl } = usePooled(async () => {
     const url = await asPlainRole(await createDatabase('empty'))
     const sql = connect(url)
     await sql.unsafe(`alter role current_user set statement_timeout = ${ROLE_MS_MAX}`)

@@ -5,7 +5,8 @@ import type postgres from 'postgres'
 import { type PlainPostgres, startPlainPostgres, startStandby } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { endServers, type Served, serve } from '../support/serve.ts'
+import type { ServerProcess } from '../support/serverProcesses.ts'
+import { useProcess } from '../support/start.ts'
 
 /** Writes of each writer before the failover, and after it. */
 const WRITES = 25
@@ -15,7 +16,7 @@ describe('two servers on a primary and its synchronous standby, by one address f
   let primary: PlainPostgres
   let standby: PlainPostgres
   let behind: postgres.Sql
-  let servers: Served[]
+  let settings: Record<string, string>
   beforeAll(async () => {
     primary = await startPlainPostgres()
     standby = await startStandby(primary)
@@ -27,19 +28,18 @@ describe('two servers on a primary and its synchronous standby, by one address f
     const [first, second] = [new URL(primary.url), new URL(standby.url)]
     const both = `${first.username}:${first.password}@${first.host},${second.host}`
     const DATABASE_URL = `postgres://${both}${first.pathname}?target_session_attrs=primary`
-    const settings = { DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'error' }
-    servers = [await serve(settings), await serve(settings)]
+    settings = { DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'error' }
     behind = connect(standby.url)
   })
+  const servers = [useProcess(() => settings), useProcess(() => settings)] as const
   afterAll(async () => {
-    await endServers()
     await behind?.end()
     await standby?.stop()
     await primary?.stop()
   })
 
   async function ask(method: string, server: number, path: string, body?: object) {
-    const { status, headers } = await (servers[server] as Served).ask(method, path, body)
+    const { status, headers } = await (servers[server] as ServerProcess).ask(method, path, body)
     return { status, total: headers.get('x-total-count') }
   }
 

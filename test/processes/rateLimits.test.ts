@@ -1,19 +1,19 @@
-import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask, watch } from '../prove/http.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { leaveOut } from '../support/process.ts'
-import { dataFolder, endServers, headersOf, serve } from '../support/serve.ts'
+import { headersOf } from '../support/requests.ts'
 import { KEY } from '../support/server.ts'
+import { dataFolder, startProcess } from '../support/start.ts'
 
 let DATABASE_URL: string
 beforeAll(async () => {
   DATABASE_URL = await createDatabase('empty')
 })
-afterEach(endServers)
 
-const start = (environment: Record<string, string>) => serve({ DATABASE_URL, RATE_LIMIT_CLIENTS: '4', ...environment })
+const start = (environment: Record<string, string>) => startProcess({ DATABASE_URL, RATE_LIMIT_CLIENTS: '4', ...environment })
 
 async function once(url: string) {
   const { status, headers } = await fetch(url, { headers: headersOf(KEY) })

@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ask } from '../prove/http.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { leaveOut, until } from '../support/process.ts'
 import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
-import { endServers, headersOf, serve } from '../support/serve.ts'
+import { headersOf } from '../support/requests.ts'
 import { KEY } from '../support/server.ts'
+import { startProcess } from '../support/start.ts'
 
 const ATTEMPTS_MAX = 10
 
@@ -16,12 +17,11 @@ function storeTests() {
     redis = await startRedis()
     DATABASE_URL = await createDatabase('empty')
   })
-  afterEach(endServers)
   afterAll(() => redis.stop())
 
   /** Starts a server as on another machine: its own memory, two workers, the same database and Redis. */
   const startMachine = (RATE_LIMITS: string) =>
-    serve({ DATABASE_URL, LOG_LEVEL: 'info', RATE_LIMITS, RATE_LIMIT_CLIENTS: '4', RATE_LIMIT_STORE: redis.url })
+    startProcess({ DATABASE_URL, LOG_LEVEL: 'info', RATE_LIMITS, RATE_LIMIT_CLIENTS: '4', RATE_LIMIT_STORE: redis.url })
 
   const times = (text: string, part: string) => text.split(part).length - 1
 
@@ -31,7 +31,7 @@ function storeTests() {
       const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 225, 4)))
       // A machine that is too busy for Redis's 30 ms decides alone, which the next test checks; then repeat with another limit.
       if ([one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) && limit < 300 + ATTEMPTS_MAX) {
-        await endServers()
+        await Promise.all([one, two].map(({ server }) => server.stop()))
         continue
       }
       const statuses = answers.map(({ statuses }) => statuses)

@@ -6,6 +6,7 @@ import { until, workersOf } from '../support/process.ts'
 import { rounds } from '../support/rounds.ts'
 import { heldRename } from '../support/rows.ts'
 import { KEY } from '../support/server.ts'
+import { startProcess } from '../support/start.ts'
 
 const RUNS = Array.from({ length: rounds(1, 3) }, (_, index) => index + 1)
 
@@ -14,7 +15,7 @@ const place = usePlace()
 describe('restarts without failed requests', () => {
   for (const run of RUNS)
     test(`no request over an accepted connection fails while workers are replaced one after the other, and while the server stops, run ${run}`, async () => {
-      const { server, url } = await place.start()
+      const { server, url } = await startProcess(place.settings)
       const kept = startClients(url, { count: 64, path: PATH, key: KEY })
       const single = startClients(url, { count: 16, path: PATH, key: KEY, keepAlive: false })
       await until(() => kept.load.good > 500 && single.load.good > 100)
@@ -29,7 +30,7 @@ describe('restarts without failed requests', () => {
     })
 
   test('no request fails while the worker of a rename that waits for seconds is replaced', async () => {
-    const { server, url } = await place.start({ WORKERS: '1' })
+    const { server, url } = await startProcess({ ...place.settings, WORKERS: '1' })
     const sql = connect(place.DATABASE_URL)
     const asked = { method: 'PATCH', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"Name":"larger"}' }
     const rename = (id: string) => fetch(`${url}/Companies/${id}`, asked)

@@ -3,16 +3,17 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } 
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { outputOf } from '../cli/roster.ts'
-import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
+import { headers, PATH, renewed, usePlace } from '../support/place.ts'
 import { endPrograms, run, until, workersOf } from '../support/process.ts'
-import { endServers, headersOf, keyIn, MAIN, serve } from '../support/serve.ts'
+import { headersOf, keyIn, retried } from '../support/requests.ts'
 import { KEY } from '../support/server.ts'
+import { LISTENS, MAIN } from '../support/serverProcesses.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
+import { startProcess } from '../support/start.ts'
 
 const onLinux = process.platform === 'linux'
 
 const place = usePlace()
-afterEach(endServers)
 
 describe('shared memory of rate limits', () => {
   const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))
@@ -20,7 +21,7 @@ describe('shared memory of rate limits', () => {
   const table = () => join(memoryFolderOf(place.folder, place.port), 'keys')
 
   test('counts of the limits are common to all workers, and survive the death of a worker and a restart of the server. D36', async () => {
-    const { server, url } = await place.start(limited)
+    const { server, url } = await startProcess({ ...place.settings, ...limited })
     for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
     const workers = workersOf(server.pid)
     for (const worker of workers) process.kill(worker, 'SIGKILL')
@@ -28,19 +29,19 @@ describe('shared memory of rate limits', () => {
     await until(() => (server.output().match(/is replaced/g)?.length ?? 0) === 2)
     expect(await retried(() => remaining(url))).toBe(89)
     await server.stop()
-    const next = await place.start(limited)
+    const next = await startProcess({ ...place.settings, ...limited })
     expect(await remaining(next.url)).toBe(88)
   })
 
   test('shared memory of a killed server is freed by the start of any other, and its own next start continues the counts. D36', async () => {
     if (!onLinux) return
     const large = { RATE_LIMITS: '20000/1h', RATE_LIMIT_CLIENTS: '100' }
-    const { server, url } = await place.start(large)
+    const { server, url } = await startProcess({ ...place.settings, ...large })
     expect(await remaining(url)).toBe(19_999)
     const bytes = () => 512 * statSync(table()).blocks
     const whole = bytes()
     const other = async () => {
-      const { server: own } = await serve({ DATABASE_URL: place.DATABASE_URL, WORKERS: '1' })
+      const { server: own } = await startProcess({ DATABASE_URL: place.DATABASE_URL, WORKERS: '1' })
       await own.stop()
     }
     await other()
@@ -51,12 +52,12 @@ describe('shared memory of rate limits', () => {
     await until(() => workers.every((worker) => !existsSync(`/proc/${worker}`)))
     await other()
     expect(bytes()).toBeLessThan(whole / 10)
-    const next = await place.start(large)
+    const next = await startProcess({ ...place.settings, ...large })
     expect([await remaining(next.url), bytes()]).toEqual([19_998, whole])
   })
 
   test('a table of the limits that is truncated costs the workers’ lives and the counts, but not the server', async () => {
-    const { server, url } = await place.start(limited)
+    const { server, url } = await startProcess({ ...place.settings, ...limited })
     expect(await remaining(url)).toBe(99)
     const workers = workersOf(server.pid)
     truncateSync(table(), 0)
@@ -72,7 +73,7 @@ describe('shared memory of rate limits', () => {
 
   test('a table of the limits that is deleted stays in use: a later worker counts with the others', async () => {
     if (!onLinux) return
-    const { server, url } = await place.start(limited)
+    const { server, url } = await startProcess({ ...place.settings, ...limited })
     expect(await remaining(url)).toBe(99)
     rmSync(table())
     const workers = workersOf(server.pid)
@@ -83,7 +84,7 @@ describe('shared memory of rate limits', () => {
   })
 
   test('a folder of the limits that is deleted is made again: keys still change, and workers are still replaced', async () => {
-    const { server, url } = await place.start({ ...limited, BOOTSTRAP_API_KEY: '' })
+    const { server, url } = await startProcess({ ...place.settings, ...limited, BOOTSTRAP_API_KEY: '' })
     const keys = (...words: string[]) => outputOf({ DATABASE_URL: place.DATABASE_URL }, 'keys', ...words)
     const key = keyIn(await keys('create', '--name', 'a', '--rights', '*:read'))
     const status = async () => (await fetch(url + PATH, { headers: headersOf(key) })).status

@@ -2,24 +2,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type PlainPostgres, startPlainPostgres, startStandby } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { endServers, type Served, serve } from '../support/serve.ts'
+import { type ServerProcess, ServerProcesses } from '../support/serverProcesses.ts'
 
 describe('a server on a hot standby', () => {
   let primary: PlainPostgres
   let standby: PlainPostgres
-  let served: Served
+  const processes = new ServerProcesses()
+  let served: ServerProcess
   let id: number
-  const ask: Served['ask'] = (...asked) => served.ask(...asked)
+  const ask: ServerProcess['ask'] = (...asked) => served.ask(...asked)
   beforeAll(async () => {
     primary = await startPlainPostgres()
-    const first = await serve({ DATABASE_URL: primary.url })
+    const first = await processes.start({ DATABASE_URL: primary.url })
     id = (await first.ask('POST', '/Companies', { name: 'first' })).body.id
     expect(await first.server.stop()).toBe(0)
     standby = await startStandby(primary)
-    served = await serve({ DATABASE_URL: standby.url, DATA_DIR: first.dataDir, LOG_LEVEL: 'info' })
+    served = await processes.start({ DATABASE_URL: standby.url, DATA_DIR: first.dataDir, LOG_LEVEL: 'info' })
   })
   afterAll(async () => {
-    await endServers()
+    await processes.end()
     await standby?.stop()
     await primary?.stop()
   })

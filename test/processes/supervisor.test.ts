@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { startClients } from '../support/clients.ts'
-import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
+import { headers, PATH, renewed, usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
 import { isAlive, until, workersOf } from '../support/process.ts'
+import { retried } from '../support/requests.ts'
 import { KEY } from '../support/server.ts'
+import { LISTENS } from '../support/serverProcesses.ts'
+import { launchProcess, startProcess } from '../support/start.ts'
 
 const place = usePlace()
 
 describe('worker processes', () => {
   test('each worker is a process with its own pool; one that hangs is killed and replaced', async () => {
-    const { server, url } = await place.start()
+    const { server, url } = await startProcess(place.settings)
     expect(workersOf(server.pid)).toHaveLength(2)
     expect(server.output()).toContain('2 workers,')
     const ask = (_: unknown, id: number) => fetch(`${url}/Companies/${1 + id}`, { headers, keepalive: false })
@@ -31,7 +34,7 @@ describe('worker processes', () => {
   })
 
   test('a worker that gets SIGTERM lets its clients leave, and is replaced', async () => {
-    const { server, url } = await place.start()
+    const { server, url } = await startProcess(place.settings)
     const clients = startClients(url, { count: 16, path: PATH, key: KEY })
     await until(() => clients.load.good > 200)
     const [first = 0, second = 0] = workersOf(server.pid)
@@ -42,7 +45,7 @@ describe('worker processes', () => {
   })
 
   test('a worker that is killed under load is replaced; only its requests in flight are lost', async () => {
-    const { server, url } = await place.start()
+    const { server, url } = await startProcess(place.settings)
     const clients = startClients(url, { count: 64, path: PATH, key: KEY })
     await until(() => clients.load.good > 500)
     const before = workersOf(server.pid)
@@ -60,7 +63,7 @@ describe('worker processes', () => {
   })
 
   test('a worker that cannot start is retried after growing pauses, while the others serve', async () => {
-    const { server, url } = await place.start()
+    const { server, url } = await startProcess(place.settings)
     const sql = connect(place.DATABASE_URL)
     await sql`alter table absence rename to gone`
     process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
@@ -77,7 +80,7 @@ describe('worker processes', () => {
   })
 
   test('the number of workers is kept: after SIGUSR2 during the start, several restarts, and deaths during them', async () => {
-    const server = place.launch({ WORKERS: '2' })
+    const server = launchProcess({ ...place.settings, WORKERS: '2' })
     await until(() => workersOf(server.pid).length >= 2)
     server.kill('SIGUSR2')
     await server.waitFor(LISTENS)
@@ -97,7 +100,7 @@ describe('worker processes', () => {
   })
 
   test('a worker that is killed during the start ends the start, with the reason', async () => {
-    const server = place.launch({ WORKERS: '1' })
+    const server = launchProcess({ ...place.settings, WORKERS: '1' })
     await until(() => workersOf(server.pid).length === 1)
     process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
     expect(await server.ended).toBe(1)
@@ -105,18 +108,18 @@ describe('worker processes', () => {
   })
 
   test('workers end with their supervisor, even if that is killed, and the next start gets the port', async () => {
-    const { server } = await place.start()
+    const { server } = await startProcess(place.settings)
     const workers = workersOf(server.pid)
     server.kill('SIGKILL')
     await until(() => !workers.some(isAlive))
-    const next = await place.start()
+    const next = await startProcess(place.settings)
     expect((await fetch(next.url + PATH, { headers })).status).toBe(200)
   })
 })
 
 describe('the port of a server', () => {
   test('of two servers that start at the same moment, one gets the port', async () => {
-    const both = ['a', 'b'].map((name) => place.launch({ DATA_DIR: join(place.folder, name) }))
+    const both = ['a', 'b'].map((name) => launchProcess({ ...place.settings, DATA_DIR: join(place.folder, name) }))
     const ends = await Promise.race(both.map(({ ended }) => ended))
     expect(ends).toBe(1)
     const winner = both.find(({ output }) => !output().includes('is taken'))

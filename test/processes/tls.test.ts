@@ -5,8 +5,9 @@ import { connect } from 'node:tls'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { PATH, renewed, usePlace } from '../support/place.ts'
 import { temporaryFolder, workersOf } from '../support/process.ts'
-import { headersOf } from '../support/serve.ts'
+import { headersOf } from '../support/requests.ts'
 import { KEY } from '../support/server.ts'
+import { launchProcess, startProcess } from '../support/start.ts'
 
 const place = usePlace()
 
@@ -42,7 +43,7 @@ describe('a server with a certificate', () => {
   }
   test('a server with a certificate uses a changed one, and keeps the old one while the new one is not valid', async () => {
     const { first, second, files, use } = certificates()
-    const { server, url } = await place.start({ ...files, LOG_LEVEL: 'info' })
+    const { server, url } = await startProcess({ ...place.settings, ...files, LOG_LEVEL: 'info' })
     expect(url).toBe(`https://127.0.0.1:${place.port}`)
     const ca = readFileSync(first.certificate, 'utf8')
     const answer = await fetch(`${url}${PATH}`, { headers: headersOf(KEY), tls: { ca } })
@@ -77,10 +78,10 @@ describe('a server with a certificate', () => {
   test('a server with an invalid certificate does not start', async () => {
     const { first, second, files } = certificates()
     copyFileSync(second.key, files.TLS_KEY)
-    const wrong = place.launch(files)
+    const wrong = launchProcess({ ...place.settings, ...files })
     expect(await wrong.ended).toBe(1)
     await wrong.waitFor(/TLS_KEY has another key than the one that TLS_CERT is for/)
-    const gone = place.launch({ TLS_CERT: first.certificate, TLS_KEY: '/nowhere/tls.key' })
+    const gone = launchProcess({ ...place.settings, TLS_CERT: first.certificate, TLS_KEY: '/nowhere/tls.key' })
     expect(await gone.ended).toBe(1)
     await gone.waitFor(/TLS_KEY \/nowhere\/tls\.key cannot be read \(ENOENT\)/)
   })

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { KeyStore } from '../../src/keys/store.ts'
 import { connect } from '../support/postgres.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { makeKey, startServer, type TestKey } from '../support/server.ts'
+import { makeKey, type TestKey } from '../support/server.ts'
+import { startServer } from '../support/start.ts'
 
 test('a worker logs when more keys are in use than its table has room for, and stores which keys were used', async () => {
   const keys = [makeKey(), makeKey(), makeKey()]

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { fillForHostile, proveHostile } from '../prove/hostile.ts'
 import { usePlace } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
+import { startProcess } from '../support/start.ts'
 
 // Enough for every kind of answer below, also beside other tests; `npm run prove` sends any number.
 const REQUESTS = 3_500
@@ -23,7 +24,7 @@ const place = usePlace()
 test(
   `${REQUESTS} hostile requests, and bytes that are no HTTP, are answered as the OpenAPI document says, and the server keeps nothing of them. D38, D40`,
   async () => {
-    const { server, url } = await place.start()
+    const { server, url } = await startProcess(place.settings)
     const sql = connect(place.DATABASE_URL)
     await fillForHostile(sql)
     await sql.end()

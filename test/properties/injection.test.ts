@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { excerpt } from '../../src/model/excerpt.ts'
-import { useServer } from '../support/cases.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { collections, properties, writable } from '../support/model.ts'
 import { type Answer, errorOf } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
+import { useServer } from '../support/start.ts'
 
 /** Bytes that a URL should not contain, although a socket can send them and the server accepts them. */
 const hostileBytes = ['\x7f', '\xff', '\xc3\x28', '\xc3\xa9', '"', '<', '>', '`', '{|}', '\\', '^', '[', "'"]

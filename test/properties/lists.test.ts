@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, filter, sort } from '../support/arbitraries.ts'
-import { useServer } from '../support/cases.ts'
 import { type Collection, collections, type Filter, inOrder, matches, type Row, type Sort } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { create, type Known, reset } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
 import type { Answer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, spelling } from '../support/arbitraries.ts'
-import { useServer } from '../support/cases.ts'
 import { type Collection, collections, properties, utc } from '../support/model.ts'
 import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
+import { useServer } from '../support/start.ts'
 
 const server = useServer()
 let known: Known

@@ -4,10 +4,10 @@ import { readSamples } from '../../src/metrics/counts.ts'
 import { AGGREGATES } from '../../src/model/names.ts'
 import { groupName, PERIODS } from '../../src/model/summary.ts'
 import { takesAggregate, takesPeriods } from '../../src/parse/summary.ts'
-import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
+import { useServer } from '../support/start.ts'
 
 const TIMEOUT_MS = 600_000
 const ROWS = 3_000

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { useServer } from '../support/cases.ts'
 import { type Collection, collections, properties } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { Random } from '../support/random.ts'
 import { insertRows, randomValues, tables } from '../support/randomRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 import type { Answer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 const WALKS = rounds(5, 25)
 const PAGES_MAX = 500

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { loadMany } from '../support/manyRows.ts'
-import { LISTENS } from '../support/place.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { type RunningProgram, run } from '../support/process.ts'
-import { keyIn, MAIN } from '../support/serve.ts'
+import { keyIn } from '../support/requests.ts'
+import { LISTENS, MAIN } from '../support/serverProcesses.ts'
 import { CONTENDED, type Lists, PAUSE_MS, statusOf, type Writes } from './greedyClients.ts'
 
 interface Options {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type postgres from 'postgres'
 import { run, temporaryFolder, workersOf } from '../support/process.ts'
 import { Random } from '../support/random.ts'
-import { MAIN } from '../support/serve.ts'
+import { MAIN } from '../support/serverProcesses.ts'
 
 interface Options {
   readonly seed: number

@@ -5,9 +5,9 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type postgres from 'postgres'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { connect } from '../support/postgres.ts'
-import { endPrograms } from '../support/process.ts'
-import { dataFolder, endServers, serve } from '../support/serve.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { KEY as TEST_KEY } from '../support/server.ts'
+import { ServerProcesses } from '../support/serverProcesses.ts'
 import { proveChanges } from './changes.ts'
 import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
@@ -266,17 +266,19 @@ interface Served {
 }
 
 async function withServer<Found>(own: Record<string, string>, work: (server: Served) => Promise<Found>): Promise<Found> {
-  const embedded = await startEmbedded({ dataDir: dataFolder(), access: 'everything' })
+  const processes = new ServerProcesses()
+  const folder = temporaryFolder()
+  const embedded = await startEmbedded({ dataDir: folder.path, access: 'everything' })
   const sql = connect(embedded.url)
   try {
     const settings = { DATABASE_URL: embedded.url, RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY, ...own }
-    const { server, url } = await serve(settings)
+    const { server, url } = await processes.start(settings)
     return await work({ url, pid: server.pid, sql, log: server.output })
   } finally {
-    await endPrograms()
+    await processes.end()
     await sql.end()
     await embedded.stop()
-    await endServers()
+    folder.remove()
   }
 }
 

@@ -2,7 +2,8 @@
 // Schemathesis: `node src/launch.mjs test/python/schemathesis.ts`, with options of `schemathesis run` behind. The exit code is
 // that of Schemathesis: 0 if nothing differs.
 import { join } from 'node:path'
-import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { ServerProcesses } from '../support/serverProcesses.ts'
 import { pythonPrograms } from './environment.ts'
 
 const KEY = 'the-key-of-schemathesis'
@@ -14,11 +15,11 @@ if (bin === null) {
   process.exit(1)
 }
 const folder = temporaryFolder()
-const server = runMain({
-  ...{ DATA_DIR: join(folder.path, 'data'), BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn', WORKERS: '1' },
+const processes = new ServerProcesses()
+const { url } = await processes.start({
+  ...{ BOOTSTRAP_API_KEY: KEY, WORKERS: '1' },
   ...{ RATE_LIMITS: LIMITS, RATE_LIMITS_ANONYMOUS: LIMITS },
 })
-const [, url] = await server.waitFor(/listens on (http:\S+?),/)
 // One thread: the parser of Python 3.11 fails where two import or parse at once (python/cpython#106905).
 const words = [`${url}/openapi.json`, '--header', `Authorization: ApiKey ${KEY}`, '--workers', '1', '--continue-on-failure']
 const configuration = ['--config-file', join(import.meta.dir, 'schemathesis.toml')]
@@ -28,6 +29,6 @@ const child = Bun.spawn([join(bin, 'schemathesis'), ...configuration, 'run', ...
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 const exitCode = await child.exited
-await endPrograms()
+await processes.end()
 folder.remove()
 process.exit(exitCode)

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { pythonPrograms } from '../python/environment.ts'
-import { useServer } from '../support/cases.ts'
 import { exchangesOf, readPage, SHOWN_URL } from '../support/documents.ts'
 import { leaveOut, run } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
 
 // test/house/docs.test.ts checks that the recipe prints what the page shows; these tests have groups that the sample lacks.
 

@@ -6,7 +6,7 @@ import { parseTargets } from '../../src/model/networks.ts'
 import { entities } from '../support/entities.ts'
 import { endPrograms, freePort, leaveOut, run, until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/start.ts'
 
 const FILE = 'docs/recipes/receiver.py'
 /** Deliveries of one hook that a sender has in flight. */
@@ -35,7 +35,6 @@ test('the receiver in Python accepts signed deliveries once, and refuses others'
   await until(async () => (await store.list()).find((one) => one.id === unsigned)?.lastStatus === '401')
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
   await sender.stop()
-  await server.stop()
 })
 
 test('the receiver in Python prints concurrent deliveries in whole lines', async () => {

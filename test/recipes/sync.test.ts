@@ -1,11 +1,12 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { pythonPrograms } from '../python/environment.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, leaveOut, run, runMain, temporaryFolder } from '../support/process.ts'
+import { useDatabase } from '../support/database.ts'
+import { leaveOut, run, temporaryFolder } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { untilSettled } from '../support/settled.ts'
+import { useProcess } from '../support/start.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const TIMEOUT_MS = 240_000
@@ -16,23 +17,14 @@ const folder = temporaryFolder()
 const file = join(folder.path, 'absences.db')
 const { bin, lack } = await pythonPrograms()
 
-let url = ''
-let sql: ReturnType<typeof connect>
+const { url: DATABASE_URL, sql } = useDatabase()
+const served = useProcess({ DATABASE_URL, BOOTSTRAP_API_KEY: key, WORKERS: '1', RATE_LIMITS: '', RATE_LIMITS_ANONYMOUS: '' })
 beforeAll(async () => {
-  const database = await createDatabase()
-  sql = connect(database)
-  // The limits are the default ones of keys.
-  const program = runMain({ DATA_DIR: folder.path, DATABASE_URL: database, BOOTSTRAP_API_KEY: key, WORKERS: '1' })
-  url = (await program.waitFor(/listens on (http:\S+?),/))[1] as string
   await sql`insert into absence (reason, period_days) select 'row ' || n, n % 7 from generate_series(1, ${ROWS}::int) as n`
   await writeOddValues(1)
 }, TIMEOUT_MS)
-afterAll(async () => {
-  await sql.end()
-  await endPrograms()
-}, TIMEOUT_MS)
 
-const sync = (entity = 'Absences', address = url) =>
+const sync = (entity = 'Absences', address = served.url) =>
   run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), entity, file], { ROSTER_URL: address, ROSTER_KEY: key })
 
 /** Runs the program and kills it `kills` times at random moments; then lets it end. */
@@ -49,7 +41,9 @@ async function syncWithKills(kills: number, random: Random): Promise<string> {
 }
 
 async function expectEqual() {
-  const answer = await fetch(`${url}/Absences`, { headers: { Authorization: `ApiKey ${key}`, Accept: 'application/x-ndjson' } })
+  const answer = await fetch(`${served.url}/Absences`, {
+    headers: { Authorization: `ApiKey ${key}`, Accept: 'application/x-ndjson' },
+  })
   const lines = (await answer.text()).trimEnd().split('\n')
   const database = new Database(file, { readonly: true })
   const copied = database.query('select json from row order by id').values()
@@ -79,7 +73,7 @@ test(
     const rows = Array.from({ length: IMPORTED }, (_, index) => JSON.stringify({ Reason: `imported ${index}`, Type: 'Holiday' }))
     const imported = join(folder.path, 'absences.ndjson')
     await Bun.write(imported, `${rows.join('\n')}\n`)
-    const importing = run(['node', 'src/launch.mjs', 'src/main.ts', 'import', 'absences', imported, '--url', url], {
+    const importing = run(['node', 'src/launch.mjs', 'src/main.ts', 'import', 'absences', imported, '--url', served.url], {
       ROSTER_KEY: key,
     })
     expect(await importing.ended).toBe(0)

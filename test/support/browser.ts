@@ -1,4 +1,4 @@
-import { describe, test } from 'bun:test'
+import { afterAll, beforeAll, describe, test } from 'bun:test'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { leaveOut } from './process.ts'
 
@@ -24,6 +24,16 @@ const executablePath = Bun.which('chromium-headless-shell') ?? Bun.which('chromi
 export function describeInBrowser(name: string, tests: () => void): void {
   if (executablePath !== null) describe(name, tests)
   else test(name, () => leaveOut('CI_REQUIRES_BROWSER', 'there is no chromium: apt-get install chromium-headless-shell'))
+}
+
+/** Starts a Chromium for all tests of a `describeInBrowser`. */
+export function useBrowser(): TestBrowser {
+  const browser = {} as TestBrowser
+  beforeAll(async () => {
+    Object.assign(browser, await startBrowser())
+  })
+  afterAll(() => browser.close?.())
+  return browser
 }
 
 /** Starts Debian's Chromium without a window. It reaches only this machine: other hosts do not resolve. */

@@ -1,18 +1,6 @@
-import { afterAll, beforeAll, expect } from 'bun:test'
+import { expect } from 'bun:test'
 import { until } from './process.ts'
-import { type Answer, errorOf, type Json, startServer, type TestServer } from './server.ts'
-
-type Options = NonNullable<Parameters<typeof startServer>[0]>
-
-/** Starts a server for the tests of a file or a `describe`; a function of options runs after earlier servers have started. */
-export function useServer(options: Options | (() => Options | Promise<Options>) = {}): TestServer {
-  const server = {} as TestServer
-  beforeAll(async () => {
-    Object.assign(server, await startServer(typeof options === 'function' ? await options() : options))
-  })
-  afterAll(() => server.stop())
-  return server
-}
+import { type Answer, errorOf, type Json, type TestServer } from './server.ts'
 
 /** Returns the status of a response, with code and target of its error: `200`, `400 InvalidFilter Id`. */
 export function outcomeOf(answer: Answer): string {

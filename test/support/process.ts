@@ -88,11 +88,6 @@ export function run(command: string[], environment: Record<string, string> = {})
   }
 }
 
-/** Runs the server as `bun src/main.ts`, without npm and launcher. */
-export function runMain(environment: Record<string, string>): RunningProgram {
-  return run([process.execPath, '--no-env-file', 'src/main.ts'], { PORT: '0', LOG_FORMAT: 'pretty', ...environment })
-}
-
 /**
  * Prints that tests are left out, and why. @throws Error if `variable` is set, as for the tests of a release, which must not
  * leave any out

@@ -1,11 +1,13 @@
-import { headers, type Place, retried } from './place.ts'
+import { headers, type Place } from './place.ts'
 import type { RunningProgram } from './process.ts'
+import { retried } from './requests.ts'
+import { startProcess } from './start.ts'
 
 const METRICS = /Metrics: (http:\S+)\/metrics/
 
 /** Starts a server with two workers; returns its address, and that of its metrics. */
 export async function startScraped(place: Place): Promise<{ server: RunningProgram; url: string; admin: string }> {
-  const { server, url } = await place.start({ ADMIN_PORT: '0' })
+  const { server, url } = await startProcess({ ...place.settings, ADMIN_PORT: '0' })
   const [, admin = ''] = await server.waitFor(METRICS)
   return { server, url, admin }
 }

@@ -40,11 +40,12 @@ export interface TestServer {
   remove(path: string): Promise<Answer>
   /** Replaces the keys in the database, and waits until the server has read them. */
   replaceKeys(keys: readonly KeyRecord[]): Promise<void>
-  /** Stops the server. `leaveMs`: time for clients to leave. */
+  /** Stops the server, once. `leaveMs`: time for clients to leave. */
   stop(leaveMs?: number): Promise<void>
 }
 
-interface Options {
+/** How a server of the tests differs from the default one. */
+export interface ServerOptions {
   environment?: Record<string, string>
   databaseUrl?: string
   log?: Log
@@ -103,8 +104,11 @@ async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise
   })
 }
 
-/** Starts a real server on a free port, with a new database. A response that does not conform to its OpenAPI document fails. */
-export async function startServer(options: Options = {}): Promise<TestServer> {
+/**
+ * Starts a server in this process, which the caller stops: `useServer` and `startServer` of `start.ts` do so by themselves. A
+ * response that does not conform to its OpenAPI document fails.
+ */
+export async function openServer(options: ServerOptions = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
   // The database of a test is not embedded: lists of an embedded one get a tenth of the processor time, and on a busy machine none.
   const config = { ...readConfig({ ...DEFAULTS, ...options.environment }), databaseUrl }
@@ -141,6 +145,15 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
   }
 
+  async function stop(leaveMs: number): Promise<void> {
+    const left = worker.stop(leaveMs)
+    await sql.end()
+    await left
+    files.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  let stopped: Promise<void> | undefined
+
   return {
     url: worker.url,
     databaseUrl,
@@ -155,13 +168,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
       await storeKeys(sql, keys)
       await worker.refreshKeys()
     },
-    async stop(leaveMs = 0) {
-      const stopped = worker.stop(leaveMs)
-      await sql.end()
-      await stopped
-      files.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    stop: (leaveMs = 0) => (stopped ??= stop(leaveMs)),
   }
 }
 

@@ -6,9 +6,9 @@ import { withDeadline } from '../../../src/os/time.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embedded.ts'
 import { prepareRunner } from '../../../src/postgres/runner.ts'
 import { copyCluster } from '../../support/cluster.ts'
-import { isAlive, until } from '../../support/process.ts'
-import { dataFolder, endServers, type Served, serve } from '../../support/serve.ts'
+import { isAlive, temporaryFolder, until } from '../../support/process.ts'
 import { KEY } from '../../support/server.ts'
+import { type ServerProcess, ServerProcesses } from '../../support/serverProcesses.ts'
 
 export interface Answer {
   /** 0 without a response, such as from a worker that has died. */
@@ -50,10 +50,11 @@ export class Cluster {
   sql: postgres.Sql
   /** Process of PostgreSQL, once it was restarted. */
   private postmaster: ChildProcess | null = null
-  private readonly servers = new Map<Name, Served>()
+  private readonly servers = new Map<Name, ServerProcess>()
+  private readonly processes = new ServerProcesses()
 
   private constructor(
-    private readonly folder: string,
+    private readonly folder: ReturnType<typeof temporaryFolder>,
     private readonly embedded: EmbeddedPostgres,
     private readonly options: Options,
   ) {
@@ -61,9 +62,9 @@ export class Cluster {
   }
 
   static async open(options: Options = {}): Promise<Cluster> {
-    const folder = dataFolder()
-    copyCluster(folder)
-    const embedded = await startEmbedded({ dataDir: folder, settings: SETTINGS, access: 'everything' })
+    const folder = temporaryFolder()
+    copyCluster(folder.path)
+    const embedded = await startEmbedded({ dataDir: folder.path, settings: SETTINGS, access: 'everything' })
     const cluster = new Cluster(folder, embedded, options)
     // The first server migrates.
     await cluster.start('cached')
@@ -101,10 +102,10 @@ export class Cluster {
     return statements
   }
 
-  private async start(name: Name, dataDir = dataFolder()): Promise<void> {
+  private async start(name: Name, dataDir = this.processes.dataFolder()): Promise<void> {
     const own = name === 'cached' ? this.options.cached : {}
     const common = { DATABASE_URL: this.embedded.url, DATA_DIR: dataDir, PUBLIC_URL }
-    this.servers.set(name, await serve({ ...common, RATE_LIMIT_CLIENTS: '4', ...SERVERS[name], ...own }))
+    this.servers.set(name, await this.processes.start({ ...common, RATE_LIMIT_CLIENTS: '4', ...SERVERS[name], ...own }))
   }
 
   /** Kills all processes of a server, and starts it again on its data. */
@@ -115,8 +116,8 @@ export class Cluster {
     await this.start(name, dataDir)
   }
 
-  private of(name: Name): Served {
-    return this.servers.get(name) as Served
+  private of(name: Name): ServerProcess {
+    return this.servers.get(name) as ServerProcess
   }
 
   get databaseUrl(): string {
@@ -138,7 +139,7 @@ export class Cluster {
 
   /** Process of PostgreSQL that starts all others. */
   get postmasterPid(): number {
-    const { cluster } = prepareRunner(this.folder, {})
+    const { cluster } = prepareRunner(this.folder.path, {})
     return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
   }
 
@@ -172,7 +173,7 @@ export class Cluster {
 
   /** Restarts PostgreSQL like pg_ctl: SIGINT fast, SIGQUIT immediate. Resolves when it answers again. */
   async restartPostgres(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
-    const runner = prepareRunner(this.folder, {})
+    const runner = prepareRunner(this.folder.path, {})
     const pid = this.postmasterPid
     const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
     process.kill(pid, signal)
@@ -198,7 +199,8 @@ export class Cluster {
       await ended
     }
     await this.embedded.stop()
-    await endServers()
+    await this.processes.end()
+    this.folder.remove()
   }
 }
 

@@ -1,6 +1,6 @@
 import { Connection, type RawResponse } from '../../support/connection.ts'
 import type { Random } from '../../support/random.ts'
-import { bytesOf } from '../../support/serve.ts'
+import { bytesOf } from '../../support/requests.ts'
 import { type Kept, type OwnRow, pickCollection, see, shapes } from './rows.ts'
 import type { Tally } from './tally.ts'
 

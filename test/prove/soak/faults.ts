@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
-import { bytesOf } from '../../support/serve.ts'
+import { bytesOf } from '../../support/requests.ts'
 import type { Cluster } from '../lists/cluster.ts'
 import { backends, crashPostgres, frozen, signal, terminate } from '../lists/faults.ts'
 

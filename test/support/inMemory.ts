@@ -1,0 +1,21 @@
+import { until } from './process.ts'
+import type { TestServer } from './server.ts'
+
+/** True if the list is answered although nobody can read its table. */
+export function isInMemory(server: TestServer, table: string, path: string, waitMs = 300): Promise<boolean> {
+  return server.sql.begin(async (transaction) => {
+    await transaction`lock table ${transaction(table)} in access exclusive mode`
+    const answer = await Promise.race([server.get(path), Bun.sleep(waitMs)])
+    return answer?.status === 200
+  })
+}
+
+/** Waits until the list is answered from memory. */
+export function untilInMemory(server: TestServer, table: string, path: string): Promise<void> {
+  return until(async () => {
+    const startMs = performance.now()
+    await server.get(path)
+    // Each attempt in vain holds up the load of the table, so a busy machine has longer.
+    return isInMemory(server, table, path, 200 + 5 * (performance.now() - startMs))
+  })
+}
