@@ -1,19 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import { ApiError } from '../../src/errors.ts'
 import { comparePositions, readToken, writeToken } from '../../src/model/changesToken.ts'
 import { parseChanges } from '../../src/parse/changes.ts'
+import { refusalOf } from '../support/refusal.ts'
 
 const ENTITIES = [absence, company]
 const parse = (query: string) => parseChanges(query, ENTITIES)
-const refusal = (query: string, entities: Parameters<typeof parseChanges>[1] = ENTITIES) => {
-  try {
-    return parseChanges(query, entities)
-  } catch (error) {
-    return error instanceof ApiError ? `${error.code} ${error.target}` : error
-  }
-}
 const TOKEN = { run: '0123456789ab', position: '4711', number: '12' }
 
 describe('the parameters of the change feed', () => {
@@ -30,21 +23,25 @@ describe('the parameters of the change feed', () => {
     expect(parse(`after=${writeToken(TOKEN)}`).after).toEqual(TOKEN)
   })
 
+  // A history has only the parameters of its position and of the size of a page.
   test.each([
-    ['PageSize=x', 'InvalidPageSize PageSize'],
-    ['wait=1.5', 'InvalidWait wait'],
-    ['wait=1&wait=1', 'InvalidWait wait'],
-    ['entity=', 'InvalidFilter entity'],
-    ['entity=Companies&entity=', 'InvalidFilter entity'],
-    ['entity=Absence', 'InvalidFilter entity'],
-    ['after=', 'InvalidToken after'],
-    ['since=now', 'UnknownParameter since'],
-  ])('are refused by name if they are unknown: %s', (query, expected) => {
-    expect(refusal(query)).toBe(expected)
-  })
-
-  test('of one row’s history are only its position and the size of a page', () => {
-    for (const name of ['wait', 'entity']) expect(refusal(`${name}=1`, null)).toBe(`UnknownParameter ${name}`)
+    ['feed', 'PageSize=x', 'InvalidPageSize PageSize', /./],
+    ['feed', 'wait=1.5', 'InvalidWait wait', /./],
+    ['feed', 'wait=1&wait=1', 'InvalidWait wait', /./],
+    ['feed', 'entity=', 'InvalidFilter entity', /./],
+    ['feed', 'entity=Companies&entity=', 'InvalidFilter entity', /./],
+    ['feed', 'entity=Absence', 'InvalidFilter entity', /./],
+    ['feed', 'after=', 'InvalidToken after', /./],
+    ['feed', 'since=now', 'UnknownParameter since', /Did you mean after\?$/],
+    ['feed', 'limit=5', 'UnknownParameter limit', /Did you mean PageSize\?$/],
+    ['feed', 'Entty=x', 'UnknownParameter Entty', /Did you mean entity\?$/],
+    ['feed', 'timeout=5', 'UnknownParameter timeout', /Did you mean wait\?$/],
+    ['history', 'wait=1', 'UnknownParameter wait', /./],
+    ['history', 'entity=1', 'UnknownParameter entity', /./],
+    ['history', 'timeout=5', 'UnknownParameter timeout', /"timeout"\.$/],
+  ])('of a %s are refused: %s is %s, with the message %s', (what, query, outcome, message) => {
+    const refused = refusalOf(() => parseChanges(query, what === 'feed' ? ENTITIES : null))
+    expect(refused).toMatchObject({ outcome, message: expect.stringMatching(message) })
   })
 })
 
@@ -62,17 +59,4 @@ describe('a token of the change feed', () => {
     expect(comparePositions(place('9007199254740993', '0'), place('9007199254740992', '9'))).toBeGreaterThan(0)
     expect(comparePositions(place('1', '1'), place('1', '1'))).toBe(0)
   })
-})
-
-test.each([
-  ['limit=5', 'Did you mean PageSize?'],
-  ['since=x', 'Did you mean after?'],
-  ['Entty=x', 'Did you mean entity?'],
-  ['timeout=5', 'Did you mean wait?'],
-])('a query of changes with %s is refused with the parameter that was probably meant: %s', (query, hint) => {
-  expect(() => parse(query)).toThrow(hint)
-})
-
-test('the history of a row has no hint for timeout, since it has no wait', () => {
-  expect(() => parseChanges('timeout=5', null)).toThrow(/"timeout"\.$/)
 })
