@@ -1,18 +1,18 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import type postgres from 'postgres'
 import { outcomeOf } from '../support/cases.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
+import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { useServer } from '../support/start.ts'
 
 /** With all rights; the server's own role has none but those it is given. */
-let databaseUrl: string
+const { url: databaseUrl } = useDatabase()
+const name = new URL(databaseUrl).pathname.slice(1)
 /** Over another database, which stays whole. */
-let admin: postgres.Sql
-let name: string
+const admin = connect(databaseUrl.replace(/\/\w+$/, '/postgres'))
 /** The folder of the database, and the first file of the table of companies. */
 let folder: string
 let file: string
@@ -21,9 +21,6 @@ const logged: string[] = []
 let repair = () => {}
 
 beforeAll(async () => {
-  databaseUrl = await createDatabase()
-  name = new URL(databaseUrl).pathname.slice(1)
-  admin = connect(databaseUrl.replace(/\/\w+$/, '/postgres'))
   await admin.unsafe(`create role "${name}" login password 'x'; grant all on database "${name}" to "${name}"`)
   const own = connect(databaseUrl)
   await own.unsafe(

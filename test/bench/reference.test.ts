@@ -3,26 +3,20 @@ import type postgres from 'postgres'
 import { load, restore, rowsFor } from '../../bench/data.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { checkAnswers } from '../../bench/reference.ts'
+import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { KEY } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 const rows = rowsFor(1_000)
 
-async function loaded(): Promise<string> {
-  const url = await createDatabase()
-  await load(url, rows)
-  return url
-}
-
-const server = useServer(async () => ({ databaseUrl: await loaded() }))
-/** A server with the same rows, until a test plants a difference. */
-let otherUrl: string
-let other: postgres.Sql
+const { url: databaseUrl } = useDatabase()
+/** A database with the same rows, until a test plants a difference. */
+const { url: otherUrl, sql: other } = useDatabase()
 beforeAll(async () => {
-  otherUrl = await loaded()
-  other = connect(otherUrl)
+  for (const url of [databaseUrl, otherUrl]) await load(url, rows)
 })
+const server = useServer({ databaseUrl })
 
 const get = (path: string, status = 200): Operation => ({ method: 'GET', path, status })
 const asked = (key = KEY) => ({ name: 'roster', urls: [server.url], headers: { Authorization: `ApiKey ${key}` } })
@@ -56,7 +50,9 @@ test('loaded rows have the requested number, are the same after each load, and a
     )
     return (await Promise.all(sums)).map(([sum]) => sum)
   }
-  const first = connect(await loaded())
+  const fresh = await createDatabase()
+  await load(fresh, rows)
+  const first = connect(fresh)
   const before = await contents(other)
   expect(await contents(first)).toEqual(before)
   await first.end()

@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask, watch } from '../prove/http.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { leaveOut } from '../support/process.ts'
 import { headersOf } from '../support/requests.ts'
 import { KEY } from '../support/server.ts'
 import { dataFolder, startProcess } from '../support/start.ts'
 
-let DATABASE_URL: string
-beforeAll(async () => {
-  DATABASE_URL = await createDatabase('empty')
-})
+const { url: DATABASE_URL } = useDatabase('empty')
 
 const start = (environment: Record<string, string>) => startProcess({ DATABASE_URL, RATE_LIMIT_CLIENTS: '4', ...environment })
 

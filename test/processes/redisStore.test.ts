@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ask } from '../prove/http.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { useDatabase } from '../support/database.ts'
 import { leaveOut, until } from '../support/process.ts'
 import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
 import { headersOf } from '../support/requests.ts'
@@ -10,12 +10,11 @@ import { startProcess } from '../support/start.ts'
 const ATTEMPTS_MAX = 10
 
 function storeTests() {
+  const { url: DATABASE_URL } = useDatabase('empty')
   let redis: RunningRedis
-  let DATABASE_URL: string
 
   beforeAll(async () => {
     redis = await startRedis()
-    DATABASE_URL = await createDatabase('empty')
   })
   afterAll(() => redis.stop())
 
