@@ -32,7 +32,7 @@ describe('Host headers', () => {
 
 describe('CONNECT', () => {
   test.each(['/Companies', '/', 'example.com:443', 'x'])('%s is 405, and its connection is closed', async (target) => {
-    const answer = await exchange(server.url, `CONNECT ${target} HTTP/1.1\r\n${AUTHORIZED}\r\n`, 30_000)
+    const answer = await exchange(server.url, `CONNECT ${target} HTTP/1.1\r\n${AUTHORIZED}\r\n`)
     expect(statusesOf(answer)).toEqual([405])
     expect(answer).toContain('\r\nConnection: close\r\n')
     expect(answer).toContain('"Code":"MethodNotAllowed"')
@@ -45,7 +45,7 @@ describe('CONNECT', () => {
     const both = `CONNECT example.com:443 HTTP/1.1\r\n${AUTHORIZED}\r\n${request}`
     const { status, headers } = await connection.send(Buffer.from(both), false)
     expect([status, headers.get('connection')]).toEqual([405, 'close'])
-    expect(statusesOf(await exchange(server.url, both, 30_000))).toEqual([405])
+    expect(statusesOf(await exchange(server.url, both))).toEqual([405])
   })
 })
 
@@ -156,7 +156,7 @@ describe('a small body of a request that is refused before it is read', () => {
 
   test('is not waited for if it does not end', async () => {
     const head = `POST /Companies HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{`
-    const answer = await exchange(server.url, head, 30_000)
+    const answer = await exchange(server.url, head)
     expect(statusesOf(answer)).toEqual([401])
     expect(answer).toContain('\r\nConnection: close\r\n')
   })
@@ -202,7 +202,7 @@ const HIDDEN = `DELETE /Companies/1 HTTP/1.1\r\n${JSON_OF_KEY}\r\n`
 
 async function sendFramed(headers: string, body: string): Promise<number[]> {
   const bytes = `POST /Companies HTTP/1.1\r\n${JSON_OF_KEY}${headers}\r\n\r\n${body}${HIDDEN}`
-  return statusesOf(await exchange(server.url, bytes, 30_000))
+  return statusesOf(await exchange(server.url, bytes))
 }
 
 // So that a request is hidden in the body of another. RFC 9112, 6.1 and 11.2
@@ -234,7 +234,7 @@ describe('a request that a proxy may read differently is refused and its connect
     const statusOf = async (text: string) => {
       const lengths = `Content-Length: ${text.length}\r\n`.repeat(2)
       const head = `PATCH /Companies/${id} HTTP/1.1\r\nConnection: close\r\n${JSON_OF_KEY}${lengths}\r\n`
-      return statusesOf(await exchange(server.url, head + text, 30_000))
+      return statusesOf(await exchange(server.url, head + text))
     }
     expect([await statusOf(BODY), await statusOf(BODY.padEnd(BODY_BYTES_MAX + 1))]).toEqual([[200], [413]])
     await server.remove(`/Companies/${id}`)

@@ -55,7 +55,7 @@ describe('8 Limits', () => {
   const LENGTH = `Content-Length: ${BODY_BYTES_MAX + 1}\r\n`
   /** The head of an answer to a request whose body never ends: 408 where the server waits for the rest. */
   const headOf = async (lines: string, begin: string) => {
-    const [head = ''] = (await exchange(server.url, `${lines}\r\n${begin}`, 15_000)).split('\r\n\r\n').filter(isFinal)
+    const [head = ''] = (await exchange(server.url, `${lines}\r\n${begin}`)).split('\r\n\r\n').filter(isFinal)
     return `${head.split(' ')[1]} ${/^Connection: (\w+)/im.exec(head)?.[1]}`
   }
   const isFinal = (head: string) => head.startsWith('HTTP/1.1') && !head.startsWith('HTTP/1.1 100')

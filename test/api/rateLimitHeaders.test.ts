@@ -67,7 +67,7 @@ beforeAll(async () => {
   const head = { Host: new URL(server.url).host, 'Content-Type': 'application/json', 'Content-Length': '9' }
   const lines = Object.entries({ ...head, Authorization: slow.headers.authorization, Connection: 'close' })
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  slowAnswer = exchange(server.url, `POST /Companies HTTP/1.1\r\n${text}\r\n{`, 20_000)
+  slowAnswer = exchange(server.url, `POST /Companies HTTP/1.1\r\n${text}\r\n{`)
 })
 
 /** Headers as `Headers`, from the text of a raw answer. */

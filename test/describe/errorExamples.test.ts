@@ -33,7 +33,7 @@ type Circumstances = (send: (request: Partial<ErrorEntry>) => Promise<string>) =
 /** The answer of another server on the same database to the example, as if it were of this one. */
 async function answerOfOther(code: ErrorCode, options: Parameters<typeof startServer>[0]): Promise<string> {
   const other = await startServer({ databaseUrl: server.databaseUrl, log: silent, ...options })
-  const answer = await exchange(other.url, bytesOf(errorTable[code]), 30_000)
+  const answer = await exchange(other.url, bytesOf(errorTable[code]))
   await other.stop()
   return answer.replaceAll(`:${new URL(other.url).port}/`, `:${new URL(server.url).port}/`)
 }
@@ -130,7 +130,7 @@ describe('the example of', () => {
     '%s is what the server answers',
     async (code) => {
       const example = errorTable[code]
-      const send = (changes: Partial<ErrorEntry>) => exchange(server.url, bytesOf({ ...example, ...changes }), 30_000)
+      const send = (changes: Partial<ErrorEntry>) => exchange(server.url, bytesOf({ ...example, ...changes }))
       const arrange = circumstances[code]
       const answer = arrange ? await arrange(send) : await send({})
       expect(answer).toStartWith(`HTTP/1.1 ${errorTable[code].status} `)

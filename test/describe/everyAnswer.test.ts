@@ -62,7 +62,7 @@ async function send(operation: Operation, { query = '', path, headers = {}, body
   }
   if (text !== '') Object.assign(own, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
   const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => (value === '' ? '' : `${name}: ${value}\r\n`))
-  const bytes = await exchange(from.url, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${text}`, 60_000)
+  const bytes = await exchange(from.url, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
   const [head = '', ...rest] = bytes.split('\r\n\r\n')
   const [status = '', ...fields] = head.split('\r\n')
   const answer = {

@@ -160,7 +160,10 @@ test('clients that read the docs’ script slowly do not fill the memory', async
   // Each takes the first of it, and no more.
   const begun = clients.map((socket) => {
     socket.write(`GET ${script.pathname} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: identity\r\n\r\n`)
-    return new Promise((done) => socket.once('data', () => done(socket.pause())))
+    return new Promise((done, fail) => {
+      socket.once('data', () => done(socket.pause()))
+      socket.once('error', fail).once('close', () => fail(new Error('closed before a byte of the script')))
+    })
   })
   await Promise.all(begun)
   expect((await fetch(`${url}/livez`)).status).toBe(200)

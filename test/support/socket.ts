@@ -1,7 +1,10 @@
 import { connect } from 'node:net'
 
-/** Sends raw bytes; returns everything received until the server closes, or for `waitMs`. */
-export function exchange(url: string, bytes: string | Uint8Array<ArrayBuffer>, waitMs = 2_000): Promise<string> {
+/** Ends the wait for a server that never closes, so that its test fails by what has come. */
+const NEVER_MS = 60_000
+
+/** Sends raw bytes; returns everything received until the server closes. */
+export function exchange(url: string, bytes: string | Uint8Array<ArrayBuffer>): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((done, fail) => {
     const chunks: Buffer[] = []
@@ -10,6 +13,6 @@ export function exchange(url: string, bytes: string | Uint8Array<ArrayBuffer>, w
     socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
     socket.on('close', finish)
     socket.on('error', fail)
-    setTimeout(() => socket.destroy(), waitMs).unref()
+    setTimeout(() => socket.destroy(), NEVER_MS).unref()
   })
 }
