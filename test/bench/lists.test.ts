@@ -15,7 +15,7 @@ test('lists in one process are measured by kind, and are the same as those of a 
   expect(program.output()).toMatch(/^found by: \w+/m)
   for (const kind of ['range', 'employee', 'by-days', 'any-of', 'a changed row'])
     expect([kind, lines.filter((line) => line.startsWith(`${kind} `)).length]).toEqual([kind, 2])
-}, 60_000)
+})
 
 test('the plain search finds what the table in memory finds, with values that are missing', () => {
   const absences = makeAbsences(1_000, false)
