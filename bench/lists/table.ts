@@ -1,7 +1,5 @@
 // The table in memory that is measured. How it is made and searched is written here alone.
 import { ColumnTable } from '../../src/columns/columnTable.ts'
-import { Kernel } from '../../src/columns/kernel.ts'
-import { ListSearch } from '../../src/columns/listSearch.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { ListQuery } from '../../src/model/query.ts'
@@ -27,19 +25,18 @@ export interface FoundList {
 /** Takes a row as a line of COPY: `bytes[from, to)`. */
 export type AddLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Loads about so many rows into a table with so much memory. `addAll` hands over each of them. */
+/** Loads so many rows into a table with so much memory. `addAll` hands over each of them. */
 export function loadTable(entity: Entity, rows: number, bytesMax: number, addAll: (add: AddLine) => void): MeasuredTable {
-  const table = new ColumnTable(entity, new Kernel(bytesMax))
-  table.prepare(rows, [])
+  const parts = { database: { read: noDatabase }, slices: new Slices(), readOrder: () => noDatabase }
+  const table: ColumnTable = new ColumnTable(entity, rows, parts, { has: (bytes) => table.bytes + bytes <= bytesMax })
   addAll((bytes, from, to) => table.addLine(bytes, from, to))
-  const search = new ListSearch(entity, table, { database: { read: noDatabase }, slices: new Slices() })
   return {
     get bytes() {
-      return table.bytes + search.bytes
+      return table.bytes
     },
-    find: (query) => search.find(query) ?? 'codes cannot decide',
+    find: (query) => table.lists.find(query),
     put: (row) => table.put(row),
-    settled: () => Bun.sleep(0),
+    settled: () => table.settled(),
   }
 }
 

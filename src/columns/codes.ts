@@ -1,11 +1,21 @@
-// Codes of values that are not texts: numbers in the order of the values. Also days of the calendar, and neighbors of floats.
+// Codes of values: integers in the order of the values, which columns have as 32 or 64 bits. Also days of the calendar.
 import type { PlainName } from '../model/kinds.ts'
 
-/** Returns the code of a value as PostgreSQL prints it; null: it has none. */
-type Code = (text: string) => number | null
+/**
+ * An integer that stands for a value: a number if it is a safe integer, a bigint if it is not. `Infinity` and `-Infinity`
+ * stand for those of PostgreSQL, `Infinity` also for a decimal NaN; NaN is no value. Equal values have one code, others codes
+ * in their order; none is -0.
+ */
+export type Code = number | bigint
 
-/** Codes by kind; texts have those of a dictionary. Equal values have one code, others codes in their order; none is -0. */
-export const numbers: Readonly<Record<PlainName, Code>> = {
+/**
+ * Returns the code of a value as PostgreSQL prints it; null: it has none. `scale`: digits of a decimal behind the point, of
+ * whose last one its code counts the units.
+ */
+type CodeOf = (text: string, scale: number) => Code | null
+
+/** Codes by kind; texts have those of a dictionary. */
+export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   boolean: (text) => Number(text === 't'),
   integer: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
   date: momentCode,
@@ -13,17 +23,145 @@ export const numbers: Readonly<Record<PlainName, Code>> = {
   decimal: decimalCode,
 }
 
-/** Digits that a float keeps: decimals of no more have different floats, and in their order. */
-const DIGITS_KEPT = 15
+/** Maximum units of a decimal: 18 digits, so that the codes beside any code are integers of 64 bits, too. */
+const UNITS_MAX = 10n ** 18n - 1n
+/** Digits of a decimal that are read as a float, which is exact. */
+const DIGITS_EXACT = 15
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
-function decimalCode(text: string): number | null {
+function decimalCode(text: string, scale: number): Code | null {
   if (text === 'NaN') return Number.POSITIVE_INFINITY // above all numbers, and a column with a scale has no infinity
-  return text.length <= DIGITS_KEPT || significantOf(text) <= DIGITS_KEPT ? Number(text) : null
+  const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? []
+  if (whole === undefined || fraction.length > scale) return null
+  const digits = whole + fraction.padEnd(scale, '0')
+  // Zero has no sign.
+  if (digits.length <= DIGITS_EXACT) return sign === '' ? Number(digits) : 0 - Number(digits)
+  const units = BigInt(digits)
+  if (units > UNITS_MAX) return null
+  return codeOf(sign === '' ? units : -units)
 }
 
-function significantOf(text: string): number {
-  const written = text.includes('.') ? text.replace(/0+$/, '') : text
-  return written.replace(/^-?[0.]*/, '').replace('.', '').length
+/** The code that is this integer. */
+function codeOf(integer: bigint): Code {
+  const number = Number(integer)
+  return Number.isSafeInteger(number) ? number : integer
+}
+
+/** Codes around the operand of a filter. */
+export interface Operand {
+  /** The operand's own code; null: no row can have its value. */
+  readonly equal: Code | null
+  /** The greatest code that is less; `-Infinity`: no finite one is. */
+  readonly below: Code
+  /** The least code that is greater; `Infinity`: no finite one is. */
+  readonly above: Code
+}
+
+/**
+ * Returns the codes around an operand, as `printFilter` of its kind prints it: it may have more digits than the codes of its
+ * property, and lie beyond all of them. `scale`: as in `numbers`.
+ */
+export function operandOf(kind: PlainName, scale: number, operand: string): Operand {
+  const equal = numbers[kind](operand, scale)
+  if (typeof equal === 'number' && Math.abs(equal) < Number.MAX_SAFE_INTEGER) {
+    return { equal, below: equal - 1, above: equal + 1 }
+  }
+  const greatest = kind === 'decimal' ? UNITS_MAX : BigInt(Number.MAX_SAFE_INTEGER)
+  if (equal === Number.POSITIVE_INFINITY) return { equal, below: codeOf(greatest), above: equal }
+  if (equal === Number.NEGATIVE_INFINITY) return { equal, below: equal, above: codeOf(-greatest) }
+  const [floor, isBetween] = floorOf(operand, scale)
+  const isCode = !isBetween && floor >= -greatest && floor <= greatest
+  return {
+    equal: isCode ? codeOf(floor) : null,
+    below: belowOf(isBetween ? floor : floor - 1n, greatest),
+    above: aboveOf(floor + 1n, greatest),
+  }
+}
+
+/** The greatest integer of units that is not greater than a decimal, and whether the decimal is greater than it. */
+function floorOf(text: string, scale: number): [floor: bigint, isBetween: boolean] {
+  const [, sign, whole = '', fraction = ''] = DECIMAL.exec(text) ?? []
+  const units = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
+  const isBetween = /[1-9]/.test(fraction.slice(scale))
+  if (sign === '') return [units, isBetween]
+  return [isBetween ? -units - 1n : -units, isBetween]
+}
+
+/** The integer as a code that bounds codes from above. */
+function belowOf(integer: bigint, greatest: bigint): Code {
+  return integer < -greatest ? Number.NEGATIVE_INFINITY : codeOf(integer > greatest ? greatest : integer)
+}
+
+/** The integer as a code that bounds codes from below. */
+function aboveOf(integer: bigint, greatest: bigint): Code {
+  return integer > greatest ? Number.POSITIVE_INFINITY : codeOf(integer < -greatest ? -greatest : integer)
+}
+
+/** Compares codes: no value, NaN, is greater than any, also than Infinity. */
+export function compareCodes(one: Code, other: Code): number {
+  if (one < other) return -1
+  if (one > other) return 1
+  return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
+}
+
+/** No value in a column of 32 bits: the least integer. */
+export const NO_CODE = -(2 ** 31)
+
+// Codes that are no integers, as the upper and the lower half of 64 bits. No value is the least integer; it is greater than any
+// code all the same.
+export const [HIGH_NONE, LOW_NONE] = [-(2 ** 31), 0] as const
+const [HIGH_GREATEST, LOW_GREATEST] = [2 ** 31 - 1, -1] as const
+const [HIGH_LEAST, LOW_LEAST] = [-(2 ** 31), 1] as const
+
+const INT32_MAX = 2 ** 31 - 1
+/** Values of a lower half, and half as many. */
+const [WORD, HALF_WORD] = [2 ** 32, 2 ** 31]
+/** The upper half of the least and, plus one, of the greatest safe integer. */
+const HIGH_SAFE = 2 ** 21
+
+/** Writes the halves of a code, which are those of an integer of 64 bits, at an index. */
+export function halvesTo(lows: Int32Array, highs: Int32Array, at: number, code: Code): void {
+  if (typeof code === 'bigint') {
+    lows[at] = Number(BigInt.asIntN(32, code))
+    highs[at] = Number(code >> 32n)
+  } else {
+    halvesOfNumber(lows, highs, at, code)
+  }
+}
+
+/** As `halvesTo`, of a code that is a number: small, so that it becomes part of its caller. */
+export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
+  if (code >= NO_CODE && code <= INT32_MAX) {
+    lows[at] = code
+    highs[at] = code >> 31
+  } else {
+    largeHalves(lows, highs, at, code)
+  }
+}
+
+/** As `halvesTo`, of a number that is no integer of 32 bits. */
+function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
+  if (Number.isFinite(code)) {
+    // Exact, since the quotient by a power of two is.
+    const high = Math.floor(code / WORD)
+    highs[at] = high
+    // What remains has 32 bits without a sign; the conversion of a float to one with a sign is much quicker.
+    lows[at] = (code - high * WORD - HALF_WORD) ^ NO_CODE
+  } else {
+    lows[at] = Number.isNaN(code) ? LOW_NONE : code > 0 ? LOW_GREATEST : LOW_LEAST
+    highs[at] = Number.isNaN(code) ? HIGH_NONE : code > 0 ? HIGH_GREATEST : HIGH_LEAST
+  }
+}
+
+/** The code that has these halves. */
+export function codeOfHalves(high: number, low: number): Code {
+  if (high === low >> 31) return low
+  // The least of these is no safe integer.
+  if (high < HIGH_SAFE && high >= -HIGH_SAFE && (high > -HIGH_SAFE || low !== 0)) return high * WORD + (low >>> 0)
+  if (high === HIGH_NONE && low === LOW_NONE) return Number.NaN
+  if (high === HIGH_LEAST && low === LOW_LEAST) return Number.NEGATIVE_INFINITY
+  if (high === HIGH_GREATEST && low === LOW_GREATEST) return Number.POSITIVE_INFINITY
+  return (BigInt(high) << 32n) | BigInt(low >>> 0)
 }
 
 /** In seconds. */
@@ -31,7 +169,7 @@ export const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400] as const
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
 /** Seconds since 2000 of an instant, days of a date. */
-function momentCode(text: string): number | null {
+function momentCode(text: string): Code | null {
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
   const [, year, month, day, hour, minute, second, era] = MOMENT.exec(text) ?? []
@@ -60,39 +198,4 @@ export function daysOf(year: number, month: number, day: number): number {
   const from = month > 2 ? year : year - 1
   const inYear = ((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) | 0
   return 365 * from + Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400) + inYear + day - 730_426
-}
-
-/** Compares codes: no value, NaN, is greater than any, also than Infinity. */
-export function compareCodes(one: number, other: number): number {
-  if (one < other) return -1
-  if (one > other) return 1
-  return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
-}
-
-const float = new Float64Array(1)
-const bits = new BigInt64Array(float.buffer)
-
-/** The next float below; the least has none. */
-export function nextBelow(number: number): number {
-  // Between them lies the ordinal of -0.
-  if (number === 0) return -Number.MIN_VALUE
-  return number === Number.NEGATIVE_INFINITY ? number : floatOf(ordinalOf(number) - 1n)
-}
-
-/** The next float above; the greatest has none. */
-export function nextAbove(number: number): number {
-  return -nextBelow(-number)
-}
-
-/** Its bits as a number in the order of floats, as in kernel.wat. */
-export function ordinalOf(number: number): bigint {
-  float[0] = number
-  const own = bits[0]
-  return own < 0n ? own ^ 0x7fff_ffff_ffff_ffffn : own
-}
-
-/** The float of an ordinal. */
-export function floatOf(ordinal: bigint): number {
-  bits[0] = ordinal < 0n ? ordinal ^ 0x7fff_ffff_ffff_ffffn : ordinal
-  return float[0]
 }

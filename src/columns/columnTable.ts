@@ -1,160 +1,230 @@
 // One table as columns of codes in memory: takes rows in, and finds totals, pages and groups without PostgreSQL.
-import type { Entity, Property } from '../model/entity.ts'
-import { LruCache } from '../model/lruCache.ts'
-import type { Filter, Seek, Sort } from '../model/query.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Caller } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
-import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
-import { type FoundPage, FoundRows } from './foundPage.ts'
+import { ColumnStore, ID } from './columnStore.ts'
+import { ConditionBitmaps } from './conditionBitmaps.ts'
+import { type Coded, conditionsOf } from './conditions.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
-import { type Kernel, Reservations } from './kernel.ts'
-import { type Counts, candidatesOf, type Matches, matchesOf } from './matches.ts'
-import { type PageKey, pageKeysOf, setsBefore } from './pageKeys.ts'
-import { pageRangeOf } from './pageRange.ts'
-import { PageSearch } from './pageSearch.ts'
-import { RankTable } from './rankTable.ts'
+import { Indexes, type Room } from './indexes.ts'
+import { KERNEL_BYTES_MAX, Kernel, Reservations } from './kernel.ts'
+import { ListSearch } from './listSearch.ts'
 import { RowCodes, type UncodedValues } from './rowCodes.ts'
-import { ID, RowStore } from './rowStore.ts'
-import type { Texts } from './textOrder.ts'
+import { type Prepared, TableTexts, type TextParts } from './tableTexts.ts'
 
-/** Maximum lists whose counts are kept: each takes some 30 KB for a table of 10,000,000 rows. */
-const LISTS_MAX = 64
 /** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
+/** Slots beside twice the rows that a table is loaded with: room for those that come. */
+const SLOTS_SPARE = 100_000
+const SLOTS_UNIT = 512
+/** With less room, a table would be worn soon after its load. */
+const SLOTS_FACTOR_MIN = 1.2
+/** Share of its slots from which on a table is loaded anew, while this one serves on. */
+const FULL_SHARE = 0.9
+/** Bytes of a slot that a column's codes, its two indexes and their checkpoints, and the bitmaps of a table can take. */
+const CODE_BYTES_MAX = 8
+const COLUMN_BYTES = CODE_BYTES_MAX + 2 * (5.4 + 4)
+const BITMAPS_BYTES = 80 / 8
+/** For places of slots, marks of texts and records of summaries. */
+const OTHER_BYTES = 128 * 2 ** 20
 
-/** The rows of a table. After a method has thrown `KernelFull` or `TextsCollide`, the table cannot be used any more. */
+/** After a method has thrown `KernelFull` or `TextsCollide`, the table cannot be used any more, but for lists and summaries. */
 export class ColumnTable {
-  private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
+  /** Finds lists. */
+  readonly lists: ListSearch
+  readonly texts: TableTexts
   private readonly rowCodes: RowCodes
-  private readonly store: RowStore
+  private readonly coded: Coded & { readonly uncoded: Int32Array }
+  private readonly store: ColumnStore
+  private readonly indexes: Indexes
+  private readonly bitmaps: ConditionBitmaps
+  private readonly columns: number
   /** By id and column, values without a code, as PostgreSQL prints them. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  /** Counts of the lists that were found last; null: a row has changed since. */
-  private kept: LruCache<Counts> | null = null
+  /** Summaries that take rows as they are now before these change. */
+  private readonly groupings = new Set<Grouping>()
 
-  /** `kernel`: has the rows in its memory, and those of no other table. `orderedBy`: the column by whose values the rows lie. */
-  constructor(
-    private readonly entity: Entity,
-    private readonly kernel: Kernel,
-    readonly orderedBy: number = ID,
-    segmentRows?: number,
-  ) {
-    const { properties } = entity
-    this.rowCodes = new RowCodes(entity)
-    this.store = new RowStore(kernel, properties.length, orderedBy, segmentRows)
-    const uncoded = new Int32Array(properties.length)
-    this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded }
+  /** `rows`: about how many it is loaded with. @throws KernelFull */
+  constructor(entity: Entity, rows: number, parts: TextParts, room: Room, hasVectors = true) {
+    const columns = entity.properties.length
+    const slots = slotsFor(rows, columns)
+    const kernel = new Kernel(slots * (columns * COLUMN_BYTES + BITMAPS_BYTES) + OTHER_BYTES, hasVectors)
+    const rowCodes = new RowCodes(entity)
+    const store = new ColumnStore(kernel, columns, slots)
+    const texts = new TableTexts(entity, rowCodes, parts, {
+      onPlaced: (column) => {
+        bitmaps.noteRanks(column)
+        indexes.enterPlaced(column)
+      },
+      onSpread: (column) => {
+        bitmaps.noteRanks(column)
+        indexes.noteSpread(column)
+      },
+    })
+    const ranksOf = (column: number) => texts.ranksOf(column)
+    const textsOf = (column: number) => rowCodes.dictionaries[column]?.size ?? null
+    const indexes = new Indexes(store, columns, ranksOf, room)
+    const bitmaps = new ConditionBitmaps(store, columns, indexes, ranksOf, textsOf, room)
+    this.columns = columns
+    this.rowCodes = rowCodes
+    this.coded = { entity, rowCodes, uncoded: new Int32Array(columns) }
+    this.store = store
+    this.texts = texts
+    this.indexes = indexes
+    this.bitmaps = bitmaps
+    this.lists = new ListSearch({ coded: this.coded, store, indexes, bitmaps, texts, uncodedRows: this.uncodedRows })
   }
 
   get rows(): number {
     return this.store.rows
   }
 
-  /** Bytes of the kernel's memory and of the program's own. */
+  /** Bytes in use of the kernel's memory, and of the program's own. */
   get bytes(): number {
-    const ranks = this.coded.ranks.reduce((sum, table) => sum + (table?.bytes ?? 0), 0)
-    return this.store.bytes + this.rowCodes.bytes + ranks + this.uncodedRows.size * UNCODED_ROW_BYTES
+    const { store, rowCodes, indexes, bitmaps, texts } = this
+    let bytes = store.bytes + rowCodes.bytes + indexes.bytes + bitmaps.bytes + texts.bytes
+    for (const grouping of this.groupings) bytes += grouping.bytes
+    return bytes + this.uncodedRows.size * UNCODED_ROW_BYTES
   }
 
-  /** Prepares a load of about so many rows, by the values that some of them have of the property by which they lie. */
-  prepare(rows: number, values: readonly (string | null)[]): void {
-    const codes = values.map((value) => this.rowCodes.find(this.orderedBy, value) ?? Number.NaN)
-    this.store.prepare(rows, Float64Array.from(codes))
+  /** True if the table shall be loaded anew: it is about to outgrow its slots, or most of them are free. */
+  get isWorn(): boolean {
+    const { slots, slotsMax, freeSlots } = this.store
+    return slots - freeSlots > FULL_SHARE * slotsMax || (slots > SLOTS_SPARE && 2 * freeSlots > slots)
   }
 
-  /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. @throws as `put` */
+  /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. Ids ascend. @throws as `put` */
   addLine(bytes: Uint8Array, from: number, to: number): void {
-    this.noteChange(this.rowCodes.codeLine(bytes, from, to))
-    this.store.add(this.rowCodes.codes)
+    this.noteUncoded(this.rowCodes.codeLine(bytes, from, to))
+    const slot = this.store.takeSlot()
+    this.setAll(slot)
+    this.indexes.ids.insert(slot)
   }
 
-  /** Adds or replaces a row. @throws KernelFull, and an error if the id has no code */
+  /** Adds or replaces a row. @throws KernelFull; TextsCollide; an error if the id has no code */
   put(row: Row): void {
-    this.noteChange(this.rowCodes.code(row))
-    this.store.put(this.rowCodes.codes)
-  }
-
-  private noteChange(uncoded: UncodedValues | null) {
-    this.kept = null
-    if (uncoded?.has(ID)) throw new Error(`the id ${uncoded.get(ID)} is greater than 2^53`)
-    const id = this.rowCodes.codes[ID]
-    if (this.uncodedRows.size > 0) this.forgetUncoded(id)
-    if (uncoded === null) return
-    this.uncodedRows.set(id, uncoded)
-    for (const column of uncoded.keys()) this.coded.uncoded[column]++
+    this.noteUncoded(this.rowCodes.code(row))
+    const { lows, highs } = this.rowCodes
+    const slot = this.slotOf(highs[ID] * 2 ** 32 + (lows[ID] >>> 0))
+    if (slot >= 0) this.change(slot)
+    else this.insert()
   }
 
   /** Removes the row of this id, if there is one. */
   remove(id: string): void {
-    this.kept = null
     this.forgetUncoded(Number(id))
-    this.store.remove(Number(id))
+    const slot = this.slotOf(Number(id))
+    if (slot < 0) return
+    for (const grouping of this.groupings) grouping.takeRow(slot)
+    // Other indexes compare ids, so that of ids is the last.
+    for (let column = this.columns - 1; column >= 0; column--) this.indexes.leave(slot, column)
+    this.bitmaps.noteRemoval(slot)
+    this.store.releaseSlot(slot)
   }
 
-  /** Total and `size` rows from an offset on, or beside a position, with one more at its far end. Null: codes cannot decide. */
-  page(
-    filters: readonly Filter[],
-    sorts: readonly Sort[],
-    place: number | Seek,
-    size: number,
-    bounds?: TextBounds,
-  ): FoundPage | null {
-    const { store } = this
-    const keys = pageKeysOf(this.coded, sorts)
-    const conditions = keys && conditionsOf(this.coded, filters, bounds)
-    if (keys === null || conditions === null) return null
-    const range = typeof place === 'number' ? [place, place + size] : this.rangeBeside(keys, conditions, place, size)
-    if (range === null) return null
-    // What the filters match is kept by their operands; how texts lie to an operand may change without them.
-    const key = conditions.every(({ byRank }) => byRank === null) ? keyOf(filters) : null
-    const known = (key !== null && this.kept?.get(key)) || null
-    const list = known ?? this.matchesOf(conditions)
-    if (known === null && key !== null) this.keep(key, list)
-    const [from, end] = range.map((row) => Math.min(row, list.total)) as [number, number]
-    let slots: readonly number[] = []
-    if (from < end) {
-      const { segments, before } = pageRangeOf(list, keys[0], from, end)
-      const isAll = known === null && segments.length === list.segments.length
-      const matches = isAll ? (list as Matches) : matchesOf(conditions, segments)
-      slots = new PageSearch(store, keys, conditions, size).find(matches, from - before, end - before)
+  /** As `TableTexts.prepare`, of a list. */
+  prepare(query: Prepared, caller: Caller): Promise<void> | null {
+    return this.texts.prepare(query, [], caller)
+  }
+
+  /** As `TableTexts.prepare`, of a summary. */
+  prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller): Promise<void> | null {
+    const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
+    return this.texts.prepare({ filters, sorts: [] }, [...keys.map(({ property }) => property), ...compared], caller)
+  }
+
+  /** Gives memory back that lists do without: the parts that none has used for so long. */
+  giveWay(part: 'bitmaps' | 'checkpoints' | 'indexes', unusedMs: number): void {
+    const beforeMs = performance.now() - unusedMs
+    if (part === 'bitmaps') this.bitmaps.giveWay(beforeMs)
+    else this.indexes.giveWay(part, beforeMs)
+  }
+
+  /** Bytes that lists do without: all that `giveWay` can give back. */
+  get partsBytes(): number {
+    return this.bitmaps.partsBytes + this.indexes.partsBytes
+  }
+
+  /** Resolves when no index is being built. */
+  settled(): Promise<void> {
+    return this.indexes.settled()
+  }
+
+  /** Builds nothing any more. */
+  end(): void {
+    this.indexes.end()
+  }
+
+  /**
+   * Groups of rows that are yet to be formed, as the rows are now, whatever changes; null: codes cannot tell. @throws
+   * KernelFull
+   */
+  group(query: SummaryQuery): Grouping | null {
+    const { coded, store, texts, bitmaps, rowCodes } = this
+    const conditions = conditionsOf(coded, query.filters, texts)
+    if (typeof conditions === 'string') return null
+    const rows = bitmaps.rowsOf(conditions)
+    const memory = new Reservations(store.kernel)
+    const ranksOf = (column: number) => {
+      if (rowCodes.dictionaries[column] === null) return null
+      const ranks = texts.ranksOf(column)
+      return ranks === null || !texts.isOrdered(column) ? undefined : () => ranks.ranks
     }
-    return { total: list.total, rows: new FoundRows(slots, store, this.rowCodes.printers, this.uncodedRows) }
+    const parts = rows && groupingParts({ ...coded, store, ranksOf }, memory, query)
+    if (rows === null || parts === null) return null
+    const bits = store.reserveBitmap()
+    store.kernel.words.copyWithin(bits >>> 2, rows.bits >>> 2, (rows.bits + store.bitmapBytes) >>> 2)
+    const onTaken = () => this.groupings.delete(grouping)
+    const grouping = new Grouping({ ...parts, memory, store, bits, sorts: query.sorts, onTaken })
+    this.groupings.add(grouping)
+    return grouping
   }
 
-  private matchesOf(conditions: readonly Condition[]): Matches {
-    return matchesOf(conditions, candidatesOf(this.store, conditions))
+  private slotOf(id: number): number {
+    const { ids } = this.indexes
+    const slot = ids.slotAt(ids.find(ids.order.targetAt(id, id)))
+    return slot >= 0 && this.store.idAt(slot) === id ? slot : -1
   }
 
-  /** The numbers of the first row of a page, and of the one behind its last; null: codes cannot decide. */
-  private rangeBeside(keys: PageKey[], conditions: Condition[], { side, position }: Seek, size: number): number[] | null {
-    const sets = setsBefore(keys, this.rowCodes, position)
-    if (sets === null) return null
-    const counts = sets.map((set) => this.matchesOf(inOrderOfCost([...conditions, ...set])).total)
-    const behind = counts.reduce((sum, count) => sum + count, 0)
-    if (side === 'after') return [behind, behind + size + 1]
-    const end = behind - (counts.at(-1) as number)
-    return [Math.max(0, end - size - 1), end]
+  private insert() {
+    const { store, indexes } = this
+    const slot = store.takeSlot()
+    this.setAll(slot)
+    for (let column = 0; column < this.columns; column++) indexes.enter(slot, column)
+    for (let column = 0; column < this.columns; column++) this.bitmaps.noteChange(slot, column)
   }
 
-  private keep(key: string, { segments, counts, total }: Counts) {
-    this.kept ??= new LruCache(LISTS_MAX, () => 1)
-    this.kept.set(key, { segments, counts, total })
-  }
-
-  /** Groups of rows, yet to be formed; null: codes cannot decide. Until it is closed, ranks that it has stay as they are. */
-  group(query: SummaryQuery, bounds?: TextBounds): Grouping | null {
-    const { store } = this
-    const memory = new Reservations(this.kernel)
-    const conditions = conditionsOf(this.coded, query.filters, bounds)
-    const parts = conditions && groupingParts(this.coded, memory, store, query)
-    if (!parts) return null
-    const held = this.coded.ranks.filter((table) => table !== null)
-    for (const table of held) table.hold()
-    const onClose = () => {
-      for (const table of held) table.release()
+  private change(slot: number) {
+    const { lows, highs } = this.rowCodes
+    const { store, indexes, bitmaps } = this
+    const changed: number[] = []
+    for (let column = 0; column < this.columns; column++)
+      if (!store.hasCode(slot, column, highs[column], lows[column])) changed.push(column)
+    if (changed.length === 0) return
+    for (const grouping of this.groupings) grouping.takeRow(slot)
+    for (const column of changed) {
+      indexes.leave(slot, column)
+      store.set(slot, column, highs[column], lows[column])
+      indexes.enter(slot, column)
+      bitmaps.noteChange(slot, column)
     }
-    return new Grouping({ ...parts, memory, store, conditions, sorts: query.sorts, onClose })
+  }
+
+  private setAll(slot: number) {
+    const { lows, highs } = this.rowCodes
+    for (let column = 0; column < this.columns; column++) this.store.set(slot, column, highs[column], lows[column])
+  }
+
+  private noteUncoded(uncoded: UncodedValues | null) {
+    const { lows, highs } = this.rowCodes
+    if (uncoded?.has(ID)) throw new Error(`the id ${uncoded.get(ID)} is greater than 2^53`)
+    const id = highs[ID] * 2 ** 32 + (lows[ID] >>> 0)
+    if (this.uncodedRows.size > 0) this.forgetUncoded(id)
+    if (uncoded === null) return
+    this.uncodedRows.set(id, uncoded)
+    for (const column of uncoded.keys()) this.coded.uncoded[column]++
   }
 
   private forgetUncoded(id: number) {
@@ -163,22 +233,11 @@ export class ColumnTable {
     this.uncodedRows.delete(id)
     for (const column of known.keys()) this.coded.uncoded[column]--
   }
-
-  useRanks(property: Property, ranks: Int32Array): void {
-    const column = this.entity.properties.indexOf(property)
-    this.coded.ranks[column]?.release()
-    this.coded.ranks[column] = null
-    this.coded.ranks[column] = new RankTable(this.kernel, ranks)
-  }
-
-  textsOf(property: Property): Texts {
-    const dictionary = this.rowCodes.dictionaries[this.entity.properties.indexOf(property)]
-    if (!dictionary) throw new Error(`${property.name} has no texts`)
-    return dictionary
-  }
 }
 
-function keyOf(filters: readonly Filter[]): string {
-  // No value is another operand than the text "null".
-  return filters.map(({ property, operator, value }) => `${property.column}${operator.sign}${value ?? '\0'}`).join('\0')
+/** Slots for a table that is loaded with about so many rows: fewer than wanted where codes would leave no room for indexes. */
+function slotsFor(rows: number, columns: number): number {
+  const most = KERNEL_BYTES_MAX / (2 * CODE_BYTES_MAX * columns)
+  const slots = Math.max(SLOTS_FACTOR_MIN * rows, Math.min(2 * rows + SLOTS_SPARE, most))
+  return Math.ceil(slots / SLOTS_UNIT) * SLOTS_UNIT
 }

@@ -30,29 +30,36 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
 
 // What follows gives NaN where a field is not as usual; codes.ts knows more.
 
-/** Its digits are exact in a float. */
-const LENGTH_MAX = 15
+/**
+ * Digits of a number that is read as a float. Of 16, those up to the greatest safe integer are exact, and no other seems to
+ * be one.
+ */
+const DIGITS_MAX = 16
 
-/** Powers of ten that are exact. */
-const powers = Float64Array.from({ length: LENGTH_MAX + 1 }, (_, exponent) => 10 ** exponent)
-
-/** An integer, or a decimal. */
-export function numberAt(bytes: Uint8Array, from: number, to: number): number {
-  if (to - from > LENGTH_MAX) return Number.NaN
+export function integerAt(bytes: Uint8Array, from: number, to: number): number {
+  if (to - from > DIGITS_MAX) return Number.NaN
   let number = 0
-  let scale = 0
   for (let at = from; at < to; at++) {
-    const byte = bytes[at]
-    if (byte === POINT) {
-      scale = to - at - 1
-      continue
-    }
-    const digit = byte - ZERO
+    const digit = bytes[at] - ZERO
     if (digit < 0 || digit > 9) return Number.NaN
     number = number * 10 + digit
   }
-  // The quotient of two exact floats is the float that is nearest to the decimal.
-  return number / powers[scale]
+  return number <= Number.MAX_SAFE_INTEGER ? number : Number.NaN
+}
+
+/** The units of a decimal that has `scale` digits behind the point. */
+export function decimalAt(bytes: Uint8Array, from: number, to: number, scale: number): number {
+  if (scale === 0) return integerAt(bytes, from, to)
+  const point = to - scale - 1
+  if (point <= from || to - from > DIGITS_MAX + 1 || bytes[point] !== POINT) return Number.NaN
+  let number = 0
+  for (let at = from; at < to; at++) {
+    if (at === point) at++
+    const digit = bytes[at] - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    number = number * 10 + digit
+  }
+  return number <= Number.MAX_SAFE_INTEGER ? number : Number.NaN
 }
 
 const INSTANT = '2024-01-31 09:00:00+00'

@@ -1,35 +1,32 @@
 // A page that was found in columns: copies the codes of its rows, and prints them for the JSON writers.
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
+import type { Code } from './codes.ts'
+import { type ColumnStore, ID } from './columnStore.ts'
 import type { Printer } from './printers.ts'
 import type { UncodedValues } from './rowCodes.ts'
-import { ID, type RowStore } from './rowStore.ts'
-
-export interface FoundPage {
-  /** Rows of the list. */
-  readonly total: number
-  readonly rows: CodedRows
-}
 
 /** Rows of a page, which stay the same when the table changes. */
 export class FoundRows implements CodedRows {
   readonly length: number
   /** One row after the other. */
   private readonly codes: Float64Array
+  /** Codes beyond 2^53, by their place among the others. */
+  private readonly large = new Map<number, bigint>()
   private readonly uncoded: readonly (UncodedValues | undefined)[]
 
   /** `slots`: of the rows, in their order. `uncoded`: values without a code, by id. */
   constructor(
-    slots: readonly number[],
-    store: RowStore,
+    slots: ArrayLike<number>,
+    store: ColumnStore,
     private readonly printers: readonly Printer[],
     uncoded: ReadonlyMap<number, UncodedValues>,
   ) {
     const { length } = slots
     this.length = length
     this.codes = new Float64Array(printers.length * length)
-    store.readAll(slots, this.codes)
-    this.uncoded = uncoded.size === 0 ? [] : Array.from({ length }, (_, index) => uncoded.get(this.codeAt(index, ID)))
+    store.readAll(slots, this.codes, this.large)
+    this.uncoded = uncoded.size === 0 ? [] : Array.from({ length }, (_, index) => uncoded.get(Number(this.codeAt(index, ID))))
   }
 
   print(index: number, column: number): string | null {
@@ -37,7 +34,7 @@ export class FoundRows implements CodedRows {
   }
 
   hasValue(index: number, column: number): boolean {
-    return this.uncoded[index]?.has(column) || !Number.isNaN(this.codeAt(index, column))
+    return this.uncoded[index]?.has(column) || !Number.isNaN(this.codeAt(index, column) as number)
   }
 
   write(index: number, column: number, into: JsonWriter): void {
@@ -50,7 +47,8 @@ export class FoundRows implements CodedRows {
     return this.printers[column]
   }
 
-  private codeAt(index: number, column: number): number {
-    return this.codes[index * this.printers.length + column]
+  private codeAt(index: number, column: number): Code {
+    const place = index * this.printers.length + column
+    return this.large.size === 0 ? this.codes[place] : (this.large.get(place) ?? this.codes[place])
   }
 }

@@ -1,28 +1,24 @@
 // Figures of a summary's groups in columns: counts, exact sums, least and greatest values.
+import { type Code, codeOfHalves, HIGH_NONE, LOW_NONE, NO_CODE } from './codes.ts'
+import { roundedSize } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
-import type { Printer } from './printers.ts'
-import type { RankTable } from './rankTable.ts'
+import { type Printer, printUnits } from './printers.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
 /** Parts of a sum by which groups are sorted: a float near it, which decides for nearly all, its upper half, its lower one. */
 export const SUM_PARTS = ['near', 'upper', 'lower'] as const
 type SumPart = (typeof SUM_PARTS)[number]
 
-/** Records in the kernel's memory: the count of rows, the count of values of each sum, the sums in units of their last digit. */
-export class GroupRecords {
-  /** Integers of 32 bits of a record. */
-  private readonly length: number
-  private readonly firstSum: number
-  private address = 0
-  private size = 0
-  private words: Int32Array
+/** Integers of 32 bits in the kernel's memory, as many for each group, until they leave it. */
+class GroupWords {
+  address = 0
+  size = 0
+  words: Int32Array
 
   constructor(
     private readonly memory: Reservations,
-    private readonly sums: number,
+    private readonly length: number,
   ) {
-    this.firstSum = 2 * Math.ceil((1 + sums) / 2)
-    this.length = this.firstSum + 2 * Math.max(1, sums)
     this.words = memory.kernel.words
   }
 
@@ -30,65 +26,101 @@ export class GroupRecords {
     return 4 * this.length * this.size
   }
 
-  /** Makes room for groups up to, not including, `size`. @throws KernelFull */
+  /** Makes room for groups up to, not including, `size`; the words of new ones are 0. @throws KernelFull */
   grow(size: number): void {
-    const address = this.memory.reserve(4 * this.length * size)
-    const from = this.address >> 2
-    this.words.copyWithin(address >> 2, from, from + this.length * this.size)
+    const address = this.memory.reserve(roundedSize(4 * this.length * size))
+    const from = this.address >>> 2
+    this.words.copyWithin(address >>> 2, from, from + this.length * this.size)
     ;[this.address, this.size] = [address, size]
   }
 
-  /** Counts rows, unless the first sum does so. */
-  count(rows: SelectedRows): void {
-    // A record without sums has room for one that is never read.
-    if (this.sums === 0) this.add(rows, rows.kernel.scratch.column, 0, 0)
+  /** Takes them out of the kernel's memory. */
+  leave(): void {
+    const from = this.address >>> 2
+    this.words = this.words.slice(from, from + this.length * this.size)
+    this.address = 0
   }
 
-  /** Adds the floats at an address to the sum at `index`, in so many units each. */
-  add({ kernel, segment, bits }: SelectedRows, floats: number, index: number, units: number): void {
+  /** The index of the first word of a group. */
+  indexOf(group: number): number {
+    return (this.address >>> 2) + group * this.length
+  }
+}
+
+/**
+ * Records in the kernel's memory: the count of rows, the count of values of each sum, the sums in units of their last digit.
+ */
+export class GroupRecords {
+  /** Integers of 32 bits of a record. */
+  private readonly length: number
+  private readonly firstSum: number
+  private readonly records: GroupWords
+
+  constructor(
+    memory: Reservations,
+    private readonly sums: number,
+  ) {
+    this.firstSum = 2 * Math.ceil((1 + sums) / 2)
+    this.length = this.firstSum + 2 * sums
+    this.records = new GroupWords(memory, this.length)
+  }
+
+  get bytes(): number {
+    return this.records.bytes
+  }
+
+  /** Makes room for groups up to, not including, `size`. @throws KernelFull */
+  grow(size: number): void {
+    this.records.grow(size)
+  }
+
+  /** Counts rows, unless the first sum does so. */
+  count({ kernel, scratch, bits, bytes }: SelectedRows): void {
+    if (this.sums === 0) kernel.wasm.count(bits, bytes, scratch.numbers, this.records.address, 4 * this.length)
+  }
+
+  /** Adds the codes of a column to the sum at `index`. */
+  add(rows: SelectedRows, column: number, index: number): void {
+    const { kernel, scratch, bits, bytes } = rows
+    const add = rows.isWide(column) ? kernel.wasm.add64 : kernel.wasm.add32
     const [one, value, sum] = [index === 0 ? 1 : 0, 4 * (1 + index), 4 * (this.firstSum + 2 * index)]
-    const { wasm, scratch } = kernel
-    wasm.add(bits, segment.bitmapBytes, scratch.groups, floats, this.address, 4 * this.length, one, value, sum, units)
+    add(bits, bytes, scratch.numbers, rows.addressOf(column), this.records.address, 4 * this.length, one, value, sum)
   }
 
   /** The groups that have rows. */
   found(): Int32Array {
-    const { words, length, size } = this
+    const { length } = this
+    const { words, address, size } = this.records
     const groups = new Int32Array(size)
     let count = 0
-    for (let group = 0, at = this.address >> 2; group < size; group++, at += length) if (words[at] !== 0) groups[count++] = group
+    for (let group = 0, at = address >>> 2; group < size; group++, at += length) if (words[at] !== 0) groups[count++] = group
     return groups.subarray(0, count)
   }
 
   /** Takes the records out of the kernel's memory. */
   leave(): void {
-    const from = this.address >> 2
-    this.words = this.words.slice(from, from + this.length * this.size)
-    this.address = 0
+    this.records.leave()
   }
 
   countOf(group: number): number {
-    return this.words[this.indexOf(group)]
+    return this.records.words[this.records.indexOf(group)]
   }
 
   /** The number of values of the sum at `index`. */
   valuesOf(group: number, index: number): number {
-    return this.words[this.indexOf(group) + 1 + index]
+    return this.records.words[this.records.indexOf(group) + 1 + index]
   }
 
   /** Part of a sum in units; NaN: no row of the group has a value. */
   partOf(group: number, index: number, part: SumPart): number {
-    const at = this.indexOf(group)
-    if (this.words[at + 1 + index] === 0) return Number.NaN
+    const { words } = this.records
+    const at = this.records.indexOf(group)
+    if (words[at + 1 + index] === 0) return Number.NaN
     const sum = at + this.firstSum + 2 * index
-    const upper = this.words[sum + 1]
+    const upper = words[sum + 1]
     if (part === 'upper') return upper
-    const lower = this.words[sum] >>> 0
+    const lower = words[sum] >>> 0
     return part === 'near' ? upper * 2 ** 32 + lower : lower
-  }
-
-  private indexOf(group: number): number {
-    return (this.address >> 2) + group * this.length
   }
 }
 
@@ -96,10 +128,12 @@ export class GroupRecords {
 export interface FigureValues {
   /** Bytes beside those of the records. */
   readonly bytes?: number
-  /** Makes room for groups up to, not including, `size`. */
+  /** Makes room for groups up to, not including, `size`. @throws KernelFull */
   grow?(size: number): void
-  /** Takes in rows, whose groups the kernel's scratch has. */
+  /** Takes in rows, whose groups the scratch memory has. */
   take?(rows: SelectedRows): void
+  /** Takes the values out of the kernel's memory. */
+  leave?(): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
 }
@@ -114,7 +148,7 @@ export class Sums implements FigureValues {
   ) {}
 
   take(rows: SelectedRows): void {
-    this.records.add(rows, rows.floatsOf(this.column), this.index, 10 ** this.scale)
+    this.records.add(rows, this.column, this.index)
   }
 
   /** Part of the sum, by which groups are sorted; NaN: no row of the group has a value. */
@@ -124,23 +158,78 @@ export class Sums implements FigureValues {
 
   textOf(group: number): string | null {
     if (Number.isNaN(this.partOf(group, 'near'))) return null
-    const units = String((BigInt(this.partOf(group, 'upper')) << 32n) + BigInt(this.partOf(group, 'lower')))
-    if (this.scale === 0) return units
-    const sign = units.startsWith('-') ? '-' : ''
-    const digits = units.slice(sign.length).padStart(this.scale + 1, '0')
-    return `${sign}${digits.slice(0, -this.scale)}.${digits.slice(-this.scale)}`
+    const units = (BigInt(this.partOf(group, 'upper')) << 32n) + BigInt(this.partOf(group, 'lower'))
+    return printUnits(String(units), this.scale)
   }
 }
 
-/** The least or the greatest value. */
+/**
+ * The greatest value, or the least one. The kernel keeps least codes less one: then no value, the least integer, is the
+ * greatest.
+ */
 export class Extremes implements FigureValues {
-  private codes = new Float64Array(0)
+  private readonly codes: GroupWords
 
-  /** `ranks`: the order of texts; null for other kinds. */
+  constructor(
+    memory: Reservations,
+    private readonly column: number,
+    private readonly isLeast: boolean,
+    private readonly printer: Printer,
+  ) {
+    this.codes = new GroupWords(memory, 2)
+  }
+
+  get bytes(): number {
+    return this.codes.bytes
+  }
+
+  grow(size: number): void {
+    const { codes, isLeast } = this
+    const from = codes.size
+    codes.grow(size)
+    const { words } = codes
+    const end = codes.indexOf(size)
+    for (let at = codes.indexOf(from); at < end; at += 2) {
+      words[at] = isLeast ? LOW_NONE - 1 : LOW_NONE
+      words[at + 1] = isLeast ? HIGH_NONE - 1 : HIGH_NONE
+    }
+  }
+
+  take(rows: SelectedRows): void {
+    const { kernel, scratch, bits, bytes } = rows
+    const extreme = rows.isWide(this.column) ? kernel.wasm.extreme64 : kernel.wasm.extreme32
+    extreme(bits, bytes, scratch.numbers, rows.addressOf(this.column), this.codes.address, Number(this.isLeast))
+  }
+
+  leave(): void {
+    this.codes.leave()
+  }
+
+  textOf(group: number): string | null {
+    return this.printer.print(this.codeOf(group))
+  }
+
+  private codeOf(group: number): Code {
+    const { words } = this.codes
+    const at = this.codes.indexOf(group)
+    if (!this.isLeast) return codeOfHalves(words[at + 1], words[at])
+    const low = (words[at] + 1) | 0
+    return codeOfHalves(low === 0 ? (words[at + 1] + 1) | 0 : words[at + 1], low)
+  }
+}
+
+/** Returns the ranks of texts by their codes. It is called anew in each step, since the array may be another one later. */
+export type ReadRanks = () => Uint32Array
+
+/** The greatest or the least text. */
+export class TextExtremes implements FigureValues {
+  /** Codes; 0: none. */
+  private codes = new Int32Array(0)
+
   constructor(
     private readonly column: number,
-    private readonly isGreatest: boolean,
-    private readonly ranks: RankTable | null,
+    private readonly isLeast: boolean,
+    private readonly readRanks: ReadRanks,
     private readonly printer: Printer,
   ) {}
 
@@ -149,28 +238,28 @@ export class Extremes implements FigureValues {
   }
 
   grow(size: number): void {
-    const codes = new Float64Array(size).fill(Number.NaN)
+    const codes = new Int32Array(size)
     codes.set(this.codes)
     this.codes = codes
   }
 
-  take(rows: SelectedRows): void {
-    const { codes: best, ranks, isGreatest } = this
-    const { words, floats, scratch } = rows.kernel
-    const [first, groups] = [rows.floatsOf(this.column) >> 3, scratch.groups >> 2]
-    for (const row of rows.numbers) {
-      const code = floats[first + row]
-      if (Number.isNaN(code)) continue
-      const group = words[groups + row]
+  take({ kernel: { words }, scratch, store, slots, first }: SelectedRows): void {
+    const { codes: best, isLeast } = this
+    const ranks = this.readRanks()
+    const column = store.addressOf(this.column) >>> 2
+    const numbers = (scratch.numbers >>> 2) - first
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at]
+      const code = words[column + slot]
+      if (code === NO_CODE) continue
+      const group = words[numbers + slot]
       const known = best[group]
       if (known === code) continue
-      const isLess = ranks === null ? code < known : ranks.rankOf(code) < ranks.rankOf(known)
-      if (Number.isNaN(known) || isLess !== isGreatest) best[group] = code
+      if (known === 0 || ranks[code] < ranks[known] === isLeast) best[group] = code
     }
   }
 
   textOf(group: number): string | null {
-    const code = this.codes[group]
-    return Number.isNaN(code) ? null : this.printer.print(code)
+    return this.codes[group] === 0 ? null : this.printer.print(this.codes[group])
   }
 }

@@ -1,6 +1,6 @@
-// Keys of a summary's groups: numbers for whole codes, for periods of time, and for other codes as they come.
+// Keys of a summary's groups: numbers for codes in a range, for periods of time, and for other codes as they come.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
-import { dateOf, daysOf } from './codes.ts'
+import { type Code, dateOf, daysOf } from './codes.ts'
 import type { Reservations } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
@@ -13,31 +13,40 @@ export interface GroupKeyEncoder {
   readonly size: number
   /** Bytes that the numbers take while groups are read. */
   readonly bytes?: number
-  /** Makes each row's integer at the address `into` itself times `factor`, plus the row's number. */
+  /** True if a code is or was a bigint. */
+  readonly isLarge?: boolean
+  /** Makes each slot's integer at the address `into` itself times `factor`, plus the number of the slot's row. */
   take(rows: SelectedRows, factor: number, into: number): void
   /** The code of the value of a number, or of the first instant of its period; NaN: none. */
-  codeOf(number: number): number
+  codeOf(number: number): Code
 }
 
-/** Whole codes up to `greatest`, each by itself, where no segment has floats. */
+/** Codes of a range, each by itself. */
 export class IntegerKey implements GroupKeyEncoder {
   readonly size: number
+  private readonly before: number
+  private readonly wideBefore: bigint
 
-  /** `offset`: the number of the code 0. */
+  /** The codes from `least` to `greatest`, both safe integers. */
   constructor(
     private readonly column: number,
-    private readonly offset: number,
+    least: number,
     greatest: number,
   ) {
-    this.size = greatest + offset + 1
+    this.before = least - 1
+    this.wideBefore = BigInt(this.before)
+    this.size = greatest - this.before + 1
   }
 
-  take({ kernel, segment }: SelectedRows, factor: number, into: number): void {
-    kernel.wasm.key32(segment.addresses[this.column], segment.rows, into, factor, this.offset)
+  take(rows: SelectedRows, factor: number, into: number): void {
+    const { kernel, count } = rows
+    const address = rows.addressOf(this.column)
+    if (rows.isWide(this.column)) kernel.wasm.key64(address, count, into, factor, this.wideBefore, this.size)
+    else kernel.wasm.key32(address, count, into, factor, this.before, this.size)
   }
 
   codeOf(number: number): number {
-    return number === 0 ? Number.NaN : number - this.offset
+    return number === 0 ? Number.NaN : number + this.before
   }
 }
 
@@ -69,20 +78,20 @@ export class PeriodNumbers implements GroupKeyEncoder {
   take(rows: SelectedRows, factor: number, into: number): void {
     const { unit, leastDay, days } = this
     if (this.table === 0) this.makeTable()
-    const column = rows.floatsOf(this.column)
-    // Codes are integers: between the last of a day and the first of the next one lies half of one.
+    const { wasm } = rows.kernel
+    const period = rows.isWide(this.column) ? wasm.period64 : wasm.period32
+    // Codes are integers: between the last of a day and the first of the next one is half of one.
     const middle = leastDay * unit + (unit - 1) / 2
-    rows.kernel.wasm.period64(column, rows.segment.rows, into, factor, middle, 1 / unit, this.table, days)
+    period(rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
   }
 
   private makeTable() {
-    this.table = this.memory.reserve(4 * this.days)
+    this.table = this.memory.reserve(roundedSize(4 * this.days))
     const { words } = this.memory.kernel
-    let ordinal = this.first
-    let end = firstDayOf(this.period, ordinal + 1) - this.leastDay
-    for (let day = 0; day < this.days; day++) {
-      if (day === end) end = firstDayOf(this.period, ++ordinal + 1) - this.leastDay
-      words[(this.table >> 2) + day] = ordinal - this.first + 1
+    const base = this.table >>> 2
+    for (let ordinal = this.first, day = 0; day < this.days; ordinal++) {
+      const end = Math.min(firstDayOf(this.period, ordinal + 1) - this.leastDay, this.days)
+      for (; day < end; day++) words[base + day] = ordinal - this.first + 1
     }
   }
 
@@ -90,6 +99,12 @@ export class PeriodNumbers implements GroupKeyEncoder {
     if (number === 0) return Number.NaN
     return this.unit * Math.max(firstDayOf(this.period, this.first + number - 1), FIRST_DAY)
   }
+}
+
+/** Rounds a size up by less than a quarter, so that pieces of memory which one summary gave back fit another one. */
+export function roundedSize(bytes: number): number {
+  const step = 2 ** Math.max(6, Math.floor(Math.log2(bytes)) - 2)
+  return Math.ceil(bytes / step) * step
 }
 
 /** PostgreSQL's calendar begins within a year, whose periods begin with it. */
@@ -117,7 +132,8 @@ function firstDayOf(period: Period, ordinal: number): number {
 /** Any codes, numbered as they come. */
 export class HashedKey implements GroupKeyEncoder {
   readonly size = GROUPS_MAX + 1
-  private readonly codes = new ValueIds()
+  isLarge = false
+  private readonly codes = new ValueIds<Code>()
 
   constructor(private readonly column: number) {}
 
@@ -126,28 +142,29 @@ export class HashedKey implements GroupKeyEncoder {
   }
 
   /** @throws TooManyGroups */
-  take(rows: SelectedRows, factor: number, into: number): void {
-    const { words, floats } = rows.kernel
-    const [first, base] = [rows.floatsOf(this.column) >> 3, into >> 2]
-    for (const row of rows.numbers) {
-      const code = floats[first + row]
+  take({ kernel: { words }, store, slots, first }: SelectedRows, factor: number, into: number): void {
+    const base = (into >>> 2) - first
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at]
+      const code = store.codeAt(slot, this.column)
+      if (typeof code === 'bigint') this.isLarge = true
       const number = Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
-      words[base + row] = words[base + row] * factor + number
+      words[base + slot] = words[base + slot] * factor + number
     }
   }
 
-  codeOf(number: number): number {
+  codeOf(number: number): Code {
     return number === 0 ? Number.NaN : this.codes.valueOf(number - 1)
   }
 }
 
-/** An estimate: a float, and its entry in a Map. */
+/** An estimate: a number, and its entry in a Map. */
 const INTERNED_BYTES = 56
 
-/** Numbers for floats that are not NaN, from 0 in the order in which they came. */
-export class ValueIds {
-  private readonly numbers = new Map<number, number>()
-  private readonly values: number[] = []
+/** Numbers for values that are not NaN, from 0 in the order in which they came. */
+export class ValueIds<Value extends Code> {
+  private readonly numbers = new Map<Value, number>()
+  private readonly values: Value[] = []
 
   get size(): number {
     return this.values.length
@@ -158,7 +175,7 @@ export class ValueIds {
   }
 
   /** @throws TooManyGroups */
-  numberOf(value: number): number {
+  numberOf(value: Value): number {
     const known = this.numbers.get(value)
     if (known !== undefined) return known
     if (this.size === GROUPS_MAX) throw new TooManyGroups()
@@ -167,7 +184,7 @@ export class ValueIds {
   }
 
   /** The value of a number. */
-  valueOf(number: number): number {
+  valueOf(number: number): Value {
     return this.values[number]
   }
 }

@@ -1,6 +1,6 @@
 // Order of a summary's groups: divides them into buckets by the first key, and sorts only the buckets of the page.
 import { GROUPS_MAX } from '../model/summary.ts'
-import { sortBy } from './pageKeys.ts'
+import { compareCodes } from './codes.ts'
 
 /** A key of the order of groups. */
 export interface SortKey {
@@ -95,4 +95,21 @@ function nearBuckets(groups: Int32Array, from: number, to: number) {
     if (bucket >= first && bucket < last) near[next[bucket]++] = groups[at]
   }
   return { near, begin, ends }
+}
+
+/** Groups, at most 65,536, in the order of the values that each has by each key. */
+function sortBy(groups: Int32Array, keys: readonly SortKey[], values: readonly Float64Array[]): Int32Array {
+  const order = new Uint16Array(groups.length)
+  for (let at = 0; at < order.length; at++) order[at] = at
+  order.sort((one, other) => {
+    for (let level = 0; level < keys.length; level++) {
+      const own = values[level]
+      const difference = compareCodes(own[one], own[other])
+      if (difference !== 0) return keys[level].isDescending ? -difference : difference
+    }
+    return 0
+  })
+  const sorted = new Int32Array(order.length)
+  for (let at = 0; at < order.length; at++) sorted[at] = groups[order[at]]
+  return sorted
 }

@@ -1,17 +1,14 @@
-// Groups of a summary: forms them from columns, a segment a step. The table must not change between the steps.
+// Groups of a summary: forms them from the rows that matched when it began, a run of slots a step. Rows may change between steps.
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
-import type { Condition } from './conditions.ts'
-import { type FigureValues, type GroupRecords, SUM_PARTS, type Sums } from './groupFigures.ts'
+import type { Code } from './codes.ts'
+import type { ColumnStore } from './columnStore.ts'
+import { type FigureValues, type GroupRecords, type ReadRanks, SUM_PARTS, type Sums } from './groupFigures.ts'
 import { type GroupKeyEncoder, TooManyGroups, ValueIds } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import type { Reservations } from './kernel.ts'
-import { candidatesOf, matchesOf } from './matches.ts'
 import type { Printer } from './printers.ts'
-import type { RankTable } from './rankTable.ts'
-import type { RowStore } from './rowStore.ts'
-import type { Segment } from './segment.ts'
-import { SelectedRows } from './selectedRows.ts'
+import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
 /** Maximum combinations of keys that each have a record, with rows or without: about as many as there may be groups. */
 const CELLS_MAX = 1 << 18
@@ -24,20 +21,21 @@ const STEP_ROWS = 500
 export interface GroupedKey {
   readonly numbers: GroupKeyEncoder
   /** The order of texts; null for other kinds. */
-  readonly ranks: RankTable | null
+  readonly readRanks: ReadRanks | null
   readonly printer: Printer
 }
 
 export interface GroupingParts {
   readonly memory: Reservations
-  readonly store: RowStore
-  readonly conditions: readonly Condition[]
+  readonly store: ColumnStore
+  /** The address of a bitmap of the store with the rows that match, which the grouping clears and frees. */
+  readonly bits: number
   readonly keys: readonly GroupedKey[]
   readonly records: GroupRecords
   readonly figures: readonly FigureValues[]
   readonly sorts: readonly GroupSort[]
-  /** Releases what was kept for it of the table. */
-  onClose(): void
+  /** Called once, when no row has to be taken any more. */
+  onTaken(): void
 }
 
 /** A group is the number of a combination of keys; if there can be too many, combinations are numbered as they come. */
@@ -45,13 +43,18 @@ export class Grouping {
   /** Groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /** Numbers of the combinations of the keys up to this one; null: the combinations themselves are few. */
-  private readonly combined: (ValueIds | null)[] = []
+  private readonly combined: (ValueIds<number> | null)[] = []
   /** Groups for which there is room. */
   private room = 0
-  private readonly sortKeys: readonly SortKey[]
+  private scratch: Scratch | null = null
+  /** Slots that may have a bit. */
+  private readonly slots: number
+  private isTaking = true
+  /** Why a row could not be taken before it changed; null: all could. */
+  private failure: unknown = null
 
   constructor(private readonly parts: GroupingParts) {
-    this.sortKeys = parts.sorts.flatMap((sort) => this.sortKeysOf(sort))
+    this.slots = parts.store.slotsInUse
   }
 
   get total(): number {
@@ -65,31 +68,47 @@ export class Grouping {
     return [records, ...figures, ...numbers].reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
   }
 
+  /** True if a row could not be taken before it changed: then the groups cannot be formed any more. */
+  get failed(): boolean {
+    return this.failure !== null
+  }
+
   /** Forms the groups. @throws TooManyGroups; KernelFull */
   *steps(): Generator<void, void> {
-    const { store, conditions, keys, records } = this.parts
-    let size = 1
-    for (const { numbers } of keys) {
-      const isFew = size * numbers.size <= CELLS_MAX
-      this.combined.push(isFew ? null : new ValueIds())
-      size = isFew ? size * numbers.size : GROUPS_MAX
-    }
-    this.grow(this.combined.at(-1) ? GROUPS_FIRST : size)
-    for (const segment of candidatesOf(store, conditions)) {
-      this.takeSegment(segment)
-      yield
-    }
+    const { keys, records } = this.parts
+    for (let first = 0; first < this.slots; first += RUN_SLOTS) if (this.takeRun(first)) yield
+    if (this.failure !== null) throw this.failure
+    this.begin()
+    this.endTaking()
     const groups = records.found()
     // Without keys all rows are one group, also if there are none.
     this.groups = keys.length === 0 ? new Int32Array(1) : groups
     if (this.total > GROUPS_MAX) throw new TooManyGroups()
   }
 
+  /** Takes the row of a slot if it is still to be taken: to be called before the row changes or goes. */
+  takeRow(slot: number): void {
+    const { store, bits } = this.parts
+    const { words } = store.kernel
+    const word = (bits >>> 2) + (slot >> 5)
+    const bit = 1 << (slot & 31)
+    if (!this.isTaking || (words[word] & bit) === 0) return
+    words[word] = words[word] & ~bit
+    try {
+      this.take(SelectedRows.single(store, this.begin(), slot))
+    } catch (error) {
+      // The change goes on, and the next step throws.
+      this.failure = error
+      this.endTaking()
+    }
+  }
+
   /** The groups `[offset, offset + size)` in their order: rows with the keys, the count and the figures. */
   *page(offset: number, size: number): Generator<void, Row[]> {
     const end = Math.min(offset + size, this.total)
     const rows: Row[] = []
-    for (const group of yield* groupsInOrder(this.groups, this.sortKeys, offset, end)) {
+    const sortKeys = this.parts.sorts.flatMap((sort) => this.sortKeysOf(sort))
+    for (const group of yield* groupsInOrder(this.groups, sortKeys, offset, end)) {
       rows.push(this.rowOf(group))
       if (rows.length % STEP_ROWS === 0) yield
     }
@@ -99,36 +118,68 @@ export class Grouping {
   /** Takes the groups out of the table's memory, so that they can still be read when it is closed. */
   leave(): this {
     this.parts.records.leave()
+    for (const figure of this.parts.figures) figure.leave?.()
     return this
   }
 
   /** Gives back what it had of the table. */
   close(): void {
+    this.endTaking()
     this.parts.memory.release()
-    this.parts.onClose()
   }
 
-  private takeSegment(segment: Segment) {
-    const { conditions, records, figures } = this.parts
-    const { bits } = matchesOf(conditions, [segment])
-    if (bits[0] === undefined) return
-    const rows = new SelectedRows(segment.kernel, segment, bits[0])
+  /** Returns the scratch memory. Reserves it, and that of the groups, when it is called first. @throws KernelFull */
+  private begin(): Scratch {
+    if (this.scratch !== null) return this.scratch
+    const { memory, keys } = this.parts
+    const scratch = new Scratch(memory)
+    let size = 1
+    for (const { numbers } of keys) {
+      const isFew = size * numbers.size <= CELLS_MAX
+      this.combined.push(isFew ? null : new ValueIds())
+      size = isFew ? size * numbers.size : GROUPS_MAX
+    }
+    this.grow(this.combined.at(-1) ? GROUPS_FIRST : size)
+    this.scratch = scratch
+    return scratch
+  }
+
+  private endTaking() {
+    const { store, bits, onTaken } = this.parts
+    if (!this.isTaking) return
+    this.isTaking = false
+    store.freeBitmap(bits)
+    onTaken()
+  }
+
+  /** Takes the rows of a run of slots; false: it has none. @throws TooManyGroups; KernelFull */
+  private takeRun(first: number): boolean {
+    if (this.failure !== null) throw this.failure
+    const { store, bits } = this.parts
+    const { words, wasm } = store.kernel
+    const count = Math.min(RUN_SLOTS, this.slots - first)
+    const own = bits + first / 8
+    if (wasm.countBoth(own, own, count / 8) === 0) return false
+    this.take(SelectedRows.ofRun(store, this.begin(), first, count, own))
+    words.fill(0, own >>> 2, (own >>> 2) + count / 32)
+    return true
+  }
+
+  private take(rows: SelectedRows) {
+    const { records, figures } = this.parts
     this.number(rows)
     records.count(rows)
     for (const figure of figures) figure.take?.(rows)
   }
 
-  /** Writes the groups of rows into the kernel's scratch. */
+  /** Writes the groups of rows into the scratch memory. */
   private number(rows: SelectedRows) {
-    const { words, scratch } = rows.kernel
-    words.fill(0, scratch.groups >> 2, (scratch.groups >> 2) + rows.segment.rows)
+    const { numbers: into, keys: own } = rows.scratch
+    // Without keys the numbers are 0 from the beginning.
     this.parts.keys.forEach(({ numbers }, index) => {
-      const combined = this.combined[index] ?? null
-      numbers.take(rows, combined ? 0 : numbers.size, combined ? scratch.keys : scratch.groups)
-      if (combined === null) return
-      const [groups, keys] = [scratch.groups >> 2, scratch.keys >> 2]
-      for (const row of rows.numbers)
-        words[groups + row] = combined.numberOf(words[groups + row] * numbers.size + words[keys + row])
+      const combined = this.combined[index]
+      numbers.take(rows, index === 0 || combined ? 0 : numbers.size, combined ? own : into)
+      if (combined) combine(rows, index === 0, numbers.size, combined)
     })
     const size = this.combined.at(-1)?.size ?? 0
     if (size > this.room) this.grow(Math.min(2 * size, GROUPS_MAX))
@@ -143,8 +194,14 @@ export class Grouping {
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
     const { keys, records, figures } = this.parts
     const key = keys[column]
-    if (key?.ranks) return [{ isDescending, numberOf: (group) => (key.ranks as RankTable).rankOf(this.codeOf(group, column)) }]
-    if (key) return [{ isDescending, numberOf: (group) => this.codeOf(group, column) }]
+    if (key?.readRanks) {
+      const ranks = key.readRanks()
+      return [{ isDescending, numberOf: (group) => ranks[this.codeOf(group, column) as number] ?? Number.NaN }]
+    }
+    if (key) {
+      const near: SortKey = { isDescending, numberOf: (group) => Number(this.codeOf(group, column)) }
+      return key.numbers.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
+    }
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
     // No sort names another figure.
     const sum = figures[column - keys.length - 1] as Sums
@@ -153,15 +210,12 @@ export class Grouping {
 
   private rowOf(group: number): Row {
     const { keys, records, figures } = this.parts
-    const texts = keys.map(({ printer }, column) => {
-      const code = this.codeOf(group, column)
-      return Number.isNaN(code) ? null : printer.print(code)
-    })
+    const texts = keys.map(({ printer }, column) => printer.print(this.codeOf(group, column)))
     return [...texts, String(records.countOf(group)), ...figures.map((figure) => figure.textOf(group))]
   }
 
   /** The code of a key of a group; NaN: it has no value. */
-  private codeOf(group: number, column: number): number {
+  private codeOf(group: number, column: number): Code {
     const { keys } = this.parts
     let number = group
     for (let at = keys.length - 1; ; at--) {
@@ -172,5 +226,23 @@ export class Grouping {
       if (at === column) return numbers.codeOf(own)
       number = (number - own) / numbers.size
     }
+  }
+}
+
+/** How far a code is above the float that is nearest to it. */
+function beyond(code: Code): number {
+  return typeof code === 'bigint' ? Number(code - BigInt(Number(code))) : 0
+}
+
+/** Makes the numbers of rows those of their combinations with a key. @throws TooManyGroups */
+function combine(rows: SelectedRows, isFirst: boolean, size: number, combined: ValueIds<number>) {
+  const { slots, first, scratch } = rows
+  const { words } = rows.kernel
+  const groups = (scratch.numbers >>> 2) - first
+  const keys = (scratch.keys >>> 2) - first
+  for (let at = 0; at < slots.length; at++) {
+    const slot = slots[at]
+    const before = isFirst ? 0 : words[groups + slot]
+    words[groups + slot] = combined.numberOf(before * size + words[keys + slot])
   }
 }

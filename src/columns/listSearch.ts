@@ -1,151 +1,166 @@
-// Lists and summaries by columns: gets the orders of texts, searches the table, and notes when rows need another order.
-import type { Entity, Property } from '../model/entity.ts'
-import type { Caller } from '../model/key.ts'
-import { isText } from '../model/kinds.ts'
-import type { Filter, FiltersAndSorts, ListQuery, Sort } from '../model/query.ts'
-import type { SummaryQuery } from '../model/summary.ts'
-import type { Reader } from './collation.ts'
-import type { ColumnTable } from './columnTable.ts'
-import type { TextBounds } from './conditions.ts'
-import { FoldedTexts } from './foldedTexts.ts'
-import type { FoundPage } from './foundPage.ts'
-import type { Grouping } from './grouping.ts'
+// Lists of one table: turns filters into bitmaps or parts of indexes, counts the rows that match, and finds the page.
+import type { ListQuery, Seek } from '../model/query.ts'
+import { firstNotBefore } from './bisect.ts'
+import { ColumnOrder, type Target } from './columnOrder.ts'
+import type { ColumnStore } from './columnStore.ts'
+import type { ConditionBitmaps, Rows, Slice } from './conditionBitmaps.ts'
+import { type Coded, type Condition, conditionsOf, type Reason } from './conditions.ts'
+import { FoundRows } from './foundPage.ts'
+import type { IndexedBy, Indexes } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
-import { OrderDemand } from './orderDemand.ts'
-import type { Slices } from './slices.ts'
-import { PLACED_MAX, TextRanks } from './textRanks.ts'
+import { compareTo, isOneIndex, type PageKey, pageKeysOf, sortedPage, targetsOf } from './pageKeys.ts'
+import { GATHERED_BYTES, GATHERED_MAX, PageSearch, type Range, type Way } from './pageSearch.ts'
+import type { UncodedValues } from './rowCodes.ts'
+import type { TableTexts } from './tableTexts.ts'
 
-export interface SearchParts {
-  /** Compares texts. */
-  readonly database: Reader
-  /** Limits the time that lists take of the process. */
-  readonly slices: Slices
+/** Rows of a part of an index that are looked at one by one, instead of by bitmaps. */
+const NARROW_MAX = 32_768
+
+/** A page, and how it was found. */
+export interface FoundPage {
+  /** Rows of the list. */
+  readonly total: number
+  readonly rows: FoundRows
+  readonly way: Way
 }
 
-/** The searches of one table. Ranks and folded texts of a property are made when a query first needs them. */
+/** The parts of a table that lists need. */
+export interface ListParts {
+  readonly coded: Coded
+  readonly store: ColumnStore
+  readonly indexes: Indexes
+  readonly bitmaps: ConditionBitmaps
+  readonly texts: TableTexts
+  /** By id and column, values without a code, as PostgreSQL prints them. */
+  readonly uncodedRows: ReadonlyMap<number, UncodedValues>
+}
+
+interface FoundSlots {
+  readonly total: number
+  readonly slots: ArrayLike<number>
+  readonly way: Way
+}
+
+/** The place of a page: rows by their number, or beside a position. */
+type PagePlace =
+  | { readonly range: Range }
+  | { readonly side: Seek['side']; readonly targets: readonly Target[]; readonly size: number }
+
 export class ListSearch {
-  /** The column by which the rows would lie better for the lists that come; null: they lie well. */
-  dueOrder: number | null = null
-  private readonly demand: OrderDemand
-  private readonly ranks = new Map<Property, TextRanks>()
-  /** Ranks that the table has. */
-  private readonly used = new Map<Property, Int32Array>()
-  private readonly folded = new Map<Property, FoldedTexts>()
-  private readonly bounds: TextBounds = { get: (filter) => this.boundOf(filter) }
+  /** The addresses of buffers of slots: of a part of an index, and of matches that are gathered. */
+  private readonly narrow: number
+  private readonly gathered: number
 
-  constructor(
-    private readonly entity: Entity,
-    private readonly table: ColumnTable,
-    private readonly parts: SearchParts,
-  ) {
-    this.demand = new OrderDemand(entity, table.orderedBy)
+  /** @throws KernelFull */
+  constructor(private readonly parts: ListParts) {
+    const { kernel } = parts.store
+    this.narrow = kernel.reserve(4 * NARROW_MAX)
+    this.gathered = kernel.reserve(GATHERED_BYTES)
   }
 
-  /** Resolves when order and matches of a list's texts are known; null: they are, or are not soon. @throws Abandoned, ApiError */
-  prepare({ filters, sorts }: FiltersAndSorts, caller: Caller): Promise<void> | null {
-    const waits: Promise<unknown>[] = []
-    const searches: Promise<void>[] = []
-    const run = (steps: Generator<void, void>) => this.parts.slices.run(caller, steps)
-    for (const { property } of sorts) if (isText(property.kind.name)) this.extend(property, waits)
-    for (const filter of filters) {
-      if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
-      const search = filter.operator.folded && this.foldedOf(filter.property).prepare(filter, run)
-      if (search) searches.push(search)
-    }
-    if (waits.length + searches.length === 0) return null
-    // Without an order the database answers.
-    return Promise.all([Promise.all(waits).catch(ignore), ...searches]).then(ignore)
-  }
-
-  /** As `prepare`, for the groups of a summary. */
-  prepareGroups(query: SummaryQuery, caller: Caller): Promise<void> | null {
-    return this.prepare({ filters: query.filters, sorts: orderedTexts(query) }, caller)
-  }
-
-  /** Groups of rows that are yet to be formed; null: codes cannot tell. */
-  group(query: SummaryQuery): Grouping | null {
-    this.useFor(orderedTexts(query))
-    return this.table.group(query, this.bounds)
-  }
-
-  /** The total and the rows of a page, in the order of the sorts; null: codes cannot tell. */
-  find(query: ListQuery): FoundPage | null {
-    const { filters, sorts, page, pageSize, seek } = query
-    const startMs = performance.now()
-    this.useFor(sorts)
-    const found = this.table.page(filters, sorts, seek ?? (page - 1) * pageSize, pageSize, this.bounds)
-    this.parts.slices.note(performance.now() - startMs)
-    if (found !== null) this.dueOrder ??= this.demand.note(query, found.total, this.table.rows)
-    return found
-  }
-
-  private boundOf(filter: Filter): number | readonly number[] | null {
-    const { property, operator, value } = filter
-    if (operator.folded) return this.foldedOf(property).find(filter)
-    return isOrdered(filter) ? (this.use(property)?.knownBound(value as string) ?? null) : null
-  }
-
-  /** Bytes beside those of the table: of the orders of texts, and of the texts without case and accents. */
-  get bytes(): number {
-    let bytes = 0
-    for (const { ranks } of this.ranks.values()) bytes += 8 * ranks.length
-    for (const texts of this.folded.values()) bytes += texts.bytes
-    return bytes
-  }
-
-  private foldedOf(property: Property): FoldedTexts {
-    return this.folded.getOrInsertComputed(property, () => new FoldedTexts(this.table.textsOf(property), this.parts.database))
-  }
-
-  /** Makes the table sort by the orders that there are. */
-  private useFor(sorts: readonly Sort[]): void {
-    for (const { property } of sorts) if (isText(property.kind.name)) this.use(property)
-  }
-
-  private use(property: Property): TextRanks | null {
-    const ranks = this.ranks.get(property) ?? null
-    if (ranks === null || this.used.get(property) === ranks.ranks) return ranks
-    this.used.set(property, ranks.ranks)
+  /** Total and page of a list, synchronously; or why they cannot be found. Its texts were prepared by `TableTexts.prepare`. */
+  find(query: ListQuery): FoundPage | Reason {
     try {
-      this.table.useRanks(property, ranks.ranks)
+      return this.findPage(query)
     } catch (error) {
-      // The table has no order of them then, and the database answers.
-      if (!(error instanceof KernelFull)) throw error
+      // A list needs a bitmap of its own for each value of a first sort that many rows have.
+      if (error instanceof KernelFull) return 'index'
+      throw error
     }
-    return ranks
   }
 
-  private extend(property: Property, waits: Promise<unknown>[]): TextRanks {
-    const texts = this.table.textsOf(property)
-    const ranks = this.ranks.getOrInsertComputed(property, () => new TextRanks(this.entity, property, texts, this.parts.database))
-    const missing = texts.size - ranks.ranks.length
-    if (missing > 0) {
-      const extending = ranks.extend()
-      // More of them are ordered in the background: then all texts are, which may take seconds.
-      if (missing <= PLACED_MAX) waits.push(extending)
-      else extending.catch(ignore)
-    }
-    return ranks
+  private findPage({ filters, sorts, page, pageSize, seek }: ListQuery): FoundPage | Reason {
+    const { coded, store, texts, uncodedRows } = this.parts
+    const keys = pageKeysOf(coded, sorts, (column, by) => this.orderOf(column, by))
+    if (typeof keys === 'string') return keys
+    const conditions = conditionsOf(coded, filters, texts)
+    if (typeof conditions === 'string') return conditions
+    const targets = seek && targetsOf(coded, keys, seek.position, texts)
+    if (typeof targets === 'string') return targets
+    const from = (page - 1) * pageSize
+    const place: PagePlace =
+      seek && targets ? { side: seek.side, targets, size: pageSize + 1 } : { range: { from, end: from + pageSize } }
+    const found = this.findSlots(conditions, keys, place)
+    if (found === null) return 'index'
+    return { total: found.total, rows: new FoundRows(found.slots, store, coded.rowCodes.printers, uncodedRows), way: found.way }
   }
 
-  private findBound(property: Property, operand: string, waits: Promise<unknown>[]) {
-    const before: Promise<unknown>[] = []
-    const ranks = this.extend(property, before)
-    if (before.length > 0) waits.push(Promise.all(before).then(() => ranks.boundOf(operand)))
-    else if (ranks.ranks.length > 1 && ranks.knownBound(operand) === null) waits.push(ranks.boundOf(operand))
+  /** Null: an index is missing. */
+  private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
+    const { bitmaps, store } = this.parts
+    const slices = conditions.map((condition) => bitmaps.sliceOf(condition))
+    const [least = null] = slices.filter((slice) => slice !== null).sort((one, other) => one.count - other.count)
+    if (least !== null && least.count <= NARROW_MAX) {
+      const others = conditions.filter((_, at) => slices[at] !== least)
+      return this.findNarrow(least, others, keys, place)
+    }
+    const within = isOneIndex(keys) ? (slices.find((slice) => slice !== null && isOf(slice, keys[0])) ?? null) : null
+    // All rows of a part of the index: their numbers tell where the page is.
+    const isSlice = conditions.length === 1 && within !== null && 'range' in place
+    const rows = isSlice ? { bits: store.liveBits, count: within.count } : bitmaps.rowsOf(conditions)
+    return rows && this.findWide(rows, keys, place, within)
+  }
+
+  private findWide(rows: Rows, keys: readonly PageKey[], place: PagePlace, within: Slice | null): FoundSlots | null {
+    const search = new PageSearch(this.parts.store, this.parts.indexes, keys, this.gathered)
+    const slots =
+      'range' in place
+        ? search.find(rows, clipped(place.range, rows.count), within)
+        : search.findBeside(rows, place.side, place.targets, place.size)
+    return slots && { total: rows.count, slots, way: search.way }
+  }
+
+  /** Finds rows in a small part of an index, by what the other conditions leave of it. */
+  private findNarrow(slice: Slice, others: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
+    const { bitmaps, store } = this.parts
+    const { words } = store.kernel
+    const base = this.narrow >>> 2
+    let count = 0
+    slice.index.eachRun(slice.from.place, slice.to.place, (address, slots) => {
+      words.copyWithin(base + count, address >>> 2, (address >>> 2) + slots)
+      count += slots
+    })
+    for (const condition of others) count = bitmaps.select(this.narrow, count, condition)
+    const slots = words.subarray(base, base + count)
+    const isSorted = isOneIndex(keys) && isOf(slice, keys[0])
+    if (!isSorted && count > GATHERED_MAX) return this.findWide(bitmaps.bitmapOf(this.narrow, count), keys, place, null)
+    if (!isSorted && 'range' in place) {
+      const { from, end } = clipped(place.range, count)
+      return { total: count, slots: sortedPage(slots, keys, from, end), way: 'gathered' }
+    }
+    const sorted = isSorted ? slots : Int32Array.from(sortedPage(slots, keys, 0, count))
+    if (isSorted && keys[0].isDescending) sorted.reverse()
+    const { from, end } = clipped('range' in place ? place.range : rangeBeside(sorted, keys, place), count)
+    return { total: count, slots: sorted.subarray(from, end), way: isSorted ? 'index' : 'gathered' }
+  }
+
+  /** Null: the order of the column's texts is not known. */
+  private orderOf(column: number, by: IndexedBy): ColumnOrder | null {
+    const { store, texts } = this.parts
+    if (by === 'codes') return new ColumnOrder(store, column, null)
+    return texts.isOrdered(column) ? new ColumnOrder(store, column, texts.ranksOf(column)) : null
   }
 }
 
-function ignore() {}
-
-/** Returns whether it asks which texts are less than its operand. */
-function isOrdered({ property, operator, value }: Filter): boolean {
-  const { sides } = operator
-  return isText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater
+/** The numbers of rows beside a position. */
+function rangeBeside(
+  sorted: Int32Array,
+  keys: readonly PageKey[],
+  { side, targets, size }: Exclude<PagePlace, { range: Range }>,
+): Range {
+  const isAfter = side === 'after'
+  const at = firstNotBefore(0, sorted.length, (number) => {
+    const difference = compareTo(sorted[number], keys, targets)
+    return difference < 0 || (isAfter && difference === 0)
+  })
+  return isAfter ? { from: at, end: at + size } : { from: Math.max(0, at - size), end: at }
 }
 
-/** The properties by whose order groups are sorted or compared; those of other kinds than texts have no effect. */
-function orderedTexts({ keys, figures }: SummaryQuery): Sort[] {
-  const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
-  return [...keys.map(({ property }) => property), ...compared].map((property) => ({ property, descending: false }))
+function clipped({ from, end }: Range, total: number): Range {
+  return { from: Math.min(from, total), end: Math.min(end, total) }
+}
+
+/** Returns whether it is a part of the key's index. */
+function isOf({ index }: Slice, { column, by, order }: PageKey): boolean {
+  return index.order.column === column && (by === 'ranks') === (index.order.ranks !== null) && order.column === column
 }

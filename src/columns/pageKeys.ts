@@ -1,88 +1,133 @@
-// Sort keys of a page in columns: the sorting of a few rows by them, and conditions of the rows before a position of a cursor.
+// Sort keys of a page: the order of rows by them, the sorting of a few rows, and positions of cursors.
+
+import { isText } from '../model/kinds.ts'
 import { order, type Seek, type Sort } from '../model/query.ts'
-import { compareCodes, nextBelow } from './codes.ts'
-import { type Coded, type Condition, ranksOf, withCode } from './conditions.ts'
-import type { RankTable } from './rankTable.ts'
-import type { RowCodes } from './rowCodes.ts'
-import type { RowStore } from './rowStore.ts'
+import type { ColumnOrder, Target } from './columnOrder.ts'
+import { ID } from './columnStore.ts'
+import type { Coded, KnownTexts, Reason } from './conditions.ts'
+import type { IndexedBy } from './indexes.ts'
 
 /** One key of an order. */
 export interface PageKey {
   readonly column: number
+  readonly by: IndexedBy
   readonly isDescending: boolean
-  /** Ranks of texts; null for other kinds. */
-  readonly ranks: RankTable | null
+  readonly order: ColumnOrder
 }
 
-/** The keys of a list's order; null: the order of its texts is unknown, or a value has no code. */
-export function pageKeysOf(coded: Coded, sorts: readonly Sort[]): PageKey[] | null {
+/** The keys of a list's order, the id last. `orderOf`: null where the order of texts is not known. */
+export function pageKeysOf(
+  { entity, uncoded }: Coded,
+  sorts: readonly Sort[],
+  orderOf: (column: number, by: IndexedBy) => ColumnOrder | null,
+): PageKey[] | Reason {
   const keys: PageKey[] = []
-  for (const { property, descending } of order(coded.entity, sorts)) {
-    const column = coded.entity.properties.indexOf(property)
-    const ranks = ranksOf(coded, column)
-    if (ranks === undefined || coded.uncoded[column] > 0) return null
-    keys.push({ column, isDescending: descending, ranks })
+  for (const { property, descending } of order(entity, sorts)) {
+    const column = entity.properties.indexOf(property)
+    if (uncoded[column] > 0) return 'values'
+    const by = isText(property.kind.name) ? 'ranks' : 'codes'
+    const own = orderOf(column, by)
+    if (own === null) return 'texts'
+    keys.push({ column, by, isDescending: descending, order: own })
   }
   return keys
 }
 
-/** Slots of rows in the order of some keys, the last of which is the id. */
-export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: RowStore): Int32Array {
-  const values = keys.map((key) => valuesOf(slots, key, rows))
-  return sortBy(slots, keys, values)
+/** Returns whether the index of the first key has the whole order: by that key, and by the id in the same direction. */
+export function isOneIndex(keys: readonly PageKey[]): boolean {
+  const [first, second] = keys
+  return first.column === ID || (keys.length === 2 && second.isDescending === first.isDescending)
 }
 
-/** Numbers, at most 65,536, in the order of the values that each has by each key. */
-export function sortBy(
-  numbers: Int32Array,
-  keys: readonly { readonly isDescending: boolean }[],
-  values: readonly Float64Array[],
-): Int32Array {
-  const order = new Uint16Array(numbers.length)
-  for (let at = 0; at < order.length; at++) order[at] = at
-  order.sort((one, other) => {
-    for (let level = 0; level < keys.length; level++) {
-      const own = values[level]
-      const difference = compareCodes(own[one], own[other])
-      if (difference !== 0) return keys[level].isDescending ? -difference : difference
+/** Returns the place of a position by each key; its id is that of each target. */
+export function targetsOf(
+  { entity, rowCodes }: Coded,
+  keys: readonly PageKey[],
+  position: Seek['position'],
+  texts: KnownTexts,
+): Target[] | Reason {
+  const id = Number(position[keys.length - 1])
+  const targets: Target[] = []
+  for (const [index, { column, by, order: own }] of keys.entries()) {
+    const text = position[index]
+    if (by === 'codes' || text === null) {
+      const code = rowCodes.find(column, text)
+      // A number that has no code.
+      if (code === null) return 'values'
+      targets.push(own.targetAt(code, id))
+      continue
     }
-    return 0
-  })
-  const sorted = new Int32Array(order.length)
-  for (let at = 0; at < order.length; at++) sorted[at] = numbers[order[at]]
-  return sorted
+    const bound = texts.boundOf(column, entity.properties[column].kind.printFilter(text))
+    if (bound === null) return 'texts'
+    // A text that no row has lies between two ranks.
+    targets.push({ high: 0, low: bound.equal ?? bound.bound - 0.5, id })
+  }
+  return targets
 }
 
-function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore): Float64Array {
-  const values = new Float64Array(slots.length)
+/** Compares a row with a position in the order of the keys. */
+export function compareTo(slot: number, keys: readonly PageKey[], targets: readonly Target[]): number {
+  for (let at = 0; at < keys.length; at++) {
+    const { order: own, isDescending } = keys[at]
+    const { high, low } = targets[at]
+    const difference = own.highKey(slot) - high || own.lowKey(slot) - low
+    if (difference !== 0) return isDescending ? -difference : difference
+  }
+  return 0
+}
+
+/** Compares two rows in the order of some keys, the last of which is the id. */
+function compareRows(one: number, other: number, keys: readonly PageKey[], from = 0): number {
+  for (let at = from; at < keys.length; at++) {
+    const difference = keys[at].order.compare(one, other)
+    if (difference !== 0) return keys[at].isDescending ? -difference : difference
+  }
+  return 0
+}
+
+/** Rows that are sorted at once, at most: the number of one has to fit beside its key. */
+const SORTED_MAX = 1 << 16
+/** Keys that are less apart are exact beside the number of a row. */
+const KEYS_MAX = 2 ** 53 / SORTED_MAX
+
+/**
+ * The rows `[from, end)` of slots in the order of some keys. Sorted as numbers, of the first key and the place of the row; only
+ * rows of the page that have the same key are compared by the others.
+ */
+export function sortedPage(slots: Int32Array, keys: readonly PageKey[], from: number, end: number): number[] {
+  const [{ order: own, isDescending }] = keys
+  const packed = new Float64Array(slots.length)
+  let least = Number.POSITIVE_INFINITY
+  let greatest = Number.NEGATIVE_INFINITY
   for (let at = 0; at < slots.length; at++) {
-    const code = rows.codeAt(slots[at], column)
-    values[at] = ranks === null ? code : ranks.rankOf(code)
+    const key = own.numberOf(slots[at])
+    packed[at] = key
+    if (key < least) least = key
+    if (key > greatest && key < Number.POSITIVE_INFINITY) greatest = key
   }
-  return values
-}
-
-/** Sets of rows that do not overlap, each by its conditions; the last is the row at the position. Null: codes cannot decide. */
-export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, position: Seek['position']): Condition[][] | null {
-  const sets: Condition[][] = []
-  const equal: Condition[] = []
-  for (const [index, key] of keys.entries()) {
-    const code = rowCodes.find(key.column, position[index])
-    // A text that no row has any more, or a number that has no code.
-    if (code === null) return null
-    const before = conditionBefore(key, code)
-    if (before !== null) sets.push([...equal, before])
-    equal.push(withCode(key.column, code))
+  if (slots.length > SORTED_MAX || Math.abs(least) >= KEYS_MAX || greatest - least >= KEYS_MAX - 1)
+    return Array.from(slots)
+      .sort((one, other) => compareRows(one, other, keys))
+      .slice(from, end)
+  const none = greatest - least + 1
+  for (let at = 0; at < packed.length; at++) {
+    const key = packed[at] === Number.POSITIVE_INFINITY ? none : packed[at] - least
+    packed[at] = key * SORTED_MAX + at
   }
-  sets.push(equal)
-  return sets
-}
-
-/** Rows without a value come last, and first where the order descends. Null: no row can come before. */
-function conditionBefore({ column, isDescending, ranks }: PageKey, code: number): Condition | null {
-  if (Number.isNaN(code)) return isDescending ? null : withCode(column, code, true)
-  const own = ranks === null ? code : ranks.rankOf(code)
-  if (isDescending) return { column, least: -Infinity, greatest: own, isComplement: true, byRank: ranks }
-  const greatest = ranks === null ? nextBelow(own) : own - 1
-  return greatest < own ? { column, least: -Infinity, greatest, isComplement: false, byRank: ranks } : null
+  packed.sort()
+  if (isDescending) packed.reverse()
+  const keyAt = (at: number) => Math.floor(packed[at] / SORTED_MAX)
+  const found: number[] = []
+  let begin = from
+  while (begin > 0 && keyAt(begin - 1) === keyAt(begin)) begin--
+  while (begin < end) {
+    let next = begin + 1
+    while (next < packed.length && keyAt(next) === keyAt(begin)) next++
+    const run: number[] = []
+    for (let at = begin; at < next; at++) run.push(slots[packed[at] % SORTED_MAX])
+    if (run.length > 1) run.sort((one, other) => compareRows(one, other, keys, 1))
+    for (let at = Math.max(begin, from); at < Math.min(next, end); at++) found.push(run[at - begin])
+    begin = next
+  }
+  return found
 }

@@ -1,193 +1,323 @@
-// Search for one page among the matches: walks the index of ids, or narrows the rows down by buckets and sorts the rest.
-import type { Condition } from './conditions.ts'
-import { type Cut, cutBetween, NONE, type Run, rangeOf } from './cut.ts'
-import { BUCKETS, SEGMENT_ROWS } from './kernel.ts'
-import { type Matches, restrict } from './matches.ts'
-import { type PageKey, sortSlots } from './pageKeys.ts'
-import { ID, type RowStore } from './rowStore.ts'
+// Search for one page among the rows that match: by a walk along an index, by checkpoints, or by sorting, if few rows match.
+import type { Place } from './checkpoints.ts'
+import { BEFORE_IDS, BEHIND_IDS, type Target } from './columnOrder.ts'
+import type { ColumnStore } from './columnStore.ts'
+import type { Rows, Slice } from './conditionBitmaps.ts'
+import type { Indexes } from './indexes.ts'
+import { compareTo, isOneIndex, type PageKey, sortedPage } from './pageKeys.ts'
+import type { SortedIndex } from './sortedIndex.ts'
 
-/** Minimum rows that are sorted at once, besides twice the page's: more are divided into buckets first. */
-const SORTED_MIN = 128
-/** To put as many rows that match into buckets takes about as long as to look at one row of the index of ids. */
-const WALK_WORTH = 2
-/** Minimum share of matches for a walk, one row in so many: the ids of fewer often lie together, far from either end. */
-const SELECTIVE = 8
+/** Matches that are gathered and sorted instead of walking an index. */
+export const GATHERED_MAX = 2_048
+/** Rows of an index that a walk passes before checkpoints go on. */
+const WALKED_MAX = 16_384
+/** Checkpoints that are chosen by interpolation; further ones by halves. */
+const GUESSES_MAX = 3
+/** Bytes of the place for gathered slots: a word of a bitmap may bring 63 more than were asked for. */
+export const GATHERED_BYTES = 4 * (GATHERED_MAX + 64)
 
-/**
- * Finds the buckets of the first key that have the page, and sorts their rows. While those are too many, it cuts a bucket into
- * finer ones or, if that has one value, by the next key. So the cost grows with the rows that match, not with `from`.
- */
-export class PageSearch {
-  /** Maximum rows that are sorted at once. */
-  private readonly sortedMax: number
+/** How a page was found. */
+export type Way = 'index' | 'walk' | 'checkpoints' | 'gathered'
+
+/** Rows `[from, end)` of a list, by their number. */
+export interface Range {
+  readonly from: number
+  readonly end: number
+}
+
+/** Counts of matches before the checkpoints of an index; each is counted once for a page. */
+class Matches {
+  private readonly before = new Map<number, number>()
 
   constructor(
-    private readonly rows: RowStore,
+    private readonly store: ColumnStore,
+    readonly index: SortedIndex,
+    readonly rows: Rows,
+  ) {}
+
+  /** Matches before a checkpoint; before the end of the index, all. */
+  beforeCheckpoint(number: number): number {
+    const { checkpoints } = this.index
+    if (number < 0) return 0
+    if (number >= checkpoints.all.length) return this.rows.count
+    const count = () => this.store.kernel.wasm.countBoth(this.rows.bits, checkpoints.bitsOf(number), this.store.bitmapBytes)
+    return this.before.getOrInsertComputed(number, count)
+  }
+
+  /** Matches before a place of the index, which stands for the target. */
+  beforePlace(target: Target, place: Place): number {
+    const { checkpoints } = this.index
+    const next = checkpoints.nextAfter(target)
+    return this.beforeCheckpoint(next - 1) + this.between(checkpoints.placeOf(next - 1), place)
+  }
+
+  between(from: Place, to: Place): number {
+    let count = 0
+    this.index.eachRun(from, to, (address, slots) => {
+      count += this.store.kernel.wasm.countOf(address, slots, this.rows.bits)
+    })
+    return count
+  }
+
+  /** A place, and how many matches from there on come before that of a number. */
+  locate(number: number): { place: Place; skip: number } {
+    const { index, rows, store } = this
+    const next = this.checkpointAfter(number)
+    let { leaf, at } = index.checkpoints.placeOf(next - 1)
+    let skip = number - this.beforeCheckpoint(next - 1)
+    for (; leaf < index.leaves.length - 1; leaf++, at = 0) {
+      const { address, size } = index.leaves[leaf]
+      const count = store.kernel.wasm.countOf(address + 4 * at, size - at, rows.bits)
+      if (skip < count) break
+      skip -= count
+    }
+    return { place: { leaf, at }, skip }
+  }
+
+  /** The number of the first checkpoint before which there are more matches than `number`. */
+  private checkpointAfter(number: number): number {
+    let low = -1
+    let high = this.index.checkpoints.all.length
+    // Each count looks at all rows: where matches are spread evenly, the first ones are next to what is looked for.
+    for (let guesses = GUESSES_MAX; high - low > 1; guesses--) {
+      const span = this.beforeCheckpoint(high) - this.beforeCheckpoint(low)
+      const guess = Math.floor(low + ((number - this.beforeCheckpoint(low)) / span) * (high - low))
+      const middle = guesses > 0 ? Math.min(Math.max(guess, low + 1), high - 1) : (low + high) >> 1
+      if (this.beforeCheckpoint(middle) <= number) low = middle
+      else high = middle
+    }
+    return high
+  }
+}
+
+/** Finds pages of one list, whose rows match. */
+export class PageSearch {
+  way: Way = 'gathered'
+
+  /** `gathered`: the address of a place for slots, of `GATHERED_BYTES`. */
+  constructor(
+    private readonly store: ColumnStore,
+    private readonly indexes: Indexes,
     private readonly keys: readonly PageKey[],
-    /** Conditions that all matches meet. */
-    private readonly conditions: readonly Condition[],
-    /** Rows of a page. */
-    size: number,
-  ) {
-    this.sortedMax = Math.min(SEGMENT_ROWS, Math.max(SORTED_MIN, 2 * size))
+    private readonly gathered: number,
+  ) {}
+
+  /**
+   * Slots of the rows of a range in their order; null: an index is missing. `within`: the part of its index that has all
+   * rows.
+   */
+  find(rows: Rows, range: Range, within: Slice | null = null): number[] | null {
+    return this.findByKeys(this.keys, rows, range, within)
   }
 
-  /** Slots of the rows [from, end) of the matches in the order of the keys, the last of which is the id. */
-  find(matches: Matches, from: number, end: number): number[] {
-    return this.findById(matches, from, end) ?? this.findInBuckets(matches, from, end)
+  /** Slots beside a position, in their order: `size` of them, or fewer at the end of the list. Null: an index is missing. */
+  findBeside(rows: Rows, side: 'after' | 'before', targets: readonly Target[], size: number): number[] | null {
+    if (rows.count > GATHERED_MAX && isOneIndex(this.keys)) {
+      const index = this.indexOf(this.keys[0])
+      const found = index && this.walkFrom(index, rows, side, targets[0], size)
+      if (found) return found
+    }
+    const behind = this.countUpTo(this.keys, rows, targets, side === 'after')
+    if (behind === null) return null
+    if (side === 'after') return this.find(rows, { from: behind, end: Math.min(behind + size, rows.count) })
+    return this.find(rows, { from: Math.max(0, behind - size), end: behind })
   }
 
-  /** By the index of ids, from the nearer end; null: another key comes first, or that would take longer. */
-  private findById(matches: Matches, from: number, end: number): number[] | null {
-    const { rows } = this
-    const { column, isDescending } = this.keys[0]
-    const { total } = matches
-    if (column !== ID || rows.column === ID) return null
-    const isFromEnd = total - end < from
-    const range = isFromEnd ? { from: total - end, end: total - from } : { from, end }
-    const rowsMax = total / WALK_WORTH
-    if (SELECTIVE * total < rows.rows || (total < rows.rows && (range.end * rows.rows) / total > rowsMax)) return null
-    const isWanted = total === rows.rows ? null : wantedIn(rows, matches)
-    const found = rows.ids.take(isWanted, { ...range, isDescending: isDescending !== isFromEnd }, rowsMax)
-    return isFromEnd ? (found?.reverse() ?? null) : found
+  private indexOf({ column, by }: PageKey): SortedIndex | null {
+    return this.indexes.want(column, by)
   }
 
-  private findInBuckets(matches: Matches, from: number, end: number): number[] {
+  private findByKeys(keys: readonly PageKey[], rows: Rows, { from, end }: Range, within: Slice | null): number[] | null {
+    if (from >= end) return []
+    if (rows.count <= GATHERED_MAX) {
+      this.way = 'gathered'
+      return sortedPage(this.gather(rows), keys, from, end)
+    }
+    const index = this.indexOf(keys[0])
+    if (index === null) return null
+    if (!isOneIndex(keys)) return this.findByGroups(keys, index, rows, { from, end })
+    const { isDescending } = keys[0]
+    // By their number in ascending order.
+    const first = isDescending ? rows.count - end : from
+    const last = isDescending ? rows.count - from : end
+    const found = this.alongIndex(new Matches(this.store, index, rows), first, last, within)
+    return isDescending ? found.reverse() : found
+  }
+
+  /** The slots of the matches `[first, end)` in ascending order. */
+  private alongIndex(matches: Matches, first: number, end: number, within: Slice | null): number[] {
+    const { index, rows } = matches
+    const begin = within?.from.place ?? { leaf: 0, at: 0 }
+    const size = within?.count ?? index.size
+    if (rows.count === size) {
+      this.way = 'index'
+      const place = index.placeOf(index.count({ leaf: 0, at: 0 }, begin) + first)
+      return this.walk(index, this.store.liveBits, place, true, 0, end - first).found
+    }
+    const isFromEnd = rows.count - end < first
+    const skip = isFromEnd ? rows.count - end : first
+    if (((skip + end - first) * size) / rows.count <= WALKED_MAX) {
+      const place = isFromEnd ? (within?.to.place ?? index.end()) : begin
+      const { found, isWhole } = this.walk(index, rows.bits, place, !isFromEnd, skip, end - first)
+      this.way = 'walk'
+      if (isWhole) return isFromEnd ? found.reverse() : found
+    }
+    this.way = 'checkpoints'
     const found: number[] = []
-    while (from + found.length < end) {
-      const next = this.next(matches, from + found.length, end)
-      if (next.length === 0) throw new Error(`no row ${from + found.length} of ${matches.total}`)
-      found.push(...next)
+    while (found.length < end - first) {
+      const { place, skip: before } = matches.locate(first + found.length)
+      const wanted = end - first - found.length
+      for (const slot of this.walk(index, rows.bits, place, true, before, wanted).found) found.push(slot)
     }
     return found
   }
 
-  /** Some rows from `from` on, one at least. */
-  private next(matches: Matches, from: number, end: number): number[] {
-    let skipped = 0
-    let rows = matches
-    let cut = this.cutOf(rows, 0)
-    while (rows.total > this.sortedMax) {
-      const run = this.runOf(this.histogram(rows, cut), cut.key.isDescending, from - skipped, end - skipped)
-      skipped += run.before
-      rows = restrict(rows, rangeOf(cut, run))
-      if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
-      // All of them have the same value, or none.
-      const isOne = cut.shift === 0 || run.first === NONE
-      if (rows.total > this.sortedMax) cut = isOne ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
-    }
-    return Array.from(this.sorted(rows).subarray(from - skipped, end - skipped))
-  }
-
-  /** The cut of all that rows can have by a key. */
-  private cutOf({ segments }: Matches, level: number): Cut {
-    const key = this.keys[level]
-    const { column, ranks } = key
-    let [least, greatest, isWide] = ranks ? [0, ranks.greatest, false] : [Infinity, -Infinity, false]
-    for (const segment of ranks ? [] : segments) {
-      least = Math.min(least, segment.leastOf(column))
-      greatest = Math.max(greatest, segment.greatestOf(column))
-      isWide ||= segment.isWide[column]
-    }
-    for (const condition of this.conditions) {
-      if (condition.column !== column || condition.isComplement || condition.byRank !== ranks) continue
-      least = Math.max(least, isWide ? condition.least : Math.ceil(condition.least))
-      greatest = Math.min(greatest, isWide ? condition.greatest : Math.floor(condition.greatest))
-    }
-    if (least > greatest) [least, greatest] = [0, 0]
-    return cutBetween(level, key, isWide, least, greatest)
-  }
-
-  /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
-  private finer(rows: Matches, cut: Cut): Cut {
-    const { words, floats, wasm, scratch } = this.rows.kernel
-    const { level, key, isWide } = cut
-    let [least, greatest] = [Infinity, -Infinity]
-    this.each(rows, cut, (column, bits, bytes) => {
-      const end = wasm.gather(bits, bytes, 0, scratch.selected) >> 2
-      const [codes, first] = isWide ? [floats, column >> 3] : [words, column >> 2]
-      for (let at = scratch.selected >> 2; at < end; at++) {
-        const code = codes[first + words[at]]
-        if (code < least) least = code
-        if (code > greatest) greatest = code
+  /**
+   * Walks along an index from a place, passes over some matches, and takes those that come then. It stops after `WALKED_MAX` rows
+   * (`isWhole` false).
+   */
+  private walk(index: SortedIndex, bits: number, place: Place, isForward: boolean, skip: number, wanted: number) {
+    const { words } = this.store.kernel
+    const { leaves } = index
+    const base = bits >>> 2
+    const found: number[] = []
+    let left = skip
+    let passed = 0
+    let { leaf, at } = place
+    while (leaf >= 0 && leaf < leaves.length && found.length < wanted) {
+      const { address, size } = leaves[leaf]
+      const first = address >>> 2
+      const end = isForward ? size - at : at
+      for (let step = 0; step < end; step++) {
+        const slot = words[first + (isForward ? at + step : at - 1 - step)]
+        if (((words[base + (slot >> 5)] >>> (slot & 31)) & 1) === 0) continue
+        if (left > 0) left--
+        else if (found.push(slot) === wanted) break
       }
-    })
-    return least === greatest ? this.cutOf(rows, level + 1) : cutBetween(level, key, isWide, least, greatest)
+      passed += end
+      if (passed > WALKED_MAX && found.length < wanted) return { found, isWhole: false }
+      leaf += isForward ? 1 : -1
+      at = isForward ? 0 : (leaves[leaf]?.size ?? 0)
+    }
+    return { found, isWhole: true }
   }
 
-  /** How many rows lie in each bucket; it holds until the next call. */
-  private histogram(rows: Matches, cut: Cut): Int32Array {
-    const { counts, wasm, scratch } = this.rows.kernel
-    const { least, leastOrdinal, shift } = cut
-    counts.fill(0)
-    this.each(rows, cut, (column, bits, bytes) => {
-      if (cut.isWide) wasm.histogram64(column, bits, bytes, leastOrdinal, shift, scratch.counts)
-      else wasm.histogram32(column, bits, bytes, least, shift, scratch.counts)
-    })
-    return counts
+  /** Walks from a position; null: the page is too far away. */
+  private walkFrom(index: SortedIndex, rows: Rows, side: 'after' | 'before', target: Target, size: number): number[] | null {
+    const isForward = (side === 'after') !== this.keys[0].isDescending
+    // Behind the row at the position, if there still is one; else before it.
+    const place = index.find(isForward ? { ...target, id: target.id + 0.5 } : target)
+    this.way = 'walk'
+    const { found, isWhole } = this.walk(index, rows.bits, place, isForward, 0, size)
+    if (!isWhole) return null
+    return side === 'after' ? found : found.reverse()
   }
 
-  /** The buckets in which the rows [from, end) lie; not all of them, if that were too many rows to sort. */
-  private runOf(counts: Int32Array, isDescending: boolean, from: number, end: number): Run {
-    let before = 0
-    for (let at = 0; at < BUCKETS; at++) {
-      const first = isDescending ? BUCKETS - 1 - at : at
-      let rows = counts[first]
-      if (from >= before + rows) {
-        before += rows
-        continue
+  /** How many rows come before a position; `isWithRow`: and the row at it. Null: an index is missing. */
+  private countUpTo(keys: readonly PageKey[], rows: Rows, targets: readonly Target[], isWithRow: boolean): number | null {
+    if (rows.count <= GATHERED_MAX) {
+      let count = 0
+      for (const slot of this.gather(rows)) {
+        const difference = compareTo(slot, keys, targets)
+        if (difference < 0 || (isWithRow && difference === 0)) count++
       }
-      let last = first
-      while (++at < BUCKETS && before + rows < end) {
-        const next = isDescending ? BUCKETS - 1 - at : at
-        if (first === NONE || next === NONE || rows + counts[next] > this.sortedMax) break
-        rows += counts[next]
-        last = next
-      }
-      return { first, last, rows, before }
+      return count
     }
-    throw new Error(`no row ${from} in the histogram`)
+    const index = this.indexOf(keys[0])
+    if (index === null) return null
+    const matches = new Matches(this.store, index, rows)
+    const { isDescending } = keys[0]
+    if (isOneIndex(keys)) {
+      const target = { ...targets[0], id: targets[0].id + (isWithRow === isDescending ? 0 : 0.5) }
+      const before = matches.beforePlace(target, index.find(target))
+      return isDescending ? rows.count - before : before
+    }
+    const group = this.groupAt(matches, targets[0])
+    const before = isDescending ? rows.count - group.before - group.count : group.before
+    if (group.count === 0) return before
+    const within = this.withGroup(rows, group, (own) => this.countUpTo(keys.slice(1), own, targets.slice(1), isWithRow))
+    return within === null ? null : before + within
   }
 
-  /** The slots of rows, in order. */
-  private sorted({ segments, bits }: Matches): Int32Array {
-    const { words, wasm, scratch } = this.rows.kernel
-    const { rows } = this
-    let to = scratch.selected
-    for (let at = 0; at < segments.length; at++) {
-      const { bitmapBytes, number } = segments[at]
-      to = wasm.gather(bits[at], bitmapBytes, number * rows.segmentRows, to)
+  /** Finds rows of an order that no index has: value by value of the first key. */
+  private findByGroups(keys: readonly PageKey[], index: SortedIndex, rows: Rows, { from, end }: Range): number[] | null {
+    const { isDescending } = keys[0]
+    const matches = new Matches(this.store, index, rows)
+    const found: number[] = []
+    while (from + found.length < end) {
+      const number = from + found.length
+      const [slot] = this.alongIndex(matches, ...this.one(isDescending ? rows.count - 1 - number : number), null)
+      const group = this.groupAt(matches, index.order.targetOf(slot))
+      const first = isDescending ? rows.count - group.before - group.count : group.before
+      const range = { from: number - first, end: Math.min(end - first, group.count) }
+      const own =
+        group.count > GATHERED_MAX
+          ? this.withGroup(rows, group, (own) => this.findByKeys(keys.slice(1), own, range, null))
+          : this.findInNeighbors(keys, matches, group, { from: number - first, end: end - first })
+      if (own === null) return null
+      for (const one of own) found.push(one)
     }
-    return sortSlots(words.slice(scratch.selected >> 2, to >> 2), this.keys, rows)
+    // The rows of each value were counted by them.
+    this.way = 'checkpoints'
+    return found
   }
 
-  /** Calls back for each segment with its column of keys, converted if its own is of another form, and its rows. */
-  private each(
-    { segments, bits }: Matches,
-    { key: { column, ranks }, isWide }: Cut,
-    call: (column: number, bits: number, bytes: number) => void,
-  ) {
-    const { wasm, scratch } = this.rows.kernel
-    for (let at = 0; at < segments.length; at++) {
-      const segment = segments[at]
-      const own = segment.addresses[column]
-      const from = bits[at]
-      const bytes = segment.bitmapBytes
-      const isMade = ranks !== null || (isWide && !segment.isWide[column])
-      if (ranks) wasm.rank(own, from, bytes, ranks.address, scratch.column)
-      else if (isMade) wasm.widen(own, 8 * bytes, scratch.column)
-      call(isMade ? scratch.column : own, from, bytes)
+  private one(number: number): [first: number, end: number] {
+    return [number, number + 1]
+  }
+
+  /** The part of an index with the rows of a value. */
+  private groupAt(matches: Matches, { high, low }: Target): Group {
+    const { index } = matches
+    const from = { high, low, id: BEFORE_IDS }
+    const to = { high, low, id: BEHIND_IDS }
+    const bounds = { from: { target: from, place: index.find(from) }, to: { target: to, place: index.find(to) } }
+    const before = matches.beforePlace(from, bounds.from.place)
+    return { index, ...bounds, before, count: matches.beforePlace(to, bounds.to.place) - before }
+  }
+
+  /** Calls back with the matches of a group as a bitmap. @throws KernelFull */
+  private withGroup<Result>(rows: Rows, { index, from, to, count }: Group, use: (own: Rows) => Result): Result {
+    const { store } = this
+    const bits = store.reserveBitmap()
+    try {
+      index.checkpoints.writeBetween(from, to, bits)
+      store.kernel.wasm.and(rows.bits, bits, bits, store.bitmapBytes)
+      return use({ bits, count })
+    } finally {
+      store.freeBitmap(bits)
     }
+  }
+
+  /** The rows of a range in a small group, and in those next to it as far as they are small and near. */
+  private findInNeighbors(keys: readonly PageKey[], { index, rows }: Matches, group: Group, { from, end }: Range): number[] {
+    const { isDescending, order } = keys[0]
+    const place = isDescending ? group.to.place : group.from.place
+    const wanted = Math.max(group.count, Math.min(end + 1, GATHERED_MAX))
+    const { found, isWhole } = this.walk(index, rows.bits, place, !isDescending, 0, wanted)
+    const slots = found.length < group.count ? this.withGroup(rows, group, (own) => Array.from(this.gather(own))) : found
+    // The last value may have more rows than were taken, but for the group itself, and for the end of the index.
+    let whole = slots.length
+    if (!isWhole || slots.length === wanted) {
+      while (whole > group.count && order.isSameKey(slots[whole - 1], slots[slots.length - 1])) whole--
+    }
+    const own = Int32Array.from(slots.slice(0, whole))
+    // All rows of one value are in the order of the other keys.
+    return sortedPage(own, whole === group.count ? keys.slice(1) : keys, from, Math.min(end, whole))
+  }
+
+  /** The slots of matches, at most `GATHERED_MAX`; they hold until the next call. */
+  private gather({ bits }: Rows): Int32Array {
+    const { kernel, bitmapBytes } = this.store
+    const end = kernel.wasm.gather(bits, bitmapBytes, 0, this.gathered, GATHERED_MAX) >>> 0
+    return kernel.words.subarray(this.gathered >>> 2, end >>> 2)
   }
 }
 
-/** Returns whether the row of a slot is among the matches. */
-function wantedIn({ kernel: { words }, segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
-  const addresses = new Int32Array(segments.length)
-  for (const [index, { number }] of matches.segments.entries()) addresses[number] = matches.bits[index] >> 2
-  return (slot) => {
-    const address = addresses[(slot / segmentRows) | 0]
-    const row = slot % segmentRows
-    return address !== 0 && ((words[address + (row >> 5)] >>> (row & 31)) & 1) === 1
-  }
+/** Rows of one value. */
+interface Group extends Slice {
+  /** Matches of lesser values. */
+  readonly before: number
+  /** Matches of this value. */
+  readonly count: number
 }

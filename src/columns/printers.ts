@@ -1,9 +1,8 @@
 // Printing of codes: a value as PostgreSQL prints it, or as JSON.
-import { plainDecimal } from '../model/decimal.ts'
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
-import { DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
+import { type Code, DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 
 /** Numbers for kinds, of which a switch is quicker than calls of as many functions. */
@@ -16,9 +15,8 @@ const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 
 export class Printer {
   private readonly form: number
   private readonly plain: Plain | null
-  /** Digits of a decimal behind the point, and the power of ten. */
+  /** Digits of a decimal behind the point; 0 for other kinds. */
   readonly scale: number
-  private readonly power: number
 
   /** `dictionary`: null where the kind has no texts. */
   constructor(
@@ -26,20 +24,19 @@ export class Printer {
     private readonly dictionary: Dictionary | null,
   ) {
     this.form = FORMS[kind.name]
-    this.plain = dictionary ? null : plains[kind.name as PlainName](kind)
+    this.plain = dictionary ? null : plains[kind.name as PlainName]
     this.scale = kind.name === 'decimal' ? Math.max(kind.printFilter('0').length - '0.'.length, 0) : 0
-    this.power = 10 ** this.scale
   }
 
   /** As PostgreSQL prints it; null: there is no value. */
-  print(code: number): string | null {
+  print(code: Code): string | null {
     if (Number.isNaN(code)) return null
-    return this.dictionary === null ? (this.plain as Plain)(code) : this.dictionary.text(code)
+    return this.dictionary === null ? (this.plain as Plain)(code, this.scale) : this.dictionary.text(code as number)
   }
 
   /** Writes a value as JSON; `null` if there is none. */
-  write(code: number, into: JsonWriter): void {
-    if (!this.writeUsual(code, into)) this.writeText(this.print(code), into)
+  write(code: Code, into: JsonWriter): void {
+    if (typeof code === 'bigint' || !this.writeUsual(code, into)) this.writeText(this.print(code), into)
   }
 
   /** Writes a value as PostgreSQL prints it; null: there is none. */
@@ -66,13 +63,11 @@ export class Printer {
         into.instant(year, month, day, code - days * DAY)
         return true
       }
-      case FORMS.decimal: {
-        const units = Math.round(code * this.power)
-        // The quotient of two exact floats is the float that is nearest to the decimal: so it is this one.
-        if (!(code >= 0) || units > UNITS_MAX || units / this.power !== code) return false
-        into.decimal(units, this.scale)
+      case FORMS.decimal:
+        // Infinity stands for NaN.
+        if (!(code >= 0 && code <= Number.MAX_SAFE_INTEGER)) return false
+        into.decimal(code, this.scale)
         return true
-      }
       default:
         return false
     }
@@ -80,26 +75,22 @@ export class Printer {
 }
 
 /** As PostgreSQL prints a code that is a number. */
-type Plain = (code: number) => string
+type Plain = (code: Code, scale: number) => string
 
-const plains: Readonly<Record<PlainName, (kind: Kind) => Plain>> = {
-  boolean: () => (code) => (code === 1 ? 't' : 'f'),
-  integer: () => String,
-  date: () => (code) => printDate(code),
-  instant: () => printInstant,
-  decimal: plainDecimals,
+const plains: Readonly<Record<PlainName, Plain>> = {
+  boolean: (code) => (code === 1 ? 't' : 'f'),
+  integer: String,
+  date: (code) => printDate(code as number),
+  instant: (code) => printInstant(code as number),
+  decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 
-/** With more digits than these, a float is not the only one of its decimal. */
-const UNITS_MAX = 10 ** 15
-
-/** A decimal of 15 digits is the shortest that leads to its float, which is what JavaScript prints. ECMA-262, 6.1.6.1.20 */
-function plainDecimals(kind: Kind): Plain {
-  return (code) => {
-    if (code === Number.POSITIVE_INFINITY) return 'NaN'
-    const text = String(code)
-    return kind.printFilter(text.includes('e') ? (plainDecimal(text) as string) : text)
-  }
+/** Prints a decimal of so many units of its last digit behind the point. */
+export function printUnits(units: string, scale: number): string {
+  if (scale === 0) return units
+  const sign = units.startsWith('-') ? '-' : ''
+  const digits = units.slice(sign.length).padStart(scale + 1, '0')
+  return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
 const pairs = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))

@@ -2,45 +2,56 @@
 import type { Entity } from '../model/entity.ts'
 import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
-import { numbers } from './codes.ts'
-import { BACKSLASH, dateAt, decoder, instantAt, isNull, numberAt, TAB, writeUnescaped } from './copyText.ts'
+import { type Code, halvesOfNumber, halvesTo, numbers } from './codes.ts'
+import { BACKSLASH, dateAt, decimalAt, decoder, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary } from './dictionary.ts'
 import { Printer } from './printers.ts'
 
-const LETTER_T = 116 // PostgreSQL prints t and f
+// PostgreSQL prints booleans as t and f.
+const [LETTER_F, LETTER_T] = [102, 116]
 
-/** The code of a field of COPY; NaN: it is not as usual. */
-type ReadField = (bytes: Uint8Array, from: number, to: number) => number
+/** The code of a field of COPY; NaN: it is not as usual, or there is no value. */
+type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) => number
 
 const READERS: Readonly<Record<PlainName, ReadField>> = {
-  ...{ integer: numberAt, instant: instantAt, decimal: numberAt, date: dateAt },
-  boolean: (bytes, from) => Number(bytes[from] === LETTER_T),
+  ...{ integer: integerAt, instant: instantAt, decimal: decimalAt, date: dateAt },
+  boolean: (bytes, from) => (bytes[from] === LETTER_T ? 1 : bytes[from] === LETTER_F ? 0 : Number.NaN),
 }
 
 /** Values of a row that have no code, as PostgreSQL prints them, by column; they are coded as no value. */
 export type UncodedValues = ReadonlyMap<number, string>
 
-/** Dictionaries, printers and codes of an entity. NaN: no value. */
+/** Dictionaries, printers and codes of an entity. */
 export class RowCodes {
-  /** Codes of the row that was coded last. */
-  readonly codes: Float64Array
+  /** Lower halves of the codes of the row that was coded last, by column. */
+  readonly lows: Int32Array
+  /** Their upper halves. */
+  readonly highs: Int32Array
   /** Null: the property has no texts. */
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
   private readonly readers: readonly (ReadField | undefined)[]
   readonly printers: readonly Printer[]
+  private readonly scales: readonly number[]
   private unescaped = new Uint8Array(1_024)
 
   constructor({ properties }: Entity) {
     this.kinds = properties.map(({ kind }) => kind.name)
     this.readers = this.kinds.map((kind) => READERS[kind as PlainName])
-    this.codes = new Float64Array(this.kinds.length)
+    this.lows = new Int32Array(this.kinds.length)
+    this.highs = new Int32Array(this.kinds.length)
     this.dictionaries = this.kinds.map((kind) => (isText(kind) ? new Dictionary() : null))
     this.printers = properties.map(({ kind }, column) => new Printer(kind, this.dictionaries[column] ?? null))
+    this.scales = this.printers.map(({ scale }) => scale)
   }
 
   get bytes(): number {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
+  }
+
+  /** Digits behind the point of a column's decimals, of whose last one codes count the units; 0 for other kinds. */
+  scaleOf(column: number): number {
+    return this.scales[column]
   }
 
   /** Codes a row; null: each of its values has a code. */
@@ -51,27 +62,26 @@ export class RowCodes {
       const dictionary = this.dictionaries[column]
       const code = dictionary && text !== null ? dictionary.code(text) : this.find(column, text)
       if (code === null) uncoded = (uncoded ?? new Map()).set(column, text as string)
-      this.codes[column] = code ?? Number.NaN
+      halvesTo(this.lows, this.highs, column, code ?? Number.NaN)
     }
     return uncoded
   }
 
-  /** The code of one value; null: it has none. */
-  find(column: number, text: string | null): number | null {
+  /** The code of one value, NaN for null; null: it has none. */
+  find(column: number, text: string | null): Code | null {
     const dictionary = this.dictionaries[column]
     if (text === null) return Number.NaN
-    return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text)
+    return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text, this.scales[column])
   }
 
   /** Codes the row of a line of COPY, as `code` does. */
   codeLine(bytes: Uint8Array, from: number, to: number): UncodedValues | null {
-    const { codes, dictionaries } = this
+    const { lows, highs, dictionaries, readers, scales } = this
     let uncoded: Map<number, string> | null = null
     let start = from
-    for (let column = 0; column < codes.length; column++) {
+    for (let column = 0; column < lows.length; column++) {
       const dictionary = dictionaries[column]
       let end = start
-      let code: number | null
       if (dictionary) {
         let hasEscapes = false
         for (; end < to; end++) {
@@ -79,21 +89,25 @@ export class RowCodes {
           if (byte === TAB) break
           if (byte === BACKSLASH) hasEscapes = true
         }
-        code = hasEscapes ? this.escaped(dictionary, bytes, start, end) : dictionary.codeOf(bytes, start, end)
+        const code = hasEscapes ? this.escaped(dictionary, bytes, start, end) : dictionary.codeOf(bytes, start, end)
+        halvesOfNumber(lows, highs, column, code)
       } else {
         while (end < to && bytes[end] !== TAB) end++
-        code = isNull(bytes, start, end) ? Number.NaN : this.plain(column, bytes, start, end)
+        const code = (readers[column] as ReadField)(bytes, start, end, scales[column])
+        if (!Number.isNaN(code)) halvesOfNumber(lows, highs, column, code)
+        else uncoded = this.unusual(column, bytes, start, end, uncoded)
       }
-      if (code === null) uncoded = (uncoded ?? new Map()).set(column, decoder.decode(bytes.subarray(start, end)))
-      codes[column] = code ?? Number.NaN
       start = end + 1
     }
     return uncoded
   }
 
-  private plain(column: number, bytes: Uint8Array, from: number, to: number): number | null {
-    const code = (this.readers[column] as ReadField)(bytes, from, to)
-    return Number.isNaN(code) ? this.find(column, decoder.decode(bytes.subarray(from, to))) : code
+  /** Codes a field that its reader does not know; returns `uncoded`, with its value if that has no code. */
+  private unusual(column: number, bytes: Uint8Array, from: number, to: number, uncoded: Map<number, string> | null) {
+    const text = isNull(bytes, from, to) ? null : decoder.decode(bytes.subarray(from, to))
+    const code = this.find(column, text)
+    halvesTo(this.lows, this.highs, column, code ?? Number.NaN)
+    return code === null ? (uncoded ?? new Map<number, string>()).set(column, text as string) : uncoded
   }
 
   private escaped(dictionary: Dictionary, bytes: Uint8Array, from: number, to: number): number {

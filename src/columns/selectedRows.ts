@@ -1,34 +1,77 @@
-// Rows of one segment that a summary takes in: their numbers, and their columns as floats.
-import type { Kernel } from './kernel.ts'
-import type { Segment } from './segment.ts'
+// Rows that a summary takes in at once: a run of slots, of which a bitmap has the rows, or a single row.
+import type { ColumnStore } from './columnStore.ts'
+import type { Kernel, Reservations } from './kernel.ts'
 
-/** Rows whose bits are set in the bitmap at the address `bits`. */
+/** Slots that are looked at in one step. */
+export const RUN_SLOTS = 8_192
+/** Bytes of a word of the bitmaps that functions of the kernel read. */
+const WORD = 8
+
+/**
+ * Memory that a grouping uses within one step: integers of 32 bits for the slots of a run, and a bitmap of the first slot
+ * alone.
+ */
+export class Scratch {
+  /** The numbers of slots: the groups of their rows. */
+  readonly numbers: number
+  /** Numbers by one of the keys. */
+  readonly keys: number
+  readonly selected: number
+  readonly firstBit: number
+
+  /** @throws KernelFull */
+  constructor(memory: Reservations) {
+    const bytes = 4 * RUN_SLOTS
+    this.numbers = memory.reserve(3 * bytes + WORD)
+    this.keys = this.numbers + bytes
+    this.selected = this.keys + bytes
+    this.firstBit = this.selected + bytes
+    memory.kernel.words[this.firstBit >>> 2] = 1
+  }
+}
+
+/** Rows of `count` slots from `first` on, whose bits are set in the bitmap of `bytes` at the address `bits`. */
 export class SelectedRows {
+  readonly kernel: Kernel
   private gathered: Int32Array | null = null
 
-  constructor(
-    readonly kernel: Kernel,
-    readonly segment: Segment,
+  private constructor(
+    readonly store: ColumnStore,
+    readonly scratch: Scratch,
+    readonly first: number,
+    readonly count: number,
     readonly bits: number,
-  ) {}
+    readonly bytes: number,
+  ) {
+    this.kernel = store.kernel
+  }
 
-  /** Their numbers in the segment; they hold until the next segment's. */
-  get numbers(): Int32Array {
+  /** Returns those of a run of slots: `first` and `count` are multiples of 64. */
+  static ofRun(store: ColumnStore, scratch: Scratch, first: number, count: number, bits: number): SelectedRows {
+    return new SelectedRows(store, scratch, first, count, bits, count / 8)
+  }
+
+  static single(store: ColumnStore, scratch: Scratch, slot: number): SelectedRows {
+    return new SelectedRows(store, scratch, slot, 1, scratch.firstBit, WORD)
+  }
+
+  /** Their slots, which hold until the next rows are selected. */
+  get slots(): Int32Array {
     if (this.gathered === null) {
-      const { wasm, scratch, words } = this.kernel
-      const end = wasm.gather(this.bits, this.segment.bitmapBytes, 0, scratch.selected)
-      this.gathered = words.subarray(scratch.selected >> 2, end >> 2)
+      const { wasm, words } = this.kernel
+      const { selected } = this.scratch
+      const end = wasm.gather(this.bits, this.bytes, this.first, selected, this.count)
+      this.gathered = words.subarray(selected >>> 2, end >>> 2)
     }
     return this.gathered
   }
 
-  /** The address of a column as floats, which hold until the next call; NaN: no value. */
-  floatsOf(column: number): number {
-    const { wasm, scratch } = this.kernel
-    const { segment } = this
-    const address = segment.addresses[column]
-    if (segment.isWide[column]) return address
-    wasm.widen(address, segment.rows, scratch.column)
-    return scratch.column
+  isWide(column: number): boolean {
+    return this.store.isWide(column)
+  }
+
+  /** The address of the code of the first slot. */
+  addressOf(column: number): number {
+    return this.store.addressOf(column) + (this.isWide(column) ? 8 : 4) * this.first
   }
 }

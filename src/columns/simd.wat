@@ -1,71 +1,110 @@
-;; The two functions that look at every row, 16 rows at a time, for processors with vectors of 128 bits. kernel.ts has them for others.
+;; Functions that look at every slot of a table, 16 slots at a time, for processors with vectors of 128 bits; kernel.ts has them
+;; for others. A bitmap has one bit for a slot. Slots come in multiples of 128, so bitmaps in multiples of 16 bytes.
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; Leaves of the rows in a bitmap those whose code of 32 bits, less the least, is at most the width, both unsigned; with a
-  ;; flip of 0xffff, the others.
-  (func (export "range32")
-    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least i32) (param $width i32) (param $flip i32)
+  ;; Writes a bitmap of the slots whose code of 32 bits, less the least, is at most the width, both unsigned.
+  (func (export "range32") (param $column i32) (param $slots i32) (param $to i32) (param $least i32) (param $width i32)
     (local $end i32) (local $leasts v128) (local $widths v128)
     (local.set $leasts (i32x4.splat (local.get $least)))
     (local.set $widths (i32x4.splat (local.get $width)))
-    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
     (loop $next
       (i32.store16 (local.get $to)
-        (i32.and
-          (i32.load16_u (local.get $from))
-          (i32.xor
-            (local.get $flip)
-            (i8x16.bitmask
-              (i8x16.narrow_i16x8_s
-                (i16x8.narrow_i32x4_s
-                  (i32x4.le_u (i32x4.sub (v128.load (local.get $column)) (local.get $leasts)) (local.get $widths))
-                  (i32x4.le_u (i32x4.sub (v128.load offset=16 (local.get $column)) (local.get $leasts)) (local.get $widths)))
-                (i16x8.narrow_i32x4_s
-                  (i32x4.le_u (i32x4.sub (v128.load offset=32 (local.get $column)) (local.get $leasts)) (local.get $widths))
-                  (i32x4.le_u (i32x4.sub (v128.load offset=48 (local.get $column)) (local.get $leasts)) (local.get $widths))))))))
-      (local.set $from (i32.add (local.get $from) (i32.const 2)))
+        (i8x16.bitmask
+          (i8x16.narrow_i16x8_s
+            (i16x8.narrow_i32x4_s
+              (i32x4.le_u (i32x4.sub (v128.load (local.get $column)) (local.get $leasts)) (local.get $widths))
+              (i32x4.le_u (i32x4.sub (v128.load offset=16 (local.get $column)) (local.get $leasts)) (local.get $widths)))
+            (i16x8.narrow_i32x4_s
+              (i32x4.le_u (i32x4.sub (v128.load offset=32 (local.get $column)) (local.get $leasts)) (local.get $widths))
+              (i32x4.le_u (i32x4.sub (v128.load offset=48 (local.get $column)) (local.get $leasts)) (local.get $widths))))))
       (local.set $to (i32.add (local.get $to) (i32.const 2)))
       (local.set $column (i32.add (local.get $column) (i32.const 64)))
-      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+      (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; Of eight floats, which are in the range: a lane of 16 bits for each.
+  ;; Of eight codes of 64 bits, which are in the range: a lane of 16 bits for each.
   (func $within (param $column i32) (param $leasts v128) (param $greatests v128) (result v128)
     (i16x8.narrow_i32x4_s
       (i8x16.shuffle 0 1 2 3 8 9 10 11 16 17 18 19 24 25 26 27
         (v128.and
-          (f64x2.ge (v128.load (local.get $column)) (local.get $leasts))
-          (f64x2.le (v128.load (local.get $column)) (local.get $greatests)))
+          (i64x2.ge_s (v128.load (local.get $column)) (local.get $leasts))
+          (i64x2.le_s (v128.load (local.get $column)) (local.get $greatests)))
         (v128.and
-          (f64x2.ge (v128.load offset=16 (local.get $column)) (local.get $leasts))
-          (f64x2.le (v128.load offset=16 (local.get $column)) (local.get $greatests))))
+          (i64x2.ge_s (v128.load offset=16 (local.get $column)) (local.get $leasts))
+          (i64x2.le_s (v128.load offset=16 (local.get $column)) (local.get $greatests))))
       (i8x16.shuffle 0 1 2 3 8 9 10 11 16 17 18 19 24 25 26 27
         (v128.and
-          (f64x2.ge (v128.load offset=32 (local.get $column)) (local.get $leasts))
-          (f64x2.le (v128.load offset=32 (local.get $column)) (local.get $greatests)))
+          (i64x2.ge_s (v128.load offset=32 (local.get $column)) (local.get $leasts))
+          (i64x2.le_s (v128.load offset=32 (local.get $column)) (local.get $greatests)))
         (v128.and
-          (f64x2.ge (v128.load offset=48 (local.get $column)) (local.get $leasts))
-          (f64x2.le (v128.load offset=48 (local.get $column)) (local.get $greatests))))))
+          (i64x2.ge_s (v128.load offset=48 (local.get $column)) (local.get $leasts))
+          (i64x2.le_s (v128.load offset=48 (local.get $column)) (local.get $greatests))))))
 
-  ;; The same of floats from the least to the greatest. NaN, which is no value, is in no range.
-  (func (export "range64")
-    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least f64) (param $greatest f64) (param $flip i32)
+  ;; Writes a bitmap of the slots whose code of 64 bits, signed, is from the least to the greatest.
+  (func (export "range64") (param $column i32) (param $slots i32) (param $to i32) (param $least i64) (param $greatest i64)
     (local $end i32) (local $leasts v128) (local $greatests v128)
-    (local.set $leasts (f64x2.splat (local.get $least)))
-    (local.set $greatests (f64x2.splat (local.get $greatest)))
-    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
+    (local.set $leasts (i64x2.splat (local.get $least)))
+    (local.set $greatests (i64x2.splat (local.get $greatest)))
+    (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
     (loop $next
       (i32.store16 (local.get $to)
-        (i32.and
-          (i32.load16_u (local.get $from))
-          (i32.xor
-            (local.get $flip)
-            (i8x16.bitmask
-              (i8x16.narrow_i16x8_s
-                (call $within (local.get $column) (local.get $leasts) (local.get $greatests))
-                (call $within (i32.add (local.get $column) (i32.const 64)) (local.get $leasts) (local.get $greatests)))))))
-      (local.set $from (i32.add (local.get $from) (i32.const 2)))
+        (i8x16.bitmask
+          (i8x16.narrow_i16x8_s
+            (call $within (local.get $column) (local.get $leasts) (local.get $greatests))
+            (call $within (i32.add (local.get $column) (i32.const 64)) (local.get $leasts) (local.get $greatests)))))
       (local.set $to (i32.add (local.get $to) (i32.const 2)))
       (local.set $column (i32.add (local.get $column) (i32.const 128)))
-      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+      (br_if $next (i32.ne (local.get $to) (local.get $end)))))
+
+  ;; How many bits are set in each of four lanes of 32 bits.
+  (func $counts (param $bits v128) (result v128)
+    (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (i8x16.popcnt (local.get $bits)))))
+
+  (func $sum (param $counts v128) (result i32)
+    (i32.add
+      (i32.add (i32x4.extract_lane 0 (local.get $counts)) (i32x4.extract_lane 1 (local.get $counts)))
+      (i32.add (i32x4.extract_lane 2 (local.get $counts)) (i32x4.extract_lane 3 (local.get $counts)))))
+
+  ;; Writes the bits that both bitmaps have, and gives their number. `to` may be one of them.
+  (func (export "and") (param $one i32) (param $other i32) (param $to i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $bits v128) (local $counts v128)
+    (local.set $end (i32.add (local.get $one) (local.get $bytes)))
+    (loop $next
+      (local.set $bits (v128.and (v128.load (local.get $one)) (v128.load (local.get $other))))
+      (v128.store (local.get $to) (local.get $bits))
+      (local.set $counts (i32x4.add (local.get $counts) (call $counts (local.get $bits))))
+      (local.set $one (i32.add (local.get $one) (i32.const 16)))
+      (local.set $other (i32.add (local.get $other) (i32.const 16)))
+      (local.set $to (i32.add (local.get $to) (i32.const 16)))
+      (br_if $next (i32.ne (local.get $one) (local.get $end))))
+    (call $sum (local.get $counts)))
+
+  ;; Writes the bits of the one that the other has not, and gives their number. `to` may be one of them.
+  (func (export "andNot") (param $one i32) (param $other i32) (param $to i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $bits v128) (local $counts v128)
+    (local.set $end (i32.add (local.get $one) (local.get $bytes)))
+    (loop $next
+      (local.set $bits (v128.andnot (v128.load (local.get $one)) (v128.load (local.get $other))))
+      (v128.store (local.get $to) (local.get $bits))
+      (local.set $counts (i32x4.add (local.get $counts) (call $counts (local.get $bits))))
+      (local.set $one (i32.add (local.get $one) (i32.const 16)))
+      (local.set $other (i32.add (local.get $other) (i32.const 16)))
+      (local.set $to (i32.add (local.get $to) (i32.const 16)))
+      (br_if $next (i32.ne (local.get $one) (local.get $end))))
+    (call $sum (local.get $counts)))
+
+  ;; How many bits both bitmaps have; writes nothing.
+  (func (export "countBoth") (param $one i32) (param $other i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $counts v128)
+    (local.set $end (i32.add (local.get $one) (local.get $bytes)))
+    (loop $next
+      (local.set $counts
+        (i32x4.add
+          (local.get $counts)
+          (call $counts (v128.and (v128.load (local.get $one)) (v128.load (local.get $other))))))
+      (local.set $one (i32.add (local.get $one) (i32.const 16)))
+      (local.set $other (i32.add (local.get $other) (i32.const 16)))
+      (br_if $next (i32.ne (local.get $one) (local.get $end))))
+    (call $sum (local.get $counts)))
 )

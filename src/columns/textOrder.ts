@@ -1,110 +1,174 @@
-// Sorting of many texts by PostgreSQL's collation: a sample sort whose statements are each short.
-import { setImmediate } from 'node:timers/promises'
-import type { Collation } from './collation.ts'
+// Texts in the order of a collation. Ranks have gaps, so that a new text gets one between two others.
+import { firstNotBefore } from './bisect.ts'
+import { EMPTY_TEXT } from './dictionary.ts'
 
 /** The texts of a property by code: 1 is the empty text, and 0 stands for no value. A code always stands for the same text. */
 export interface Texts {
   /** One more than the greatest code. */
   readonly size: number
   text(code: number): string
+  /** The text's code; null: it has none. */
+  find(text: string): number | null
 }
 
-/** An order of the texts with codes from 1 to some code. It never changes: if texts are added, there is another one. */
-export interface TextOrder {
-  /** Codes in ascending order of their texts. */
-  readonly codes: Int32Array
-  /** By code, how many texts are less than its own. Code 0 is no text and has no rank. */
-  readonly ranks: Int32Array
+/** Maximum texts of one property that are ordered. */
+export const TEXTS_MAX = 4_000_000
+/** A bound above the ranks of all texts. */
+export const RANK_END = 0xffff_ffff
+/** Texts on each side of a full gap that get new ranks first; then twice as many. */
+const REACH = 16
+
+/** Texts that are compared in one step. */
+const PIECE = 16_384
+
+/** Codes in ascending order of their texts; each is inserted before the text that now has the place. */
+export interface Insertion {
+  readonly added: ArrayLike<number>
+  readonly places: ArrayLike<number>
 }
 
-/** Maximum texts of one property. */
-export const TEXTS_MAX = 1_000_000
-/** Limits of one statement: to write so many texts holds the event loop up for some 3 ms. */
-const STATEMENT_TEXTS_MAX = 2_048
-const STATEMENT_CHARACTERS_MAX = 64 * 1_024
-/** Texts of a sample for each part that the texts are divided into, so that parts are of about the same size. */
-const SAMPLES_OF_PART = 32
-/** Maximum parts: for each text, PostgreSQL walks along the array of texts that divide them. */
-const PARTS_MAX = 256
-/** Divisions in a row that leave all texts in one part: then the collation calls the texts equal. */
-const ATTEMPTS_MAX = 8
+/** Codes of texts in order, and their ranks. Two texts never change places. */
+export class TextOrder {
+  /** Codes in ascending order of their texts. The empty text is the least of each collation. */
+  private codes = new Int32Array(1 << 5)
+  private count = 1
+  private byCode = new Uint32Array(1 << 5)
 
-/** The codes in order; takes some milliseconds for a million texts. */
-export function orderOf(codes: Int32Array): TextOrder {
-  const ranks = new Int32Array(codes.length + 1)
-  for (let rank = 0; rank < codes.length; rank++) ranks[codes[rank]] = rank
-  return { codes, ranks }
-}
-
-/** Inserts codes before these ranks; codes before the same rank are sorted among themselves. @throws ApiError 500, 503 */
-export async function insertAt(
-  { codes }: TextOrder,
-  added: readonly number[],
-  ranks: readonly number[],
-  texts: Texts,
-  collation: Collation,
-): Promise<TextOrder> {
-  const byRank = Map.groupBy(added, (_, index) => ranks[index])
-  const parts: Int32Array[] = []
-  let from = 0
-  for (const rank of [...byRank.keys()].sort((one, other) => one - other)) {
-    const between = Int32Array.from(byRank.get(rank) as number[])
-    parts.push(codes.subarray(from, rank), await sortTexts(between, texts, collation))
-    from = rank
+  /** `rankEnd`: exclusive bound of ranks. */
+  constructor(private readonly rankEnd: number) {
+    this.codes[0] = EMPTY_TEXT
+    this.respace(0, 1)
   }
-  return orderOf(new Int32Array(Bun.concatArrayBuffers([...parts, codes.subarray(from)])))
-}
 
-/** Sorts codes by their texts: divides them by a sample until each part is one statement. @throws ApiError 500, 503 */
-export async function sortTexts(codes: Int32Array, texts: Texts, collation: Collation, attempt = 0): Promise<Int32Array> {
-  if (codes.length < 2) return codes
-  const first = takePiece(codes, 0, texts)
-  if (first.length === codes.length) return pick(codes, await collation.order(first))
-  if (attempt === ATTEMPTS_MAX) throw new Error('the collation of a column calls different texts equal')
-  await setImmediate()
-  const thresholds = await sample(codes, first.length, texts, collation)
-  const parts: number[][] = Array.from({ length: thresholds.length + 1 }, () => [])
-  for (let from = 0; from < codes.length; ) {
-    const piece = takePiece(codes, from, texts)
-    for (const part of await collation.places(piece, thresholds)) parts[part]?.push(codes[from++])
+  /** How many texts have ranks. */
+  get size(): number {
+    return this.count
   }
-  const sorted: Int32Array[] = []
-  for (const part of parts) {
-    const isAll = part.length === codes.length
-    sorted.push(await sortTexts(Int32Array.from(part), texts, collation, isAll ? attempt + 1 : 0))
+
+  /** By code, ranks from 1 on; 0: the text has none. */
+  get ranks(): Uint32Array {
+    return this.byCode
   }
-  return new Int32Array(Bun.concatArrayBuffers(sorted))
-}
 
-/** Texts that divide all into equal parts, each half of a statement if so many parts suffice. */
-async function sample(codes: Int32Array, pieceLength: number, texts: Texts, collation: Collation): Promise<string[]> {
-  const parts = Math.min(PARTS_MAX, Math.ceil((2 * codes.length) / pieceLength))
-  const stride = codes.length / Math.min(parts * SAMPLES_OF_PART, STATEMENT_TEXTS_MAX, codes.length)
-  const picked = Int32Array.from({ length: Math.floor(codes.length / stride) }, (_, index) =>
-    // Codes are in the order in which rows came, and may follow a pattern.
-    Math.floor((index + Math.random()) * stride),
-  )
-  const some = takePiece(pick(codes, picked), 0, texts)
-  const sorted = (await collation.order(some)).map((index) => some[index])
-  const step = Math.max(1, sorted.length / parts)
-  const thresholds: string[] = []
-  for (let at = step / 2; at < sorted.length; at += step) thresholds.push(sorted[Math.floor(at)])
-  return thresholds
-}
-
-/** The texts of the codes from an index on, as many as one statement takes: one at least. */
-function takePiece(codes: Int32Array, from: number, texts: Texts): string[] {
-  const piece: string[] = []
-  let characters = 0
-  for (let index = from; index < codes.length && piece.length < STATEMENT_TEXTS_MAX; index++) {
-    const text = texts.text(codes[index])
-    characters += text.length
-    if (characters > STATEMENT_CHARACTERS_MAX && piece.length > 0) break
-    piece.push(text)
+  get bytes(): number {
+    return this.codes.byteLength + this.byCode.byteLength
   }
-  return piece
-}
 
-function pick(codes: Int32Array, indexes: ArrayLike<number>): Int32Array {
-  return Int32Array.from(indexes, (index) => codes[index])
+  /** The code of a place from 0 to `size`, not including; 0: there is none. */
+  codeAt(place: number): number {
+    return place >= 0 && place < this.count ? this.codes[place] : 0
+  }
+
+  /** The place of a text that has a rank. */
+  placeOf(code: number): number {
+    const rank = this.byCode[code]
+    return firstNotBefore(0, this.count, (place) => this.byCode[this.codes[place]] < rank)
+  }
+
+  /** Makes `ranks` have an entry for each code below `size`. */
+  cover(size: number): void {
+    if (size <= this.byCode.length) return
+    const wider = new Uint32Array(Math.max(size, Math.ceil(1.5 * this.byCode.length)))
+    wider.set(this.byCode)
+    this.byCode = wider
+  }
+
+  /** Returns whether other texts got new ranks, too, because a gap was full. */
+  insert({ added, places }: Insertion): boolean {
+    this.widen(this.count + added.length)
+    const { codes } = this
+    let [read, write] = [this.count, this.count + added.length]
+    this.count = write
+    for (let index = added.length - 1; index >= 0; index--) {
+      const place = places[index]
+      if (place < read) {
+        write -= read - place
+        codes.copyWithin(write, place, read)
+        read = place
+      }
+      codes[--write] = added[index]
+    }
+    let hasSpread = false
+    for (let first = 0, end = 0; first < added.length; first = end) {
+      while (end < added.length && places[end] === places[first]) end++
+      // A gap that was full may have given ranks to these, too.
+      if (this.byCode[added[first]] === 0) hasSpread = this.fill(places[first] + first, places[first] + end) || hasSpread
+    }
+    return hasSpread
+  }
+
+  /**
+   * Finds the places of texts without rank in an order of texts, as `insert` takes them; yields from time to time. Between two
+   * texts that both orders have, it leaves out texts if this order alone has others there: nobody has compared them.
+   */
+  *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
+    const added = new Int32Array(sorted.length)
+    const places = new Int32Array(sorted.length)
+    let length = 0
+    // Texts from `first` on are new here, up to the one at `index`, which both orders have.
+    let [first, place] = [0, 0]
+    for (let index = 0; index <= sorted.length; index++) {
+      if (index % PIECE === 0) yield
+      const isEnd = index === sorted.length
+      if (!isEnd && this.byCode[sorted[index]] === 0) continue
+      const from = place
+      while (place < this.count && (isEnd || this.codes[place] !== sorted[index])) {
+        if (++place % PIECE === 0) yield
+      }
+      if (!isEnd && place === this.count) throw new Error('the order of texts is another than before')
+      if (place === from && first < index) {
+        added.set(sorted.subarray(first, index), length)
+        places.fill(place, length, (length += index - first))
+      }
+      first = index + 1
+      place++
+    }
+    return { added: added.subarray(0, length), places: places.subarray(0, length) }
+  }
+
+  /**
+   * Gives ranks to texts that have none, at these places; if there is no gap, also to texts around. Returns whether it did
+   * so.
+   */
+  private fill(from: number, to: number): boolean {
+    if (this.spaceOf(from, to) >= 1) {
+      this.respace(from, to)
+      return false
+    }
+    // Twice as dense as the mean at most, so that the gaps are not soon full again.
+    // There is no space before a text that has no rank yet, so it is taken in, too.
+    const spaceMin = Math.max(1, this.rankEnd / (this.count + 1) / 2)
+    let [first, end] = [from, to]
+    for (let reach = REACH; this.spaceOf(first, end) < spaceMin; reach *= 2) {
+      first = Math.max(0, first - reach)
+      end = Math.min(this.count, end + reach)
+    }
+    this.respace(first, end)
+    return true
+  }
+
+  /** Spaces ranks of places evenly between those of their neighbors. */
+  private respace(from: number, to: number): void {
+    const { codes, byCode } = this
+    const low = this.lowOf(from)
+    const space = this.spaceOf(from, to)
+    for (let place = from; place < to; place++) byCode[codes[place]] = low + Math.floor(space * (place - from + 1))
+  }
+
+  /** The space of each text, if those of places had ranks at equal distances. */
+  private spaceOf(from: number, to: number): number {
+    const high = to === this.count ? this.rankEnd : this.byCode[this.codes[to]]
+    return (high - this.lowOf(from)) / (to - from + 1)
+  }
+
+  private lowOf(place: number): number {
+    return place === 0 ? 0 : this.byCode[this.codes[place - 1]]
+  }
+
+  private widen(count: number): void {
+    if (count <= this.codes.length) return
+    const wider = new Int32Array(Math.ceil(1.5 * count))
+    wider.set(this.codes)
+    this.codes = wider
+  }
 }

@@ -1,154 +1,331 @@
-// Ranks of a property's texts by its collation, and of operands among them; both are kept while texts are added.
+// Ranks of a property's texts by its collation, and of operands among them. New texts are placed between those that have ranks.
+import { setImmediate } from 'node:timers/promises'
+import { ApiError } from '../errors.ts'
 import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { firstNotBefore } from './bisect.ts'
 import { Collation, type Reader } from './collation.ts'
-import { insertAt, orderOf, sortTexts, TEXTS_MAX, type TextOrder, type Texts } from './textOrder.ts'
+import { EMPTY_TEXT } from './dictionary.ts'
+import { type Insertion, RANK_END, TEXTS_MAX, TextOrder, type Texts } from './textOrder.ts'
 
-/** New texts that are placed one by one; with more, all texts are ordered again. */
-export const PLACED_MAX = 100
-/** Fewer texts are ordered again in any case: that is one statement. */
-const ORDERED_MIN = 256
-/** Operands that are looked for at once, of one property. */
-const SEARCHES_MAX = 100
-/** Texts that an operand is compared with in one statement. */
-const THRESHOLDS_MAX = 64
+/** Reads the distinct texts of a column in its order, some at a time. */
+export type ReadOrder = (take: (text: string) => void) => Promise<void>
+
+/** `refused`: there are too many texts, or their order could not be read; `start` tries again after a pause. */
+export type RanksState = 'unread' | 'reading' | 'ready' | 'refused'
+
+export interface TextRanksParts {
+  /** Compares texts. */
+  readonly reader: Reader
+  readonly readOrder: ReadOrder
+  /** Called in the turn in which these texts got ranks; not for those of the first reading, whose end `state` tells. */
+  onPlaced(codes: readonly number[]): void
+  /** Called, before `onPlaced`, in the turn in which texts got other ranks, in the same order, because a gap was full. */
+  onSpread(): void
+  readonly limits?: Partial<typeof LIMITS>
+}
+
+/** Limits of one statement. ICU compares for some 2 ms to guess the places of so many texts. */
+const BATCH_TEXTS_MAX = 128
+
+const LIMITS = {
+  /** Exclusive bound of ranks. */
+  rankEnd: RANK_END,
+  textsMax: TEXTS_MAX,
+  /** Maximum texts that are placed by one statement, like new ones; for more, the column is read. */
+  placedMax: BATCH_TEXTS_MAX,
+  /** With more texts without rank that came since the order was read, it is read again. */
+  unplacedMax: 20_000,
+  /** Time after a failed reading without another one. */
+  pauseMs: 60_000,
+}
+
+const CHARACTERS_MAX = 64 * 1_024
+/** For each text, PostgreSQL walks along the thresholds. */
+const THRESHOLDS_MAX = 512
+/** Maximum thresholds on each side of the place where ICU here has a text. */
+const NEAR_MAX = 8
+/** Operands of one property that are looked for at once. */
+const OPERANDS_MAX = 100
 const GAPS_BYTES_MAX = 256 * 1_024
-/** Texts on each side of where ICU here has an operand. */
-const NEAR = 8
 const guess = new Intl.Collator('und')
 
-/** The texts between which an operand lies, by their codes; 0 stands for either end of all texts. */
+/** The texts between which an operand lies, by their codes; 0: there is none. */
 interface Gap {
-  /** Less than the operand. */
   readonly below: number
-  /** Not less. */
   readonly above: number
 }
 
-const EVERYWHERE: Gap = { below: 0, above: 0 }
+/** The rank below which texts are less than an operand, and the rank of the operand itself, if it is one of the texts. */
+export interface RankBound {
+  readonly bound: number
+  readonly equal: number | null
+}
 
-/** Ranks from `from` up to, not including, `to`. */
-interface Range {
-  readonly from: number
-  readonly to: number
+/** A text that is looked for, and the places of the order among which its own is, from `from` to `to`. */
+interface Search {
+  readonly text: string
+  /** Code of a new text; null: an operand. */
+  readonly code: number | null
+  from: number
+  to: number
 }
 
 /**
- * An order that holds as long as PostgreSQL, and the column's definition, stay the same. It takes 8 bytes for each text, twice as
- * many while texts are added, up to 40 while all are ordered, and 256 KiB for operands.
+ * Ranks that hold as long as PostgreSQL, and the column's definition, stay the same. They take 8 to 12 bytes for each text, as
+ * many more while the order is read, and 256 KiB for operands.
  */
 export class TextRanks {
-  private order = orderOf(new Int32Array(0))
+  private readonly limits: typeof LIMITS
+  private readonly order: TextOrder
   private readonly collation: Collation
-  /** Positions of operands. A gap stays right in a later order: only texts that were added within it have to be compared. */
+  private isRead = false
+  /** The first reading. */
+  private reading: Promise<void> | null = null
+  /** Texts that there were when the order was read last. */
+  private sizeAtReading = 0
+  private pausedUntilMs = Number.NEGATIVE_INFINITY
+  /** All codes below have ranks. */
+  private first = EMPTY_TEXT
+  private step: Promise<void> | null = null
+  /** Operands that wait for a step. */
+  private readonly operands = new Set<string>()
+  /** A text that is placed in a gap makes it unknown. */
   private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
-  private readonly searches = new Map<string, Promise<number>>()
-  private extending: Promise<void> | null = null
 
   constructor(
     entity: Entity,
     property: Property,
     private readonly texts: Texts,
-    reader: Reader,
+    private readonly parts: TextRanksParts,
   ) {
-    this.collation = new Collation(entity, property, reader)
+    this.limits = { ...LIMITS, ...parts.limits }
+    this.order = new TextOrder(this.limits.rankEnd)
+    this.collation = new Collation(entity, property, parts.reader)
   }
 
-  /** Ranks by code; codes beyond came later. The array never changes: if texts are added, there is another one. */
-  get ranks(): Int32Array {
+  /** By code: ranks from 1 on, with gaps; 0: the text has none yet, or is none. Another array after texts came. */
+  get ranks(): Uint32Array {
+    this.order.cover(this.texts.size)
     return this.order.ranks
   }
 
-  /** Adds the texts that there are at the call, unless they are too many. @throws ApiError 500, 503; nothing has changed then */
-  async extend(): Promise<void> {
-    const { size } = this.texts
-    while (this.ranks.length < size && size <= TEXTS_MAX) await (this.extending ??= this.add())
+  get state(): RanksState {
+    if (this.texts.size > this.limits.textsMax) return 'refused'
+    if (this.isRead) return 'ready'
+    if (this.reading) return 'reading'
+    return performance.now() < this.pausedUntilMs ? 'refused' : 'unread'
   }
 
-  /** How many texts of the order are less than the operand; null: `boundOf` has to look for it. */
-  knownBound(operand: string): number | null {
+  /** Texts without rank. */
+  get unplaced(): number {
+    return this.texts.size - 1 - this.order.size
+  }
+
+  get bytes(): number {
+    return this.order.bytes + GAPS_BYTES_MAX
+  }
+
+  /** Begins to read the order, unless that was done, or failed of late. */
+  start(): void {
+    if (this.state !== 'unread') return
+    if (this.texts.size <= this.limits.placedMax) {
+      this.isRead = true
+      return
+    }
+    this.reading = this.read()
+    this.reading.catch(() => undefined).finally(() => (this.reading = null))
+  }
+
+  /** Resolves when all texts that there are at the call have ranks. @throws ApiError 500, 503 */
+  async place(): Promise<void> {
+    const { size } = this.texts
+    await this.ready()
+    while (this.firstUnplaced() < size) await this.takeStep()
+  }
+
+  private firstUnplaced(): number {
+    const { ranks, texts } = this
+    while (this.first < texts.size && ranks[this.first] !== 0) this.first++
+    return this.first
+  }
+
+  /** Returns the bound of an operand; null: `findBound` has to look for it. */
+  knownBound(operand: string): RankBound | null {
+    const { order } = this
+    const code = this.texts.find(operand)
+    const equal = code === null ? 0 : (order.ranks[code] ?? 0)
+    if (equal > 0) return { bound: equal, equal }
     const gap = this.gaps.get(operand)
     if (gap === undefined) return null
-    const { from, to } = rangeOf(this.order, gap)
-    return from === to ? to : null
+    const place = gap.above === 0 ? order.size : order.placeOf(gap.above)
+    if (order.codeAt(place - 1) !== gap.below) return null
+    return { bound: gap.above === 0 ? this.limits.rankEnd : order.ranks[gap.above], equal: null }
+  }
+
+  /** Looks for an operand, which `knownBound` has then, unless many long ones push it out. @throws ApiError 500, 503 */
+  async findBound(operand: string): Promise<void> {
+    await this.ready()
+    if (this.knownBound(operand) !== null) return
+    if (this.operands.size >= OPERANDS_MAX && !this.operands.has(operand))
+      throw unavailable(new Error('too many operands are looked for'))
+    this.operands.add(operand)
+    while (this.operands.has(operand)) await this.takeStep()
+  }
+
+  /** Waits for the first reading. */
+  private async ready(): Promise<void> {
+    this.start()
+    await this.reading
+    if (this.state !== 'ready') throw unavailable(new Error('the texts of a property have no order'))
+  }
+
+  /** All callers share one step at a time. */
+  private takeStep(): Promise<void> {
+    this.step ??= this.placeSome().finally(() => (this.step = null))
+    return this.step
+  }
+
+  /** Texts that the last reading did not bring are no reason for another one. */
+  private async placeSome(): Promise<void> {
+    const came = this.texts.size - this.sizeAtReading
+    const isDue = Math.min(came, this.unplaced) > this.limits.unplacedMax && performance.now() >= this.pausedUntilMs
+    try {
+      await (isDue ? this.read() : this.placeBatch())
+    } catch (error) {
+      // All who wait get the error.
+      this.operands.clear()
+      throw error
+    }
+  }
+
+  /** Reads the order of all texts of the column. */
+  private async read(): Promise<void> {
+    const { order, texts, parts } = this
+    const { size } = texts
+    const sorted = new Int32Array(size)
+    // The empty text is always the first, also if the column has none.
+    sorted[0] = EMPTY_TEXT
+    let length = 1
+    try {
+      await parts.readOrder((text) => {
+        const code = texts.find(text)
+        if (code !== null && code !== EMPTY_TEXT && code < size) sorted[length++] = code
+      })
+      order.cover(size)
+      const steps = order.findPlaces(sorted.subarray(0, length))
+      let step = steps.next()
+      for (; !step.done; step = steps.next()) await setImmediate()
+      this.sizeAtReading = size
+      this.insert(step.value)
+      this.isRead = true
+    } catch (error) {
+      this.pausedUntilMs = performance.now() + this.limits.pauseMs
+      throw error instanceof ApiError ? error : unavailable(error)
+    }
+  }
+
+  /** Finds where operands and new texts lie, with one statement. */
+  private async placeBatch(): Promise<void> {
+    // All that is asked for in this turn of the event loop shares the statement.
+    await setImmediate()
+    const searches = this.takeBatch()
+    if (searches.length > 0) this.apply(await this.locate(searches))
+  }
+
+  /** As many searches as one statement takes, one at least if there is any. */
+  private takeBatch(): Search[] {
+    const { texts, order } = this
+    const batch: Search[] = []
+    let characters = 0
+    const add = (text: string, code: number | null): boolean => {
+      characters += text.length
+      if (batch.length > 0 && (batch.length === BATCH_TEXTS_MAX || characters > CHARACTERS_MAX)) return false
+      batch.push({ text, code, from: 0, to: order.size })
+      return true
+    }
+    for (const operand of this.operands) if (!add(operand, null)) return batch
+    const { ranks } = this
+    for (let code = this.firstUnplaced(); code < texts.size; code++)
+      if (ranks[code] === 0 && !add(texts.text(code), code)) return batch
+    return batch
+  }
+
+  /** Inserts new texts, and notes the gaps of operands. `searches` ascend, and their places are known. */
+  private apply(searches: readonly Search[]): void {
+    const { order } = this
+    const added: number[] = []
+    const places: number[] = []
+    const found: [string, number][] = []
+    for (const { text, code, to } of searches) {
+      if (code === null) {
+        found.push([text, to + added.length])
+        continue
+      }
+      added.push(code)
+      places.push(to)
+    }
+    this.insert({ added, places })
+    for (const [operand, place] of found) {
+      this.gaps.set(operand, { below: order.codeAt(place - 1), above: order.codeAt(place) })
+      this.operands.delete(operand)
+    }
+  }
+
+  private insert(insertion: Insertion): void {
+    if (insertion.added.length === 0) return
+    const hasSpread = this.order.insert(insertion)
+    if (!this.isRead) return
+    if (hasSpread) this.parts.onSpread()
+    this.parts.onPlaced(Array.from(insertion.added))
   }
 
   /**
-   * How many of the ranked texts are less than the operand: those whose rank is below that number. It is of the `ranks` at the
-   * moment at which it resolves; a caller that has awaited anything since asks `knownBound`. @throws ApiError 500, 503
+   * Finds the places of texts among those of the order: `from` equals `to` then. Returns them in ascending order of the
+   * texts.
    */
-  boundOf(operand: string): Promise<number> {
-    let search = this.searches.get(operand)
-    if (search) return search
-    if (this.searches.size >= SEARCHES_MAX) return Promise.reject(unavailable(new Error('too many operands are looked for')))
-    search = this.findBound(operand).finally(() => this.searches.delete(operand))
-    this.searches.set(operand, search)
-    return search
-  }
-
-  private async findBound(operand: string): Promise<number> {
-    for (;;) {
-      const { order } = this
-      const bound = await this.search(order, operand, this.gaps.get(operand))
-      this.gaps.set(operand, { below: order.codes[bound - 1] ?? 0, above: order.codes[bound] ?? 0 })
-      if (order === this.order) return bound
-    }
-  }
-
-  private async add(): Promise<void> {
-    const { order, texts, collation } = this
-    try {
-      const first = order.ranks.length
-      const added = Array.from({ length: texts.size - first }, (_, index) => first + index)
-      if (added.length <= PLACED_MAX && order.codes.length >= ORDERED_MIN) {
-        const ranks = await Promise.all(added.map((code) => this.search(order, texts.text(code))))
-        this.order = await insertAt(order, added, ranks, texts, collation)
-      } else {
-        const all = Int32Array.from({ length: order.codes.length + added.length }, (_, index) => index + 1)
-        this.order = orderOf(await sortTexts(all, texts, collation))
+  private async locate(searches: Search[]): Promise<Search[]> {
+    const { order, texts } = this
+    let sorted = searches
+    for (let open = searches, isFirst = true; open.length > 0; isFirst = false) {
+      const places = this.thresholdsOf(open, isFirst)
+      const thresholds = places.map((place) => texts.text(order.codeAt(place)))
+      const answer = await this.collation.places(
+        open.map(({ text }) => text),
+        thresholds,
+      )
+      if (isFirst) sorted = answer.map(({ index }) => searches[index])
+      for (const { index, threshold } of answer) {
+        const search = open[index]
+        if (threshold > 0) search.from = Math.max(search.from, places[threshold - 1] + 1)
+        if (threshold < places.length) search.to = Math.min(search.to, places[threshold])
       }
-    } finally {
-      this.extending = null
+      open = open.filter(({ from, to }) => from < to)
     }
+    return sorted
   }
 
-  /** How many texts of an order are less than the operand. */
-  private async search(order: TextOrder, operand: string, gap = EVERYWHERE): Promise<number> {
-    let { from, to } = rangeOf(order, gap)
-    for (let isFirst = true; from < to; isFirst = false) {
-      const ranks = isFirst ? this.near(order, operand, { from, to }) : spread({ from, to })
-      const thresholds = ranks.map((rank) => this.texts.text(order.codes[rank]))
-      const equal = thresholds.indexOf(operand)
-      if (equal >= 0) return ranks[equal]
-      const [place] = (await this.collation.places([operand], thresholds)) as [number]
-      if (place > 0) from = ranks[place - 1] + 1
-      to = ranks[place] ?? to
+  /** The places, in ascending order, whose texts are compared with those that are looked for. */
+  private thresholdsOf(open: readonly Search[], isFirst: boolean): number[] {
+    const places = new Set<number>()
+    const share = Math.floor(THRESHOLDS_MAX / open.length)
+    for (const { text, from, to } of open) {
+      let [first, end, step] = [from, to, Math.ceil((to - from) / share)]
+      if (isFirst) {
+        const place = firstNotBefore(from, to, (place) => guess.compare(this.texts.text(this.order.codeAt(place)), text) < 0)
+        const near = Math.min(NEAR_MAX, share >> 1)
+        ;[first, end, step] = [Math.max(from, place - near), Math.min(to, place + near), 1]
+      }
+      for (let place = first + ((step - 1) >> 1); place < end; place += step) places.add(place)
     }
-    return to
+    let sorted = [...places].sort((one, other) => one - other)
+    // Half of them narrow the places of a text, too.
+    while (sorted.length > 1 && this.charactersOf(sorted) > CHARACTERS_MAX) sorted = sorted.filter((_, index) => index % 2 === 0)
+    return sorted
   }
 
-  /** Ranks around the place that the operand has by ICU here, which orders most texts as PostgreSQL does. */
-  private near({ codes }: TextOrder, operand: string, { from, to }: Range): number[] {
-    const isLess = (rank: number) => guess.compare(this.texts.text(codes[rank]), operand) < 0
-    const place = firstNotBefore(from, to, isLess)
-    const first = Math.max(from, place - NEAR)
-    return Array.from({ length: Math.min(to, place + NEAR) - first }, (_, index) => first + index)
+  private charactersOf(places: readonly number[]): number {
+    return places.reduce((sum, place) => sum + this.texts.text(this.order.codeAt(place)).length, 0)
   }
-}
-
-function rangeOf({ codes, ranks }: TextOrder, { below, above }: Gap): Range {
-  return {
-    from: below === 0 ? 0 : ranks[below] + 1,
-    to: above === 0 ? codes.length : ranks[above],
-  }
-}
-
-/** Ranks at equal distances. */
-function spread({ from, to }: Range): number[] {
-  const step = Math.ceil((to - from) / THRESHOLDS_MAX)
-  const ranks: number[] = []
-  for (let rank = from + ((step - 1) >> 1); rank < to; rank += step) ranks.push(rank)
-  return ranks
 }

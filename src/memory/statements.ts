@@ -18,9 +18,11 @@ export function compileRowsAfter(entity: Entity, id: string | null, size: number
   )
 }
 
-/** Compiles a sample: a property's values in `percent` of the table's blocks. */
-export function compileSample({ table }: Entity, { column }: Property, percent: number): Statement {
-  return toStatement(sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`)
+/** Compiles the different texts of a property, in the order of its column's collation, as the cursor `texts`. */
+export function compileTextOrder({ table }: Entity, { column }: Property): Statement {
+  const own = name(column)
+  const ordered = sql`select distinct ${own} from ${name(table)} where ${own} is not null order by ${own}`
+  return toStatement(sql`declare texts no scroll cursor for ${ordered}`)
 }
 
 /**
@@ -63,15 +65,17 @@ function definitionOf(relation: Sql): Sql {
   return sql`(select case when signs is not null and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
 }
 
-/**
- * Compiles a read of the table's state. Columns: snapshot, relation, state, oldest line, definition, rows (-1: never analyzed),
- * bytes.
- */
+/** Compiles a read of the table's state. Columns: snapshot, relation, state, oldest line, definition. */
 export function compileLoadedState(entity: Entity): Statement {
-  const found = sql`select oid, reltuples from pg_class where oid = ${relationOf(entity)}`
+  const found = sql`select oid from pg_class where oid = ${relationOf(entity)}`
   return toStatement(
-    sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity, sql`found.oid`)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
+    sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity, sql`found.oid`)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)} from (${found}) as found`,
   )
+}
+
+/** Compiles a count of a table's rows, but of no more than `most`. */
+export function compileRowCount({ table }: Entity, most: number): Statement {
+  return toStatement(sql`select count(*)::text from (select from ${name(table)} limit ${integer(most)}) as counted`)
 }
 
 /** Compiles the question whether rows have changed since a snapshot. The answer has a newer snapshot. */

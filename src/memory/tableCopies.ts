@@ -1,24 +1,26 @@
-// Copies of tables in the memory of a worker: loads them on demand, and evicts idle ones when memory runs out.
+// Copies of tables in the memory of a worker: loads them on demand, and decides what gives way when memory runs out.
+import type { Reader } from '../columns/collation.ts'
 import { ColumnTable } from '../columns/columnTable.ts'
 import { TextsCollide } from '../columns/dictionary.ts'
-import { Kernel, KernelFull } from '../columns/kernel.ts'
-import { orderFor } from '../columns/orderDemand.ts'
-import { ID } from '../columns/rowStore.ts'
+import { KernelFull } from '../columns/kernel.ts'
 import { Slices } from '../columns/slices.ts'
+import type { ReadOrder } from '../columns/textRanks.ts'
 import { errorOf } from '../errors.ts'
+import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { FiltersAndSorts } from '../model/query.ts'
+import type { TakeLine } from './copyPieces.ts'
 import { LoadPauses } from './loadPauses.ts'
 import { ResponseCache } from './responseCache.ts'
-import { CopyLost, type CopyParts, TableCopy } from './tableCopy.ts'
-import { type Begin, NotRecorded, readTable } from './tableReader.ts'
+import { CopyLost, TableCopy } from './tableCopy.ts'
+import { type LoadedState, NotRecorded, readTable, readTexts } from './tableReader.ts'
 
 /** Share of the memory for cached responses. */
 const RESPONSES_SHARE = 1 / 8
+/** Share of the memory for copies that their optional parts leave free, so that rows and texts can come. */
+const SPARE_SHARE = 1 / 32
+/** Bytes of a code, and of a row in the index of ids. */
 const CODE_BYTES = 4
-/** Estimate of how full segments are, and of the id index's bytes for a row. */
-const FILL_SHARE = 0.8
 const INDEX_BYTES = 6
 /** Rows between two checks of the memory during a load, because texts may have any length. */
 const CHECKED_ROWS = 1_000
@@ -32,14 +34,30 @@ const REFRESH_MS = 5_000
 const UNUSED_MS = 600_000
 /** Time for which a table that did not fit is not loaded again, unless more memory is free. */
 const LARGE_MS = 3_600_000
+/** Time without lists after which an optional part of a copy gives way to another one. */
+const UNUSED_PART_MS = 10_000
+/** Interval at which it is checked whether parts can give way. */
+const GIVE_WAY_MS = 1_000
+/** Maximum summaries that are computed at the same time, and of one key. */
+const SUMMARIES_MAX = 4
+const SUMMARIES_PER_KEY_MAX = 2
+
+/** The turns of reading tables. */
+const LOADS = 'loads'
+const ORDERS = 'orders'
+
+/** Parts of a copy that lists can do without, in the order in which they give way. */
+const PARTS = ['bitmaps', 'checkpoints', 'indexes'] as const
 
 /** State of one table. */
 interface TableEntry {
   readonly entity: Entity
   readonly pauses: LoadPauses
   copy: TableCopy | null
-  /** Column that orders the rows of the load that is due or running; null: no load is due. */
-  dueOrder: number | null
+  /** Rows of the load that is running. */
+  loading: ColumnTable | null
+  /** True if a load is due or running. */
+  isDue: boolean
   /** Lists that PostgreSQL answered because there was no copy. */
   missed: number
   lastUsedMs: number
@@ -50,7 +68,11 @@ interface TableEntry {
   isFailureLogged: boolean
 }
 
-export interface MemoryOptions extends Pick<CopyParts, 'database' | 'questions'> {
+export interface MemoryOptions {
+  /** Compares texts. */
+  readonly database: Reader
+  /** Connection for questions about changed rows. */
+  readonly questions: Reader
   /** Memory for copies and cached responses together. */
   readonly bytesMax: number
   /** URL of the database from which tables are loaded. */
@@ -61,11 +83,16 @@ export interface MemoryOptions extends Pick<CopyParts, 'database' | 'questions'>
 /** Copies and cached responses. The first list of a table starts its load; until it is done PostgreSQL answers. */
 export class TableCopies {
   readonly responses: ResponseCache
-  private readonly tables = new Map<string, TableEntry>()
-  private readonly bytesMax: number
   /** Limits the time that lists and summaries take of the process. */
   readonly slices = new Slices()
+  /** Limits the summaries that are computed at the same time. */
+  readonly summaries = new FairSemaphore(SUMMARIES_MAX, SUMMARIES_PER_KEY_MAX)
+  private readonly tables = new Map<string, TableEntry>()
+  private readonly bytesMax: number
+  /** Loads, and reads of the orders of texts, follow one another. */
+  private readonly reads = new FairSemaphore(1)
   private readonly timer: Timer
+  private gaveWayMs = Number.NEGATIVE_INFINITY
   private isLoading = false
   private isEnded = false
 
@@ -76,31 +103,35 @@ export class TableCopies {
     this.timer.unref()
   }
 
-  /** Number of copies, and their bytes. */
+  /** Number of copies, and the bytes of these and of the load that is running. */
   get use(): { tables: number; bytes: number } {
-    const copies = [...this.tables.values()].flatMap(({ copy }) => copy ?? [])
-    return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
+    let tables = 0
+    let bytes = 0
+    for (const { copy, loading } of this.tables.values()) {
+      tables += copy === null ? 0 : 1
+      bytes += (copy?.columns.bytes ?? 0) + (loading?.bytes ?? 0)
+    }
+    return { tables, bytes }
   }
 
-  /** Returns the copy of the entity's table; null if there is no usable one. */
+  /** Returns the copy of the entity's table; null if there is none. */
   of(entity: Entity): TableCopy | null {
     const entry = this.tables.get(entity.table)
     if (entry === undefined || entry.copy === null) return null
     const { copy } = entry
     entry.lastUsedMs = performance.now()
-    if (copy.search === null) return null
-    const { dueOrder } = copy.search
-    if (dueOrder !== null) this.startLoad(entry, dueOrder)
+    if (copy.columns.isWorn) this.startLoad(entry)
     return copy
   }
 
-  /** Starts to load a table that has no copy, in the order that serves lists like this one best. */
-  load(entity: Entity, query: FiltersAndSorts): void {
+  /** Starts to load a table that has no copy. */
+  load(entity: Entity): void {
     const entry = this.tables.getOrInsertComputed(entity.table, () => ({
       entity,
       pauses: new LoadPauses(),
       copy: null,
-      dueOrder: null,
+      loading: null,
+      isDue: false,
       missed: 0,
       lastUsedMs: 0,
       notBeforeMs: 0,
@@ -111,7 +142,7 @@ export class TableCopies {
     // A copy that cannot answer this list stays for the lists that it can answer.
     if (entry.copy !== null) return
     entry.missed++
-    this.startLoad(entry, orderFor(entity, query))
+    this.startLoad(entry)
   }
 
   /** Starts no further loads; a running one ends with the process. */
@@ -120,9 +151,9 @@ export class TableCopies {
     clearInterval(this.timer)
   }
 
-  private startLoad(entry: TableEntry, orderedBy: number) {
-    if (entry.dueOrder !== null || performance.now() < entry.notBeforeMs) return
-    entry.dueOrder = orderedBy
+  private startLoad(entry: TableEntry) {
+    if (entry.isDue || performance.now() < entry.notBeforeMs) return
+    entry.isDue = true
     if (!this.isLoading) this.loadDue()
   }
 
@@ -131,90 +162,151 @@ export class TableCopies {
    */
   private async loadDue() {
     this.isLoading = true
+    const release = await this.reads.take(LOADS)
     for (let next = this.nextDue(); next !== null; next = this.nextDue()) {
       const entry = next
       const startMs = performance.now()
-      const fail = (error: unknown) =>
+      const fail = (error: unknown) => {
+        this.noteSize(entry, error)
         this.noteFailure(entry, error, () => entry.pauses.afterOvertaken(performance.now() - startMs))
-      await this.loadCopy(entry, entry.dueOrder as number).catch(fail)
-      entry.dueOrder = null
+      }
+      await this.loadCopy(entry, startMs).catch(fail)
+      entry.loading = null
+      entry.isDue = false
       entry.missed = 0
     }
+    release()
     this.isLoading = false
   }
 
-  /** Returns the table to load next; null if none is due. Tables that have a copy in another order come last. */
+  /** Returns the table to load next; null if none is due. Tables that have a copy come last. */
   private nextDue(): TableEntry | null {
-    const due = [...this.tables.values()].filter(({ dueOrder }) => dueOrder !== null)
+    const due = [...this.tables.values()].filter(({ isDue }) => isDue)
     const [most = null] = due.sort((one, other) => other.missed - one.missed)
     return this.isEnded ? null : most
   }
 
-  private async loadCopy(entry: TableEntry, orderedBy: number) {
+  private async loadCopy(entry: TableEntry, startMs: number) {
     const { entity } = entry
-    const { database, questions, url, log } = this.options
-    const startMs = performance.now()
-    const { properties } = entity
-    // Rows arrive in the order of ids anyway, so that order needs no sample.
-    const sampled = orderedBy === ID ? null : (properties[orderedBy] as Property)
-    let table: ColumnTable | null = null
-    let room = 0
-    const begin: Begin = (rows, sample) => {
-      this.makeRoom(entry, rows)
-      room = this.bytesMax - this.use.bytes
-      const own = new ColumnTable(entity, new Kernel(room), orderedBy)
-      own.prepare(rows, sample)
-      table = own
-      return (bytes, from, to) => {
-        own.addLine(bytes, from, to)
-        if (own.rows % CHECKED_ROWS === 0 && own.bytes > room) throw new KernelFull('texts take too much')
-      }
-    }
-    const noteSize = (error: unknown): never => {
-      if (table !== null && error instanceof KernelFull)
-        entry.missingRoom = { bytes: room, untilMs: performance.now() + LARGE_MS }
-      throw error
-    }
-    const moment = await readTable(url, entity, sampled, begin).catch(noteSize)
+    const { questions, log } = this.options
+    const { table, moment } = await this.readRows(entry)
     const onLost = (error: unknown) => {
       entry.copy = null
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
         this.noteFailure(entry, error, () => entry.pauses.afterLoss(performance.now()))
       else log.warn('a table is in memory no more', { table: entity.table, reason: errorOf(error).message })
     }
-    const parts = { database, questions, slices: this.slices, onLost }
-    const copy = new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
-    await copy.catchUpAfterLoad().catch(noteSize)
-    entry.copy?.release()
+    const copy = new TableCopy(entity, table, moment, { questions, onLost })
+    await copy.catchUpAfterLoad()
+    this.evict(entry)
+    this.requireRoom()
     entry.copy = copy
-    if (this.use.bytes > this.bytesMax) {
-      this.evict(entry)
-      return noteSize(new KernelFull('texts take too much'))
-    }
+    entry.loading = null
     entry.isFailureLogged = false
     const endMs = performance.now()
     entry.pauses.noteLoad(endMs - startMs, endMs)
     log.info('a table is in memory', {
       table: entity.table,
-      rows: copy.rows,
-      order: (properties[orderedBy] as Property).name,
-      mb: Math.ceil(copy.bytes / 2 ** 20),
+      rows: table.rows,
+      mb: Math.ceil(table.bytes / 2 ** 20),
       ms: Math.round(endMs - startMs),
     })
   }
 
-  /** Evicts idle tables until a table of about this size fits. Evicts none if it cannot fit. @throws KernelFull */
-  private makeRoom(entry: TableEntry, rows: number) {
-    const { entity, missingRoom } = entry
+  private async readRows(entry: TableEntry): Promise<{ table: ColumnTable; moment: LoadedState }> {
+    const { entity } = entry
+    const { database, url } = this.options
+    const readOrder =
+      (property: Property): ReadOrder =>
+      (take) =>
+        this.readOrder(entity, property, take)
+    const texts = { database, slices: this.slices, readOrder }
+    const rowBytes = entity.properties.length * CODE_BYTES + INDEX_BYTES
+    let table: ColumnTable | null = null
+    const begin = (rows: number): TakeLine => {
+      this.makeRoom(entry, rows * rowBytes)
+      const own = new ColumnTable(entity, rows, texts, { has: (bytes) => this.hasRoom(bytes) })
+      entry.loading = own
+      table = own
+      return (bytes, from, to) => {
+        own.addLine(bytes, from, to)
+        if (own.rows % CHECKED_ROWS === 0) this.requireRoom()
+      }
+    }
+    const rowsMax = Math.ceil(this.bytesMax / rowBytes) + 1
+    const moment = await readTable(url, entity, rowsMax, begin)
+    return { table: table as unknown as ColumnTable, moment }
+  }
+
+  /** Notes the free memory that was too little for a table whose load had begun. */
+  private noteSize(entry: TableEntry, error: unknown) {
+    const { loading } = entry
+    if (loading === null || !(error instanceof KernelFull)) return
+    const free = this.bytesMax - this.use.bytes + loading.bytes
+    entry.missingRoom = { bytes: free, untilMs: performance.now() + LARGE_MS }
+  }
+
+  /** Reads the order of a property's texts: one at a time, and not while a table is loaded. */
+  private async readOrder(entity: Entity, property: Property, take: (text: string) => void): Promise<void> {
+    const release = await this.reads.take(ORDERS)
+    await readTexts(this.options.url, entity, property, take).finally(release)
+  }
+
+  /** Requires that all copies and the load that runs fit into the memory. @throws KernelFull */
+  private requireRoom() {
+    if (this.fits(0)) return
+    for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
+    if (!this.fits(0)) throw new KernelFull('texts take too much')
+  }
+
+  private fits(bytes: number): boolean {
+    return this.use.bytes + bytes <= this.bytesMax
+  }
+
+  /** Returns whether an optional part of a copy may have so many bytes. Unused parts, and then idle tables, give way for it. */
+  private hasRoom(bytes: number): boolean {
+    const wanted = bytes + SPARE_SHARE * this.bytesMax
+    const nowMs = performance.now()
+    if (this.fits(wanted)) return true
+    if (nowMs - this.gaveWayMs < GIVE_WAY_MS) return false
+    this.gaveWayMs = nowMs
+    this.giveWay(wanted, UNUSED_PART_MS)
+    for (const idle of this.idleSince(nowMs - IDLE_MS)) if (!this.fits(wanted)) this.evict(idle)
+    return this.fits(wanted)
+  }
+
+  /** Takes parts that no list has used for so long from all copies, until so many bytes are free. */
+  private giveWay(bytes: number, unusedMs: number) {
+    for (const part of PARTS)
+      for (const { copy } of this.leastRecent()) {
+        if (this.fits(bytes)) return
+        copy?.columns.giveWay(part, unusedMs)
+      }
+  }
+
+  /** Makes room for a table: unused parts of others give way, then idle tables, then parts in use. @throws KernelFull */
+  private makeRoom(entry: TableEntry, bytesOfRows: number) {
+    const { missingRoom } = entry
     const nowMs = performance.now()
     const known = missingRoom !== null && nowMs < missingRoom.untilMs ? missingRoom.bytes + 1 : 0
-    const bytes = Math.max(known, rows * ((entity.properties.length * CODE_BYTES) / FILL_SHARE + INDEX_BYTES))
-    const idle = [...this.tables.values()]
-      .filter((one) => one !== entry && one.copy !== null && nowMs - one.lastUsedMs > IDLE_MS)
-      .sort((one, other) => one.lastUsedMs - other.lastUsedMs)
-    const free = () => this.bytesMax - this.use.bytes
-    if (bytes > idle.reduce((sum, { copy }) => sum + (copy?.bytes ?? 0), free())) throw new KernelFull()
-    for (const least of idle) if (bytes > free()) this.evict(least)
+    const bytes = Math.max(known, bytesOfRows)
+    this.giveWay(bytes, UNUSED_PART_MS)
+    const idle = this.idleSince(nowMs - IDLE_MS).filter((one) => one !== entry)
+    const freed = this.leastRecent().map((one) => (idle.includes(one) ? one.copy?.columns.bytes : one.copy?.columns.partsBytes))
+    // If it cannot fit, all others stay as they are.
+    if (!this.fits(bytes - freed.reduce((sum: number, own = 0) => sum + own, 0))) throw new KernelFull()
+    for (const least of idle) if (!this.fits(bytes)) this.evict(least)
+    this.giveWay(bytes, 0)
+  }
+
+  /** Tables with a copy, the least recently used one first. */
+  private leastRecent(): TableEntry[] {
+    const kept = [...this.tables.values()].filter(({ copy }) => copy !== null)
+    return kept.sort((one, other) => one.lastUsedMs - other.lastUsedMs)
+  }
+
+  private idleSince(beforeMs: number): TableEntry[] {
+    return this.leastRecent().filter(({ lastUsedMs }) => lastUsedMs < beforeMs)
   }
 
   private evict(entry: TableEntry) {
@@ -232,7 +324,7 @@ export class TableCopies {
       log.debug('a table is in memory no more', { table, reason: error.message })
       return
     }
-    // A copy in another order still serves lists.
+    // Its former copy still serves lists.
     if (entry.copy !== null || entry.isFailureLogged || this.isEnded) return
     entry.isFailureLogged = true
     if (error instanceof KernelFull)
@@ -256,12 +348,12 @@ export class TableCopies {
       // If the database is unreachable, the next list asks again.
       else copy.refresh().catch(() => undefined)
     }
-    // Copies grow with the texts and orders that they collect; new copies have only those in use. Lists may need as many again at
-    // once, and the pause keeps them from loading the tables again and again.
-    if (this.use.bytes <= this.bytesMax) return
-    for (const entry of this.tables.values()) {
-      this.evict(entry)
-      entry.notBeforeMs = nowMs + RETRY_MS
-    }
+    // Copies grow with the rows and texts that come.
+    for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
+    const [least] = this.leastRecent()
+    if (least === undefined || this.fits(0)) return
+    // The others may fit without it. The pause keeps lists from loading it again and again.
+    this.evict(least)
+    least.notBeforeMs = nowMs + RETRY_MS
   }
 }

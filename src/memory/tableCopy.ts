@@ -1,19 +1,16 @@
 // The copy of one table. It asks PostgreSQL which rows have changed, and moves to newer snapshots.
 import type { Reader } from '../columns/collation.ts'
 import type { ColumnTable } from '../columns/columnTable.ts'
-import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
 import { ApiError } from '../errors.ts'
-import { Deadlines } from '../execute/deadlines.ts'
-import { FairSemaphore } from '../execute/fairSemaphore.ts'
-import { QUERY_MS_MAX } from '../execute/limits.ts'
-import { tooManyLists, wasEnded } from '../execute/listReads.ts'
+import { wasEnded } from '../execute/listReads.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
+import { yieldEvery } from '../os/time.ts'
 import { CHANGES_MAX, compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
 import type { LoadedState } from './tableReader.ts'
 
-export interface CopyParts extends SearchParts {
+export interface CopyParts {
   /** Connection for questions about changed rows. */
   readonly questions: Reader
   /** Called when the copy can no longer be kept current. */
@@ -27,8 +24,8 @@ const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
 /** Maximum changes that a copy catches up with while no list uses it: during its load, or when it is behind. */
 const CHANGES_IDLE_MAX = 50_000
-/** Changed rows that are processed in one turn of the event loop while no list uses the copy. */
-const STEP_ROWS = 1_000
+/** Time in one turn of the event loop for taking changed rows in. */
+const TURN_MS = 5
 /** Maximum attempts to catch up with writes. */
 const CATCH_UP_MAX = 10
 let versions = 0
@@ -51,36 +48,39 @@ export class TableCopy {
   private isAsking = false
   /** Promise of the next question, shared by all lists that wait for it. */
   private waiting: PromiseWithResolvers<void> | null = null
-  private readonly ownSearch: ListSearch
-  private readonly uses = new FairSemaphore(1)
-  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  /** Promise of the end of a take, while changed rows are taken in. */
+  private taking: PromiseWithResolvers<void> | null = null
 
-  /** `table`: the rows as of `loaded`. */
+  /** `columns`: the rows as of `loaded`. */
   constructor(
     private readonly entity: Entity,
-    private readonly table: ColumnTable,
+    readonly columns: ColumnTable,
     private loaded: LoadedState,
     private readonly parts: CopyParts,
-  ) {
-    this.ownSearch = new ListSearch(entity, table, parts)
+  ) {}
+
+  /** The rows as of the copy's snapshot, while `settled` is null; null if the copy is lost or behind. */
+  get table(): ColumnTable | null {
+    return this.unusable === null ? this.columns : null
   }
 
-  get rows(): number {
-    return this.table.rows
-  }
-
-  /** Bytes of the kernel's memory and of the program's objects. */
-  get bytes(): number {
-    return this.table.bytes + this.ownSearch.bytes
-  }
-
-  /** Finds lists and groups synchronously, as of the copy's snapshot; null if the copy is lost or behind. */
-  get search(): ListSearch | null {
-    return this.isLost || this.isBehind ? null : this.ownSearch
+  /** Why there is no table; null: there is one. */
+  get unusable(): 'noCopy' | 'behind' | null {
+    if (this.isLost) return 'noCopy'
+    return this.isBehind ? 'behind' : null
   }
 
   /**
-   * Brings the copy to a snapshot taken after this call, or drops it. All callers that wait share one question. @throws ApiError
+   * Null while all rows are as of one snapshot: check it in the turn of the event loop in which a list is looked for, or a
+   * summary begins. Else changed rows are being taken in, and the promise resolves at their end.
+   */
+  settled(): Promise<void> | null {
+    return this.taking?.promise ?? null
+  }
+
+  /**
+   * Brings the copy to a snapshot taken after this call, or drops it. All callers that wait share one question. @throws
+   * ApiError
    */
   refresh(): Promise<void> {
     if (this.waiting === null) {
@@ -153,25 +153,35 @@ export class TableCopy {
       return 0
     }
     const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot, changesMax))
-    await this.exclusive('', () => this.take(rows))
+    await this.take(rows)
     return rows.length
   }
 
-  /** Takes in changed rows; synchronously if they are few enough for lists to wait. */
+  /** Takes changed rows in, in turns. If that fails, lists wait until the copy is released. @throws KernelFull, TextsCollide */
   private async take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
     this.requireSame(state, keptFrom)
     if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
-    for (const [index, row] of rows.entries()) {
-      if (index > CHANGES_MAX && index % STEP_ROWS === 0) await Bun.sleep(0)
+    this.taking = Promise.withResolvers()
+    const turn = yieldEvery(TURN_MS)
+    for (const row of rows) {
       const id = row[HEADER_COLUMNS - 1] as string | null
       if (id === null) continue
       const values = row.slice(HEADER_COLUMNS)
       this.version = ++versions
-      if (values[0] === null) this.table.remove(id)
-      else this.table.put(values)
+      if (values[0] === null) this.columns.remove(id)
+      else this.columns.put(values)
+      const pause = turn()
+      if (pause !== null) await pause
     }
     this.loaded = { ...this.loaded, snapshot: new Snapshot(text as string) }
+    this.columns.texts.placeNew()
+    this.endTaking()
+  }
+
+  private endTaking() {
+    this.taking?.resolve()
+    this.taking = null
   }
 
   /**
@@ -183,23 +193,11 @@ export class TableCopy {
       throw new CopyLost('the table, the database or a right is another, or changes were deleted that the copy has not seen')
   }
 
-  /** Runs `work` while no other work uses the copy and no row changes. @throws ApiError 503 after 5 seconds */
-  async exclusive<Result>(keyId: string, work: () => Promise<Result> | Result): Promise<Result> {
-    const permit = this.uses.take(keyId)
-    const release = await this.deadlines.race(permit, tooManyLists).catch((error) => {
-      permit.then((release) => release())
-      throw error
-    })
-    try {
-      return await work()
-    } finally {
-      release()
-    }
-  }
-
-  /** Ends the copy; `search` is null from now on. The garbage collector frees its memory. */
+  /** Ends the copy; `table` is null from now on. The garbage collector frees its memory. */
   release(): void {
     this.isLost = true
     this.version = ++versions
+    this.columns.end()
+    this.endTaking()
   }
 }

@@ -1,12 +1,14 @@
-// Loads a copy: reads a whole table in one snapshot, over its own connection, so that no other statement waits.
+// Reads tables for copies, each time over a connection of its own, so that no other statement waits: all rows in one snapshot, or
+// the texts of a property in their order.
 import type postgres from 'postgres'
 import { inTransaction, openFirst } from '../execute/connect.ts'
 import { parametersOf } from '../execute/driver.ts'
+import { LIST_LOCK_MS_MAX } from '../execute/limits.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
-import { BEGIN_RUN, compileLoadedState, compileRowsAfter, compileSample, Snapshot } from './statements.ts'
+import { BEGIN_RUN, compileLoadedState, compileRowCount, compileRowsAfter, compileTextOrder, Snapshot } from './statements.ts'
 
 /** The snapshot in which a table was read, and the state of the table. */
 export interface LoadedState {
@@ -17,41 +19,64 @@ export interface LoadedState {
   readonly definition: string
 }
 
-/** Called before the rows with their estimated number and the sample; returns the function that takes each row. It may throw. */
-export type Begin = (rows: number, sample: readonly (string | null)[]) => TakeLine
+/** Called before the rows with their number; returns the function that takes each row. It may throw. */
+export type Begin = (rows: number) => TakeLine
 
 /** Thrown for a table whose change lines would not tell of every write. */
 export class NotRecorded extends Error {}
 
 /** Maximum time of a load. Many millions of rows take minutes, during which PostgreSQL cannot remove old row versions. */
 const READ_MS_MAX = 300_000
-/** Approximate number of values in a sample. */
-const SAMPLE_ROWS = 20_000
-/** Estimated bytes of the table's file for a row, if the table was never analyzed. */
-const ROW_BYTES = 100
+/** Maximum time of reading the order of texts, for as many as a property may have. */
+const ORDER_MS_MAX = 120_000
 /** Rows of a piece, which the driver processes in some milliseconds. */
 const PIECE_ROWS = 8_000
+/** Texts that are read at once, which the driver processes in about a millisecond. */
+const FETCHED_TEXTS = 1_000
 /** Closes a connection that the driver opened after the load was given up. */
 const IDLE_S_MAX = 10
 
 /**
- * Reads all rows in the order of their ids. The connection is used for nothing else, because the driver's COPY may hang after an
- * error (porsager/postgres#917). `sampled`: property of the sample that `begin` gets. @throws NotRecorded; errors of `begin`, of
- * the function that it returns, and of the driver
+ * Reads all rows in the order of their ids. `rowsMax`: with more rows, `begin` gets this number, since to count them all may take
+ * long. @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
  */
-export async function readTable(url: string, entity: Entity, sampled: Property | null, begin: Begin): Promise<LoadedState> {
+export function readTable(url: string, entity: Entity, rowsMax: number, begin: Begin): Promise<LoadedState> {
+  return readAlone(url, READ_MS_MAX, async (connection) => {
+    await connection.unsafe(BEGIN_RUN)
+    const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, rowsMax, begin)
+    return await inTransaction(connection, work, 'isolation level repeatable read read only')
+  })
+}
+
+/** Reads the different texts of a property in their order. @throws errors of `take` and of the driver */
+export function readTexts(url: string, entity: Entity, property: Property, take: (text: string) => void): Promise<void> {
+  return readAlone(url, ORDER_MS_MAX, (connection) => {
+    const work = async (transaction: postgres.TransactionSql) => {
+      const limits = `set local statement_timeout = ${ORDER_MS_MAX}; set local lock_timeout = ${LIST_LOCK_MS_MAX}`
+      await transaction.unsafe(`${limits}; set local cursor_tuple_fraction = 1`)
+      await transaction.unsafe(compileTextOrder(entity, property).text)
+      // By COPY the driver would take whatever has arrived in one turn of the event loop.
+      const nextTexts = () => transaction.unsafe(`fetch ${FETCHED_TEXTS} from texts`).values() as unknown as Promise<string[][]>
+      for (let rows = await nextTexts(); rows.length > 0; rows = await nextTexts())
+        for (const [text] of rows) take(text as string)
+    }
+    return inTransaction(connection, work, 'read only')
+  })
+}
+
+/** Uses a connection for nothing else: the driver's COPY may hang after an error (porsager/postgres#917). */
+async function readAlone<Result>(
+  url: string,
+  msMax: number,
+  read: (connection: postgres.Sql) => Promise<Result>,
+): Promise<Result> {
   const settings = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
   const connection = await openFirst(url, { idle_timeout: IDLE_S_MAX, connection: settings })
-  const load = async () => {
-    await connection.unsafe(BEGIN_RUN)
-    const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, sampled, begin)
-    return await inTransaction(connection, work, 'isolation level repeatable read read only')
-  }
   const late = () => {
-    throw new Error(`its load takes more than ${READ_MS_MAX / 60_000} minutes`)
+    throw new Error(`reading it takes more than ${msMax / 60_000} minutes`)
   }
   try {
-    return await withDeadline(load(), READ_MS_MAX, late)
+    return await withDeadline(read(connection), msMax, late)
   } finally {
     await connection.end({ timeout: 0 })
   }
@@ -60,24 +85,22 @@ export async function readTable(url: string, entity: Entity, sampled: Property |
 async function readWithin(
   transaction: postgres.TransactionSql,
   entity: Entity,
-  sampled: Property | null,
+  rowsMax: number,
   begin: Begin,
 ): Promise<LoadedState> {
-  const ask = async (statement: Statement) =>
-    (await transaction.unsafe(statement.text, parametersOf(statement)).values()) as unknown as (string | null)[][]
+  const ask = async (statement: Statement) => {
+    const [row = []] = await transaction.unsafe(statement.text, parametersOf(statement)).values()
+    return row as unknown as string[]
+  }
   // Set within the transaction, since a pooler refuses settings at connection start. Without sorts each piece is found by the
   // index of ids, whatever the planner estimates.
   await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
-  const [row] = await ask(compileLoadedState(entity))
-  const [text, relation, state, keptFrom, definition, rows, bytes] = (row ?? []) as string[]
+  const [text = '', relation = '', state = '', keptFrom, definition] = await ask(compileLoadedState(entity))
   if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
-  const snapshot = new Snapshot(text as string)
+  const snapshot = new Snapshot(text)
   if (Number(keptFrom) > snapshot.oldest) throw new Error('a transaction that was prepared before a crash is open')
-  const rowsByBytes = Number(bytes) / ROW_BYTES
-  const percent = Math.min(100, (100 * SAMPLE_ROWS) / Math.max(1, rowsByBytes))
-  const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
-  const values = sample.map(([value]) => value ?? null)
-  const take = begin(Number(rows) < 0 ? rowsByBytes : Number(rows), values)
+  const [rows] = await ask(compileRowCount(entity, rowsMax))
+  const take = begin(Number(rows))
   await takePieces(transaction, (last) => compileRowsAfter(entity, last, PIECE_ROWS), take)
-  return { snapshot, relation: relation as string, state: state as string, definition }
+  return { snapshot, relation, state, definition }
 }

@@ -44,6 +44,26 @@ export function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.l
   return (from) => count(own[from])
 }
 
+const countListFrom = countFrom('lists')
+const memoryLists = byKind('memoryLists', metrics.memoryLists.labels.way)
+const databaseLists = byKind('databaseLists', metrics.databaseLists.labels.reason)
+
+export function countKeptList(): void {
+  countListFrom('kept')
+}
+
+/** Counts a list from memory by how it was found. */
+export function countMemoryList(way: (typeof metrics.memoryLists.labels.way)[number]): void {
+  countListFrom('memory')
+  count(memoryLists[way])
+}
+
+/** Counts a list from the database by why memory could not answer. */
+export function countDatabaseList(reason: (typeof metrics.databaseLists.labels.reason)[number]): void {
+  countListFrom('database')
+  count(databaseLists[reason])
+}
+
 export function gauge({ values }: Series, value: number): void {
   values[0] = value
 }

@@ -114,6 +114,16 @@ export const metrics = {
     'Lists by where their answer came from: kept from an equal request, found in memory, or read from the database.',
     { from: ['kept', 'memory', 'database'] },
   ),
+  memoryLists: counter(
+    'roster_memory_lists_total',
+    'Lists that were found in memory, by how: as a part of an index, by a walk along an index, by its checkpoints, or by gathering and sorting the few rows that match.',
+    { way: ['index', 'walk', 'checkpoints', 'gathered'] },
+  ),
+  databaseLists: counter(
+    'roster_database_lists_total',
+    'Lists that were read from the database, by why memory could not answer: it has no copy of the table, the copy was behind, an index was not there, the order of texts was not known, or values have no code.',
+    { reason: ['noCopy', 'behind', 'index', 'texts', 'values'] },
+  ),
   summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', {
     from: ['kept', 'memory', 'database'],
   }),

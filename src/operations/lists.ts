@@ -1,8 +1,10 @@
 // Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
+import type { ColumnTable } from '../columns/columnTable.ts'
 import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
-import { countFrom } from '../metrics/counts.ts'
+import type { TableCopy } from '../memory/tableCopy.ts'
+import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import { listCostOf } from '../model/listCost.ts'
@@ -16,7 +18,8 @@ import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 /** Maximum attempts to learn the order of new texts before the database answers. */
 const ORDER_ATTEMPTS_MAX = 3
 
-const countList = countFrom('lists')
+/** Why the database answers a list. */
+type Reason = Parameters<typeof countDatabaseList>[0]
 
 /** Returns a page of a list. @throws ApiError */
 export async function pageList(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
@@ -25,8 +28,8 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
   const copy = memory?.of(entity)
   if (!memory || !copy) {
     const query = parse()
-    memory?.load(entity, query)
-    return pageFromDatabase(entity, parts, call, query)
+    memory?.load(entity)
+    return pageFromDatabase(entity, parts, call, query, 'noCopy')
   }
   const target = `${call.url}?${call.query}`
   // The query is parsed before the database is asked, so that its faults are named whatever the database does. A target in the
@@ -34,9 +37,9 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
   const parsed = memory.responses.has(target) ? null : parse()
   await copy.refresh()
   // A copy that was lost, or is behind, is not current, whatever its version.
-  const cached = copy.search === null ? null : memory.responses.get(target, copy.version)
+  const cached = copy.table === null ? null : memory.responses.get(target, copy.version)
   if (cached !== null) {
-    countList('kept')
+    countKeptList()
     return cached
   }
   const query = parsed ?? parse()
@@ -45,22 +48,41 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
     await turn
     if (call.request.signal.aborted) throw new Abandoned()
   }
-  for (let attempt = 1; attempt <= ORDER_ATTEMPTS_MAX; attempt++) {
-    const ordering = copy.search?.prepare(query, call)
-    if (!ordering) break
-    await ordering
-  }
+  const prepare = (table: ColumnTable) => table.prepare(query, call)
+  for (let attempt = 1, wait = waitFor(copy, prepare, attempt); wait; wait = waitFor(copy, prepare, ++attempt)) await wait
   // No `await` from here on: the answer is stored for the state of the copy that `find` reads.
-  const found = copy.search?.find(query)
-  if (!found) return pageFromDatabase(entity, parts, call, query)
-  countList('memory')
+  const startMs = performance.now()
+  const found = copy.table?.lists.find(query) ?? copy.unusable ?? 'noCopy'
+  memory.slices.note(performance.now() - startMs)
+  if (typeof found === 'string') return pageFromDatabase(entity, parts, call, query, found)
+  countMemoryList(found.way)
   const reply = respondPage(entity, query, found, call.url, cursors)
   memory.responses.set(target, copy.version, reply)
   return reply
 }
 
-async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: ListQuery): Promise<Reply> {
-  countList('database')
+/**
+ * Returns what to wait for before rows of a copy are looked for: until changed rows are taken in, or until texts are known. Null:
+ * nothing, so look for them in this turn of the event loop. `attempt`: from 1.
+ */
+export function waitFor(
+  copy: TableCopy,
+  prepare: (table: ColumnTable) => Promise<void> | null,
+  attempt: number,
+): Promise<void> | null {
+  const taking = copy.settled()
+  if (taking !== null || copy.table === null || attempt > ORDER_ATTEMPTS_MAX) return taking
+  return prepare(copy.table)
+}
+
+async function pageFromDatabase(
+  entity: Entity,
+  parts: ResourceParts,
+  call: ResourceRequest,
+  query: ListQuery,
+  reason: Reason,
+): Promise<Reply> {
+  countDatabaseList(reason)
   const statement = compileList(entity, query)
   const rows = await parts.listReads
     .read(statement, call, listCostOf(entity, query))

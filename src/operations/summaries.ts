@@ -1,15 +1,17 @@
 // Summaries of one entity: groups from the response cache, the copy in memory, or the database; pages and streams. D76
+import type { ColumnTable } from '../columns/columnTable.ts'
 import type { Grouping } from '../columns/grouping.ts'
 import { TooManyGroups } from '../columns/groupKeys.ts'
 import { KernelFull } from '../columns/kernel.ts'
 import { compileSummary } from '../compile/summary.ts'
 import { ApiError } from '../errors.ts'
-import { Abandoned } from '../execute/listReads.ts'
+import { Deadlines } from '../execute/deadlines.ts'
+import { QUERY_MS_MAX } from '../execute/limits.ts'
+import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Caller } from '../model/key.ts'
 import { parentRowOf } from '../model/listCost.ts'
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
@@ -18,11 +20,13 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { withAdvice } from './lists.ts'
+import { waitFor, withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, textsOf } from './streams.ts'
 
 const countSummary = countFrom('summaries')
+/** Waits of summaries for one another. */
+const deadlines = new Deadlines(QUERY_MS_MAX)
 
 /** Returns a page of groups. @throws ApiError */
 export async function pageSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
@@ -34,16 +38,17 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
   // As in `pageList`: faults are named whatever the database does, and a copy that is not current has no cached response.
   const parsed = memory.responses.has(target) ? null : parse()
   await copy.refresh()
-  const cached = copy.search === null ? null : memory.responses.get(target, copy.version)
+  const cached = copy.table === null ? null : memory.responses.get(target, copy.version)
   if (cached !== null) {
     countSummary('kept')
     return cached
   }
   const query = parsed ?? parse()
-  const reply = await withGroups(call, memory, copy, query, async (grouping, caller) => {
-    const rows = await memory.slices.run(caller, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
+  const reply = await withGroups(call, memory, copy, query, async (grouping, version) => {
+    const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
-    memory.responses.set(target, copy.version, page)
+    // Rows may have changed since the groups were begun.
+    if (version === copy.version) memory.responses.set(target, version, page)
     return page
   })
   return reply ?? pageFromDatabase(entity, parts, call, query)
@@ -79,34 +84,40 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 }
 
 /**
- * Groups the rows of a copy, and keeps the copy unchanged until `use` has ended; null if the database must group. @throws
- * ApiError TooManyGroups
+ * Groups the rows of a copy as of one moment, while they may change, and calls `use` with the groups and the copy's version of
+ * that moment; null if the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for other summaries
  */
 async function withGroups<Result>(
   call: ResourceRequest,
   memory: TableCopies,
   copy: TableCopy,
   query: SummaryQuery,
-  use: (grouping: Grouping, caller: Caller) => Promise<Result>,
+  use: (grouping: Grouping, version: number) => Promise<Result>,
 ): Promise<Result | null> {
-  await copy.search?.prepareGroups(query, call)
-  // Uses its own queue: lists of the same key wait for this summary, so queueing behind them would be a deadlock.
-  const queueCaller = { request: call.request, key: `summary ${call.key}` }
-  return copy.exclusive(call.key, async () => {
-    if (call.request.signal.aborted) throw new Abandoned()
-    const grouping = copy.search?.group(query)
-    if (!grouping) return null
-    try {
-      await memory.slices.run(queueCaller, grouping.steps())
-      countSummary('memory')
-      return await use(grouping, queueCaller)
-    } catch (error) {
-      if (error instanceof KernelFull) return null
-      throw error instanceof TooManyGroups ? tooManyGroups() : error
-    } finally {
-      grouping.close()
-    }
+  const permit = memory.summaries.take(call.key)
+  const release = await deadlines.race(permit, tooManyLists).catch((error) => {
+    permit.then((end) => end())
+    throw error
   })
+  let grouping: Grouping | null = null
+  try {
+    if (call.request.signal.aborted) throw new Abandoned()
+    const prepare = (table: ColumnTable) => table.prepareGroups(query, call)
+    for (let attempt = 1, wait = waitFor(copy, prepare, attempt); wait; wait = waitFor(copy, prepare, ++attempt)) await wait
+    // In the turn of the event loop in which there was nothing to wait for.
+    const { table, version } = copy
+    grouping = table?.group(query) ?? null
+    if (grouping === null) return null
+    await memory.slices.run(call, grouping.steps())
+    countSummary('memory')
+    return await use(grouping, version)
+  } catch (error) {
+    if (error instanceof KernelFull) return null
+    throw error instanceof TooManyGroups ? tooManyGroups() : error
+  } finally {
+    grouping?.close()
+    release()
+  }
 }
 
 async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery) {
@@ -123,7 +134,7 @@ async function readGroups(
   query: SummaryQuery,
   page: { readonly offset: number; readonly size: number } | null,
 ) {
-  memory?.load(entity, { filters: query.filters, sorts: [] })
+  memory?.load(entity)
   countSummary('database')
   const statement = compileSummary(entity, query, page)
   const parentRow = parentRowOf(query.filters)

@@ -1,93 +1,138 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import type postgres from 'postgres'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
-import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
-import { ListSearch } from '../../src/columns/listSearch.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { Abandoned } from '../../src/execute/listReads.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { findList } from '../support/columnLists.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { idsOf } from '../support/randomTable.ts'
+import { caller, idsOf, listOf } from '../support/randomTable.ts'
+import { textStream } from '../support/textStream.ts'
 
+let sql: postgres.Sql
 let database: Database
 let ended: Database
 /** What answers. */
 let of: Database
-let kernel: Kernel
 let table: ColumnTable
-let search: ListSearch
 beforeAll(async () => {
   const url = await createDatabase()
+  sql = connect(url)
   database = new Database({ url, poolSize: 2, prepare: true })
   ended = new Database({ url, poolSize: 1, prepare: true })
   await ended.end()
 })
-afterAll(() => database.end())
+afterAll(() => Promise.all([database.end(), sql.end()]))
 beforeEach(() => {
   of = database
-  kernel = new Kernel(16 * 2 ** 20)
-  table = new ColumnTable(company, kernel)
-  search = new ListSearch(company, table, { database: { read: (statement) => of.read(statement) }, slices: new Slices() })
+  const texts = {
+    database: { read: (statement: Parameters<Database['read']>[0]) => of.read(statement) },
+    slices: new Slices(),
+    readOrder: () => textStream(sql, company.table, 'name'),
+  }
+  table = new ColumnTable(company, 4, texts, { has: () => true })
   for (const [index, name] of ['b', 'C', 'a', null].entries()) table.put(rowOf(1 + index, name))
 })
 
-const keyId = { key: 'a', request: new Request('http://localhost') }
-
 const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
 
-/** The total and the page of a list as the table has them; null: it has none. */
+/** The total and the page of a list as the table has them; or why it has none. */
 function listed(query: string) {
-  const found = search.find(parseList(company, query))
-  return found && { total: found.total, ids: idsOf(found) }
+  const found = table.lists.find(parseList(company, query))
+  return typeof found === 'string' ? found : { total: found.total, ids: idsOf(found) }
 }
 
-test('many new texts are not waited for, but soon known', async () => {
-  for (let id = 5; id < 1_000; id++) table.put(rowOf(id, `name ${id}`))
-  expect(search.prepare(parseList(company, 'sort=Name'), keyId)).toBeNull()
-  expect(listed('sort=Name')).toBeNull()
-  await until(() => listed('sort=Name') !== null)
-  expect(listed('sort=Name')?.ids.slice(0, 3)).toEqual([3, 1, 2])
+/** Waits until the order of names is read. */
+async function ordered() {
+  await findList(table, parseList(company, 'sort=Name'))
+}
+
+test('the first reading of an order is not waited for, but soon there', async () => {
+  for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
+  expect(table.prepare(parseList(company, 'sort=Name'), caller)).toBeNull()
+  expect(listed('sort=Name')).toBe('texts')
+  await until(async () => {
+    await table.prepare(parseList(company, 'sort=Name'), caller)
+    return listed('sort=Name') !== 'texts'
+  })
+  expect(listed('sort=Name&pageSize=5')).toEqual({ total: 499, ids: [3, 1, 2, 10, 100] })
+})
+
+test('few texts are waited for, since one statement places them', async () => {
+  await table.prepare(parseList(company, 'sort=Name'), caller)
+  expect(listed('sort=Name')).toEqual({ total: 4, ids: [3, 1, 2, 4] })
+})
+
+test('a list waits for texts that came after the order was read', async () => {
+  await ordered()
+  for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
+  expect(listed('sort=-Name')).toBe('texts')
+  await until(async () => {
+    await table.prepare(parseList(company, 'sort=-Name'), caller)
+    return listed('sort=-Name') !== 'texts'
+  })
+  expect(listed('sort=-Name&pageSize=5')).toEqual({ total: 499, ids: [4, 99, 98, 97, 96] })
+})
+
+test('texts that came are placed before lists ask, if they are told of', async () => {
+  await ordered()
+  table.put(rowOf(5, 'Ca'))
+  expect(listed('sort=Name')).toBe('texts')
+  table.texts.placeNew()
+  await until(() => listed('sort=Name') !== 'texts')
+  expect(listed('sort=Name')).toEqual({ total: 5, ids: [3, 1, 2, 5, 4] })
+})
+
+test('a page goes on at a text that no row has', async () => {
+  const query = parseList(company, 'sort=Name')
+  for (const [side, ids] of [
+    ['after', [1, 2, 4]],
+    ['before', [3]],
+  ] as const) {
+    const found = await findList(table, listOf(query, 1, 5, { side, position: ['ä', '7'] }))
+    expect([side, idsOf(found)]).toEqual([side, [...ids]])
+  }
 })
 
 test('without the database a list waits for an error at most, and nothing is known', async () => {
+  await ordered()
   of = ended
-  for (const query of ['sort=Name', 'Name=<b']) {
-    expect(await search.prepare(parseList(company, query), keyId)).toBeUndefined()
-    expect(listed(query)).toBeNull()
+  table.put(rowOf(5, 'bb'))
+  for (const query of ['sort=Name', 'Name=<bb', 'Name=<a1']) {
+    expect(await table.prepare(parseList(company, query), caller)).toBeUndefined()
+    expect(listed(query)).toBe('texts')
   }
   of = database
-  await search.prepare(parseList(company, 'Name=<b'), keyId)
-  expect(listed('Name=<b')?.ids).toEqual([3])
-})
-
-test('where the memory does not do for an order there is none', async () => {
-  await search.prepare(parseList(company, 'Name=<b&sort=Name'), keyId)
-  expect(() => {
-    for (;;) kernel.reserve(8_192)
-  }).toThrow(KernelFull)
-  expect(listed('Name=<b')).toBeNull()
-  expect(listed('sort=Name')).toBeNull()
-  expect(listed('Name=b')?.ids).toEqual([1])
+  await table.prepare(parseList(company, 'Name=<a1'), caller)
+  expect(listed('Name=<a1')).toEqual({ total: 1, ids: [3] })
 })
 
 test('the texts that contain an operand are looked for in turns of the event loop', async () => {
-  for (let id = 5; id < 300_000; id++) table.put(rowOf(id, `name ${id}`))
-  await search.prepare(parseList(company, 'Name[contains]=b'), keyId)
+  const large = new ColumnTable(
+    company,
+    300_000,
+    { database, slices: new Slices(), readOrder: () => textStream(sql, company.table, 'name') },
+    { has: () => true },
+  )
+  for (let id = 5; id < 300_000; id++) large.put(rowOf(id, `name ${id}`))
+  await large.prepare(parseList(company, 'Name[contains]=b'), caller)
   const query = parseList(company, 'Name[contains]=AM')
   let turns = 0
   const timer = setInterval(() => turns++, 0)
-  while (search.find(query) === null) await search.prepare(query, keyId)
+  while (large.lists.find(query) === 'texts') await large.prepare(query, caller)
   clearInterval(timer)
   expect(turns).toBeGreaterThan(0)
-  expect(search.find(query)?.total).toBe(299_995)
+  const found = large.lists.find(query)
+  expect(typeof found === 'string' ? found : found.total).toBe(299_995)
 })
 
 test('a list whose client has left while texts are searched is given up, not handed to the database', async () => {
   const leaving = new AbortController()
   const request = new Request('http://localhost', { signal: leaving.signal })
   leaving.abort()
-  await expect(search.prepare(parseList(company, 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
+  await expect(table.prepare(parseList(company, 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import type { Reader } from '../../src/columns/collation.ts'
-import type { Texts } from '../../src/columns/textOrder.ts'
-import { TextRanks } from '../../src/columns/textRanks.ts'
+import { Dictionary } from '../../src/columns/dictionary.ts'
+import { type ReadOrder, TextRanks, type TextRanksParts } from '../../src/columns/textRanks.ts'
 import { ApiError } from '../../src/errors.ts'
 import { Database } from '../../src/execute/database.ts'
 import { defineEntity, identity, type Property, text } from '../../src/model/entity.ts'
@@ -12,9 +12,9 @@ import { hostileTexts } from '../support/hostile.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed } from '../support/rounds.ts'
+import { textStream } from '../support/textStream.ts'
 
 const word = defineEntity('Word', { id: identity(), name: text() })
-const name = findMember(word, 'name') as Property
 
 let sql: postgres.Sql
 let database: Database
@@ -39,35 +39,6 @@ beforeEach(() => {
   }
 })
 
-/** Texts with the codes that a dictionary gives them: 1 for the empty one, then as they come. */
-class Dictionary implements Texts {
-  private readonly texts: string[]
-
-  constructor(texts: readonly string[] = []) {
-    this.texts = ['', ...texts]
-  }
-
-  get size(): number {
-    return 1 + this.texts.length
-  }
-
-  text(code: number): string {
-    if (this.texts[code - 1] === undefined) throw new Error(`no text has the code ${code}`)
-    return this.texts[code - 1] as string
-  }
-
-  add(texts: readonly string[]): void {
-    this.texts.push(...texts)
-  }
-
-  /** In ascending order of their ranks, each of which stands for one text. */
-  by(ranks: Int32Array): string[] {
-    const ordered: string[] = []
-    for (let code = 1; code < ranks.length; code++) ordered[ranks[code] as number] = this.text(code)
-    return ordered
-  }
-}
-
 const PARTS = [
   ...['a', 'A', 'á', 'Á', 'a\u0301', 'ä', 'b', 'B', 'ß', 'ss', 'ﬁ', 'fi', 'i', 'ı', 'İ', 'I', 'z', 'Z', 'æ', 'ñ', 'll'],
   ...[' ', '  ', '\u00a0', '-', '_', "'", '"', '\\', ',', '.', '{', '}', '%', '\n', '\t', '\u200b', '\ufeff', '\u00ad'],
@@ -86,12 +57,51 @@ function randomTexts(random: Random, count: number): string[] {
     .map(([, text]) => text)
 }
 
-/** Ranks of these texts, as they are extended once. */
-async function rankedOf(texts: readonly string[]) {
-  const dictionary = new Dictionary(texts)
-  const ranks = new TextRanks(word, name, dictionary, reader)
-  await ranks.extend()
-  return { dictionary, ranks }
+interface Made {
+  readonly dictionary: Dictionary
+  readonly ranks: TextRanks
+  /** What the ranks have told, in this order: "spread", or the codes that were placed. */
+  readonly told: ('spread' | readonly number[])[]
+}
+
+function dictionaryOf(texts: readonly string[]): Dictionary {
+  const dictionary = new Dictionary()
+  for (const text of texts) dictionary.code(text)
+  return dictionary
+}
+
+function make(texts: readonly string[], parts: Partial<TextRanksParts> = {}, entity = word): Made {
+  const dictionary = dictionaryOf(texts)
+  const told: Made['told'] = []
+  const ranks = new TextRanks(entity, findMember(entity, 'name') as Property, dictionary, {
+    reader,
+    readOrder: textStream(sql, entity.table, 'name'),
+    onPlaced: (codes) => told.push(codes),
+    onSpread: () => told.push('spread'),
+    ...parts,
+    limits: { placedMax: 0, ...parts.limits },
+  })
+  return { dictionary, ranks, told }
+}
+
+/** Ranks of these texts, all of which are placed. */
+async function placed(texts: readonly string[], parts: Partial<TextRanksParts> = {}, entity = word): Promise<Made> {
+  const made = make(texts, parts, entity)
+  await made.ranks.place()
+  made.told.length = 0
+  return made
+}
+
+/** Texts in ascending order of their ranks, each of which stands for one text. */
+function inOrder({ dictionary, ranks }: Made): string[] {
+  const codes = Array.from({ length: dictionary.size - 1 }, (_, index) => 1 + index)
+  const numbers = codes.map((code) => ranks.ranks[code] as number)
+  expect(new Set(numbers).size).toBe(codes.length)
+  expect(Math.min(...numbers)).toBeGreaterThan(0)
+  expect(Math.max(...numbers)).toBeLessThan(0xffff_ffff)
+  return codes
+    .toSorted((one, other) => (ranks.ranks[one] as number) - (ranks.ranks[other] as number))
+    .map((code) => dictionary.text(code))
 }
 
 /** The table's only rows are these texts. */
@@ -100,145 +110,334 @@ async function fill(texts: readonly string[]): Promise<void> {
   await sql`insert into word (name) select unnest(${texts}::text[])`
 }
 
-const ordered = async (): Promise<string[]> => (await sql`select name from word order by name`).map((row) => row.name)
-
-/** How many texts of the table are less than each operand. */
-async function bounds(operands: readonly string[]): Promise<number[]> {
+/** These texts, and the empty one, in PostgreSQL's order. */
+async function ordered(texts: readonly string[]): Promise<string[]> {
   const rows = await sql`
-    select (select count(*)::int from word where name < operand) as count
+    select name from (select unnest(${['', ...texts]}::text[]) collate "und-x-icu" as name) as given group by name order by name`
+  return rows.map((row) => row.name)
+}
+
+/** Of each operand, how many of the texts are less, by PostgreSQL. */
+async function countsBelow(texts: readonly string[], operands: readonly string[]): Promise<number[]> {
+  const rows = await sql`
+    select (select count(*)::int from unnest(${['', ...texts]}::text[]) as own where own collate "und-x-icu" < operand) as count
     from unnest(${operands}::text[]) with ordinality as given(operand, place) order by place`
   return rows.map((row) => row.count)
 }
 
-describe('of more texts than one statement takes', () => {
-  test('the order is the same, and no statement is large', async () => {
-    const random = new Random(firstSeed)
-    const texts = randomTexts(random, 14_000)
-    await fill(['', ...texts])
-    const { dictionary, ranks } = await rankedOf(texts.slice(0, 13_000))
-    for (const from of [13_000, 13_001, 13_040, 13_500]) {
-      dictionary.add(texts.slice(dictionary.size - 2, from))
-      await ranks.extend()
+/** How many texts are less than an operand, by the ranks; null: they cannot tell. */
+function countBelow({ ranks }: Made, operand: string): number | null {
+  const known = ranks.knownBound(operand)
+  return known && ranks.ranks.filter((rank) => rank > 0 && rank < known.bound).length
+}
+
+/** Holds each statement against its limits. */
+function expectShort(statements: readonly Statement[]): void {
+  for (const { values } of statements)
+    for (const value of values) {
+      expect((value ?? '').split('","').length).toBeLessThanOrEqual(512)
+      expect(value?.length).toBeLessThan(150_000)
     }
-    dictionary.add(texts.slice(dictionary.size - 2))
-    await ranks.extend()
-    expect(dictionary.by(ranks.ranks)).toEqual(await ordered())
-    expect(asked.length).toBeGreaterThan(10)
-    for (const { values } of asked)
-      for (const value of values) {
-        expect(elements([value])).toBeLessThanOrEqual(2_048)
-        expect(value?.length).toBeLessThan(150_000)
-      }
+}
+
+describe('The order of texts', () => {
+  const texts = randomTexts(new Random(firstSeed), 3_000)
+
+  test('is read once, from a table that has gained and lost texts since', async () => {
+    await fill([...texts.slice(40), ...Array.from({ length: 40 }, (_, index) => `came later ${index}`)])
+    const made = make(texts)
+    expect(made.ranks.state).toBe('unread')
+    expect(made.ranks.unplaced).toBe(texts.length)
+    made.ranks.start()
+    expect(made.ranks.state).toBe('reading')
+    await made.ranks.place()
+    expect(made.ranks.state).toBe('ready')
+    expect(made.ranks.unplaced).toBe(0)
+    expect(inOrder(made)).toEqual(await ordered(texts))
+    expect(made.told.flat().toSorted((one, other) => Number(one) - Number(other))).toEqual(
+      texts.slice(0, 40).map((_, index) => 2 + index),
+    )
+    expect(asked.length).toBeLessThan(6)
+    expectShort(asked)
   })
 
-  test('a million are ordered, more are not', async () => {
-    const ranks = new TextRanks(word, name, { size: 1_000_001, text: () => 'unasked' }, reader)
-    await ranks.extend()
-    expect(ranks.ranks.length).toBe(1)
+  test('has new texts among the others, whose ranks stay', async () => {
+    await fill(texts)
+    const made = await placed(texts.slice(0, 2_000))
+    const { dictionary, ranks, told } = made
+    for (const end of [2_001, 2_002, 2_040, 2_500]) {
+      const before = ranks.ranks.slice()
+      const { size } = dictionary
+      for (const text of texts.slice(0, end)) dictionary.code(text)
+      expect(ranks.unplaced).toBe(dictionary.size - size)
+      asked = []
+      await ranks.place()
+      expect(asked.length).toBeLessThanOrEqual(8)
+      expectShort(asked)
+      expect(ranks.ranks.subarray(0, size)).toEqual(before.subarray(0, size))
+      expect(inOrder(made)).toEqual(await ordered(texts.slice(0, end)))
+    }
+    expect(told.flat()).toHaveLength(500)
+  })
+
+  test('stays when gaps are used up, and those who use the ranks are told', async () => {
+    await fill(texts.slice(0, 300))
+    const made = await placed(texts.slice(0, 300), { limits: { rankEnd: 1_300 } })
+    const { dictionary, ranks, told } = made
+    const common = (await ordered(texts.slice(0, 300)))[150] as string
+    const names = [...texts.slice(300, 700), ...Array.from({ length: 300 }, (_, index) => `${common} ${index}`)]
+    for (let from = 0; from < names.length; from += 35) {
+      const before = ranks.ranks.slice(0, dictionary.size)
+      for (const text of names.slice(from, from + 35)) dictionary.code(text)
+      const isChanged = () => before.some((rank, code) => ranks.ranks[code] !== rank)
+      await ranks.place()
+      expect(told.at(-1)).toHaveLength(35)
+      expect(told.includes('spread')).toBe(isChanged())
+      expect(told.at(-2) ?? 'spread').toBe('spread')
+      told.length = 0
+      expect(inOrder(made)).toEqual(await ordered([...texts.slice(0, 300), ...names.slice(0, from + 35)]))
+    }
+  })
+
+  test('stays when texts come at once for many gaps that are used up', async () => {
+    const nameOf = (number: number) => `Name ${1_000 + number}`
+    const even = Array.from({ length: 100 }, (_, index) => nameOf(2 * index))
+    await fill(even)
+    const made = await placed(even, { limits: { rankEnd: 180 } })
+    const odd = Array.from({ length: 70 }, (_, index) => nameOf(2 * index + 1))
+    for (const name of odd) made.dictionary.code(name)
+    await made.ranks.place()
+    expect(made.told).toEqual(['spread', expect.any(Array)])
+    expect(inOrder(made)).toEqual(await ordered([...even, ...odd]))
+  })
+
+  test('has texts that came while it was read', async () => {
+    await fill(texts.slice(0, 100))
+    const dictionary = dictionaryOf(texts.slice(0, 50))
+    const readOrder: ReadOrder = (take) => {
+      for (const text of texts.slice(50, 150)) dictionary.code(text)
+      return textStream(sql, 'word', 'name')(take)
+    }
+    const ranks = new TextRanks(word, findMember(word, 'name') as Property, dictionary, {
+      reader,
+      readOrder,
+      onPlaced() {},
+      onSpread() {},
+      limits: { placedMax: 0 },
+    })
+    await ranks.place()
+    await ranks.place()
+    expect(inOrder({ dictionary, ranks, told: [] })).toEqual(await ordered(texts.slice(0, 150)))
+  })
+
+  test('stays when each text comes before the last one', async () => {
+    await fill([])
+    const names = Array.from({ length: 300 }, (_, index) => `Name ${1_999 - index}`)
+    const made = await placed([], { limits: { rankEnd: 400 } })
+    for (const name of names) {
+      made.dictionary.code(name)
+      await made.ranks.place()
+    }
+    expect(inOrder(made)).toEqual(['', ...names.toReversed()])
+    expect(asked.length).toBe(300)
+  })
+
+  test('is read again when many texts came, with those that the table has no more', async () => {
+    await fill(texts.slice(0, 500))
+    const limits = { unplacedMax: 200 }
+    const made = await placed(texts.slice(0, 500), { limits })
+    await fill(texts.slice(100, 1_500))
+    for (const text of texts.slice(0, 1_500)) made.dictionary.code(text)
+    asked = []
+    await made.ranks.place()
+    expect(made.told.flat()).toHaveLength(1_000)
+    expect((made.told[0] as number[]).length).toBeGreaterThan(500)
+    expect(inOrder(made)).toEqual(await ordered(texts.slice(0, 1_500)))
+    expectShort(asked)
+  })
+
+  test('is found when no text of before is in the table any more', async () => {
+    await fill(texts.slice(0, 500))
+    const made = await placed(texts.slice(0, 500), { limits: { unplacedMax: 200 } })
+    await fill(texts.slice(500, 1_000))
+    for (const text of texts.slice(500, 1_000)) made.dictionary.code(text)
+    await made.ranks.place()
+    expect(inOrder(made)).toEqual(await ordered(texts.slice(0, 1_000)))
+  })
+
+  test('is that of the column, where ICU here has another one', async () => {
+    await sql`create table byte (id bigint, name text collate "C")`
+    await sql`insert into byte (name) select name from unnest(${texts.slice(0, 1_000)}::text[]) as name`
+    const byte = defineEntity('Byte', { id: identity(), name: text() })
+    const made = await placed(texts.slice(0, 1_000), {}, byte)
+    asked = []
+    for (const text of texts.slice(1_000, 1_120)) made.dictionary.code(text)
+    await made.ranks.place()
+    const bytes = ['', ...texts.slice(0, 1_120)].toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
+    expect(inOrder(made)).toEqual(bytes)
+    expect(asked.length).toBeLessThan(16)
+    expectShort(asked)
+  })
+
+  test('is not read for few texts, which one statement places', async () => {
+    await fill(texts.slice(0, 200))
+    const made = make(texts.slice(0, 100), { readOrder: () => Promise.reject(new Error('read')), limits: { placedMax: 128 } })
+    asked = []
+    await made.ranks.place()
+    expect(asked.length).toBe(1)
+    expect(inOrder(made)).toEqual(await ordered(texts.slice(0, 100)))
+  })
+
+  test('is not read for too many texts', async () => {
+    const made = make(texts.slice(0, 11), { limits: { textsMax: 10 } })
+    expect(made.ranks.state).toBe('refused')
+    made.ranks.start()
+    expect(made.ranks.state).toBe('refused')
+    expect(made.ranks.place()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
     expect(asked).toEqual([])
   })
 
-  test('texts that a collation calls equal are refused', async () => {
-    await sql`create collation of_letters (provider = icu, locale = 'und-u-ks-level1', deterministic = false)`
-    await sql`create table letter (name text collate of_letters)`
-    const letter = defineEntity('Letter', { id: identity(), name: text() })
-    const texts = ['a', 'A'].map((letter) => letter.repeat(33_000))
-    const ranks = new TextRanks(letter, findMember(letter, 'name') as Property, new Dictionary(texts), reader)
-    await expect(ranks.extend()).rejects.toThrow('the collation of a column calls different texts equal')
+  test('is read again only some time after its reading has failed', async () => {
+    await fill(texts.slice(0, 10))
+    let isFailing = true
+    let readings = 0
+    const readOrder: ReadOrder = async (take) => {
+      readings++
+      if (isFailing) throw new Error('gone')
+      await textStream(sql, 'word', 'name')(take)
+    }
+    for (const [pauseMs, readingsMax] of [
+      [60_000, 1],
+      [0, 3],
+    ] as const) {
+      readings = 0
+      isFailing = true
+      const made = make(texts.slice(0, 10), { readOrder, limits: { pauseMs } })
+      await expect(made.ranks.place()).rejects.toBeInstanceOf(ApiError)
+      expect(made.ranks.state).toBe(pauseMs === 0 ? 'unread' : 'refused')
+      await expect(made.ranks.findBound('Mum')).rejects.toBeInstanceOf(ApiError)
+      isFailing = false
+      await made.ranks.place().catch(() => undefined)
+      expect(readings).toBe(readingsMax)
+      expect(made.ranks.state).toBe(pauseMs === 0 ? 'ready' : 'refused')
+    }
   })
 })
 
-test('the bound of an operand takes one statement where ICU here orders texts alike, and none where the text is there', async () => {
-  const names = Array.from({ length: 1_200 }, (_, index) => `Name ${10_000 + 7 * index}`)
-  const { ranks } = await rankedOf(names)
-  asked = []
-  for (const text of names.slice(0, 100)) await ranks.boundOf(text)
-  expect(asked).toEqual([])
-  for (let number = 0; number < 100; number++) await ranks.boundOf(`Name ${10_001 + 77 * number}`)
-  expect(asked.length).toBe(100)
-  for (const { values } of asked) expect(elements(values)).toBeLessThanOrEqual(17)
-})
+describe('The bound of an operand', () => {
+  const texts = randomTexts(new Random(firstSeed), 900)
+  const operands = texts.slice(0, 60).map((text, index) => (index % 3 === 0 ? text : `${text}~`))
+  beforeAll(() => fill(texts))
 
-describe('at once', () => {
-  const texts = randomTexts(new Random(firstSeed), 600)
+  test('divides the texts as PostgreSQL does, also when more have come', async () => {
+    const made = await placed(texts.slice(0, 500))
+    for (const until of [500, 510, 900]) {
+      for (const text of texts.slice(0, until)) made.dictionary.code(text)
+      await made.ranks.place()
+      await Promise.all(operands.map((operand) => made.ranks.findBound(operand)))
+      const counts = operands.map((operand) => countBelow(made, operand))
+      expect(counts).toEqual(await countsBelow(texts.slice(0, until), operands))
+    }
+    const [operand] = operands as [string]
+    expect(made.ranks.knownBound(operand)?.equal).toBe(made.ranks.ranks[made.dictionary.find(operand) as number] as number)
+    expect(made.ranks.knownBound(operands[1] as string)?.equal).toBeNull()
+  })
 
-  test('those who ask for the same share it, and texts that come meanwhile are waited for', async () => {
-    await fill(['', ...texts])
-    const dictionary = new Dictionary(texts.slice(0, 300))
-    const ranks = new TextRanks(word, name, dictionary, reader)
-    const first = [ranks.extend(), ranks.extend(), ranks.extend()]
-    dictionary.add(texts.slice(300, 500))
-    const second = [ranks.extend(), ranks.extend()]
-    dictionary.add(texts.slice(500))
-    await Promise.all(first)
-    expect(ranks.ranks.length).toBeGreaterThanOrEqual(302)
-    await Promise.all(second)
-    expect(ranks.ranks.length).toBeGreaterThanOrEqual(502)
-    await ranks.extend()
-    expect(dictionary.by(ranks.ranks)).toEqual(await ordered())
-    expect(asked.length).toBeLessThanOrEqual(3)
+  test('is unknown from the moment at which a text lies in its gap', async () => {
+    const made = await placed(texts)
+    await made.ranks.findBound('Mum and a half')
+    const below = countBelow(made, 'Mum and a half') as number
+    made.dictionary.code('Mum and')
+    made.dictionary.code('Mum and a half less')
+    expect(countBelow(made, 'Mum and a half')).toBe(below)
+    await made.ranks.place()
+    expect(made.ranks.knownBound('Mum and a half')).toBeNull()
+    await made.ranks.findBound('Mum and a half')
+    expect(countBelow(made, 'Mum and a half')).toBe(below + 1)
+  })
+
+  test('is found in one statement with all others and new texts', async () => {
+    const made = await placed(texts)
     asked = []
-    const found = await Promise.all(Array.from({ length: 50 }, () => ranks.boundOf('Mum')))
-    expect(new Set(found)).toEqual(new Set(await bounds(['Mum'])))
+    const names = Array.from({ length: 40 }, (_, index) => `Mum ${10 + index}`)
+    for (const name of names) made.dictionary.code(name)
+    const wanted = Array.from({ length: 39 }, (_, index) => `Mum ${10 + index} and`)
+    await Promise.all([...wanted, ...wanted].map((operand) => made.ranks.findBound(operand)))
     expect(asked.length).toBe(1)
+    expect(made.ranks.unplaced).toBe(0)
+    expect(wanted.map((operand) => countBelow(made, operand))).toEqual(await countsBelow([...texts, ...names], wanted))
   })
 
-  test('a bound that is found while texts come is that of the ranks there are then', async () => {
-    await fill(['', ...texts])
-    const { dictionary, ranks } = await rankedOf(texts.slice(0, 100))
-    const operands = texts.slice(0, 40).map((text) => `${text}~`)
-    const expected = await bounds(operands)
-    let isThere = false
-    const found = operands.map(async (operand) => {
-      await ranks.boundOf(operand)
-      return isThere ? ranks.knownBound(operand) : null
-    })
-    dictionary.add(texts.slice(100))
-    await ranks.extend()
-    isThere = true
-    for (const [index, bound] of (await Promise.all(found)).entries()) expect(bound ?? expected[index]).toBe(expected[index])
-    expect(await Promise.all(operands.map((operand) => ranks.boundOf(operand)))).toEqual(expected)
+  test('takes no statement where a text equals it, nor a second time', async () => {
+    const made = await placed(texts)
+    asked = []
+    for (const text of ['', ...texts.slice(0, 100)]) await made.ranks.findBound(text)
+    expect(asked).toEqual([])
+    await made.ranks.findBound('Mum')
+    await made.ranks.findBound('Mum')
+    expect(asked.length).toBe(1)
+    expect(countBelow(made, '')).toBe(0)
   })
 
-  test('more than a hundred operands are refused', async () => {
-    const { ranks } = await rankedOf(texts)
-    const found = await Promise.allSettled(Array.from({ length: 150 }, (_, index) => ranks.boundOf(`Mum ${index}`)))
+  test('is not looked for of more than a hundred operands at once', async () => {
+    const made = await placed(texts)
+    const found = await Promise.allSettled(Array.from({ length: 150 }, (_, index) => made.ranks.findBound(`Mum ${index}`)))
     expect(found.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
     expect(found.findIndex(({ status }) => status === 'rejected')).toBe(100)
     expect(found.at(-1)).toMatchObject({ reason: { code: 'ServiceUnavailable' } })
-    expect(await ranks.boundOf('Mum 149')).toBeGreaterThan(0)
+    await made.ranks.findBound('Mum 149')
+    expect(countBelow(made, 'Mum 149')).toBeGreaterThan(0)
+  })
+
+  test('of long operands is found in several statements', async () => {
+    const made = await placed(texts)
+    const long = Array.from({ length: 40 }, (_, index) => `${'Mum'.repeat(650)} ${10 + index}`)
+    const names = long.filter((_, index) => index % 3 === 0)
+    const operands = long.filter((_, index) => index % 3 !== 0)
+    for (const name of names) made.dictionary.code(name)
+    asked = []
+    const find = () => Promise.all(operands.map((operand) => made.ranks.findBound(operand)))
+    await Promise.all([made.ranks.place(), find()])
+    // Names of the second statement may lie in gaps of the first.
+    await find()
+    expect(operands.map((operand) => countBelow(made, operand))).toEqual(await countsBelow([...texts, ...names], operands))
+    expect(asked.length).toBeGreaterThan(1)
+    expectShort(asked)
   })
 })
 
-test('an error of the database is passed on, changes nothing, and is forgotten', async () => {
-  const texts = randomTexts(new Random(firstSeed), 300)
-  await fill(['', ...texts])
-  const ended = new Database({ url: await createDatabase('empty'), poolSize: 1, prepare: true })
-  await ended.end()
-  let of: Reader = ended
-  const dictionary = new Dictionary(texts)
-  const ranks = new TextRanks(word, name, dictionary, { read: (statement) => of.read(statement) })
-  const none = ranks.ranks
-  const failed = await Promise.allSettled([ranks.extend(), ranks.extend()])
-  for (const result of failed) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
-  expect((failed[0] as PromiseRejectedResult).reason).toBeInstanceOf(ApiError)
-  expect(ranks.ranks).toBe(none)
-  of = database
-  await ranks.extend()
-  expect(dictionary.by(ranks.ranks)).toEqual(await ordered())
-  const there = ranks.ranks
-  of = ended
-  dictionary.add(['Mum'])
-  expect(ranks.extend()).rejects.toBeInstanceOf(ApiError)
-  expect(ranks.boundOf('Mummy')).rejects.toBeInstanceOf(ApiError)
-  await Promise.allSettled([ranks.extend(), ranks.boundOf('Mummy')])
-  expect(ranks.ranks).toBe(there)
-  expect(ranks.knownBound('Mummy')).toBeNull()
-  of = database
-  expect([await ranks.boundOf('Mummy')]).toEqual(await bounds(['Mummy']))
-  await ranks.extend()
-  expect(ranks.ranks.length).toBe(there.length + 1)
-  expect(await ranks.boundOf('Mummy')).toBe(((await bounds(['Mummy']))[0] as number) + 1)
+test('Statements among long texts are short', async () => {
+  const longOf = (number: number) => `${'Mum'.repeat(500)} ${1_000 + number}`
+  const long = Array.from({ length: 200 }, (_, index) => longOf(5 * index))
+  await fill(long)
+  const made = await placed(long)
+  asked = []
+  const more = Array.from({ length: 60 }, (_, index) => longOf(15 * index + 1))
+  for (const name of more) made.dictionary.code(name)
+  await made.ranks.place()
+  expectShort(asked)
+  expect(inOrder(made)).toEqual(await ordered([...long, ...more]))
 })
 
-const elements = (values: Statement['values']) => values.reduce((count, value) => count + (value ?? '').split('","').length, 0)
+test('An error of the database is passed on, changes nothing, and is forgotten', async () => {
+  const texts = randomTexts(new Random(firstSeed), 300)
+  await fill(texts)
+  const ended = new Database({ url: await createDatabase('empty'), poolSize: 1, prepare: true })
+  await ended.end()
+  let of: Reader = database
+  const made = await placed(texts, { reader: { read: (statement) => of.read(statement) } })
+  const { dictionary, ranks, told } = made
+  const before = ranks.ranks.slice()
+  dictionary.code('Mum')
+  of = ended
+  await Promise.allSettled(Array.from({ length: 100 }, (_, index) => ranks.findBound(`Mum ${index}`)))
+  const failed = await Promise.allSettled([ranks.place(), ranks.place(), ranks.findBound('Mummy')])
+  for (const result of failed) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
+  expect(told).toEqual([])
+  expect(ranks.ranks.subarray(0, before.length)).toEqual(before)
+  expect(ranks.knownBound('Mummy')).toBeNull()
+  of = database
+  await Promise.all([ranks.place(), ranks.findBound('Mummy')])
+  expect(inOrder(made)).toEqual(await ordered([...texts, 'Mum']))
+  expect([countBelow(made, 'Mummy')]).toEqual(await countsBelow([...texts, 'Mum'], ['Mummy']))
+})

@@ -5,6 +5,7 @@ import { proveLists } from '../prove/lists.ts'
 test('lists from memory equal PostgreSQL’s during and after writes of clients, another server and psql, and after a worker or another server is killed', async () => {
   const { counts, differences, remembered } = await proveLists({
     seed: Number(process.env.SEED ?? 1),
+    rows: 5_000,
     alone: 4,
     together: 1,
     faults: [
@@ -22,4 +23,5 @@ test('lists from memory equal PostgreSQL’s during and after writes of clients,
   expect(counts.states).toBeGreaterThanOrEqual(200)
   expect(counts['states, beside a write']).toBeGreaterThan(0)
   expect(remembered).toBeGreaterThan(0.5)
+  expect(counts['lists, memory: index']).toBeGreaterThan(100)
 })

@@ -8,6 +8,8 @@ import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes
 
 interface Options {
   readonly seed: number
+  /** Absences, most of which no client writes: with some 10,000 pages are found along indexes. */
+  readonly rows: number
   /** Rounds with one write after another. */
   readonly alone: number
   /** Rounds of a second in which many clients write and list. */
@@ -44,7 +46,7 @@ const LOCKED_MS = 1_000
 export async function proveLists(options: Options): Promise<Proof> {
   const cluster = await Cluster.open()
   try {
-    await fill(cluster)
+    await fill(cluster, options.rows)
     const prover = new Prover(cluster, new Random(options.seed))
     const { findings } = prover
     for (let round = 0; round < options.alone; round++) await prover.alone(round)
@@ -54,7 +56,7 @@ export async function proveLists(options: Options): Promise<Proof> {
     for (let round = 0; round < states || (findings.counts.states ?? 0) < listsMin; round++)
       await prover.states(`states ${round}`, statesForMs)
     for (const name of prover.chosen(options.faults)) await prover.together(name, faults[name])
-    return { counts: findings.counts, differences: findings.differences, remembered }
+    return { counts: { ...findings.counts, ...(await cluster.origins()) }, differences: findings.differences, remembered }
   } finally {
     await cluster.close()
   }
@@ -158,6 +160,6 @@ class Prover {
     if (random.chance(50)) lists[random.below(LISTS)] = randomList(random)
     const checked = count >= LISTS ? lists : Array.from({ length: count }, () => random.pick(lists))
     await checkExactly(cluster, SERVERS, checked, findings, moment)
-    if (random.chance(20)) await checkCursors(cluster, random.pick(lists), findings, moment)
+    if (random.chance(20)) await checkCursors(cluster, random, random.pick(lists), findings, moment)
   }
 }

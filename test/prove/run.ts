@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
 /** Rounds and faults of the proofs of lists. */
-const LISTS = { alone: 60, together: 8, faults: 12, states: 10, statesForMs: 5_000 }
+const LISTS = { rows: 40_000, alone: 60, together: 8, faults: 12, states: 10, statesForMs: 5_000 }
 const SHORT = [
   { limit: 40, periodMs: 3 },
   { limit: 400, periodMs: 100 },

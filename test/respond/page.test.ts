@@ -1,20 +1,21 @@
 import { expect, test } from 'bun:test'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
-import type { FoundPage } from '../../src/columns/foundPage.ts'
-import { Kernel } from '../../src/columns/kernel.ts'
+import type { FoundPage } from '../../src/columns/listSearch.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { type CodedRows, respondPage } from '../../src/respond/page.ts'
+import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 
 const person = defineEntity('Person', { id: identity(), name: text() })
 const cursors = new Cursors('secret')
 const query = parseList(person, '', cursors)
 
-const table = new ColumnTable(person, new Kernel(2 ** 20))
+const texts = codeUnitTexts(() => [])
+const table = new ColumnTable(person, 2, texts, { has: () => true })
 table.put(['1', 'Ada'])
 table.put(['2', 'Grace'])
-const found = table.page([], [], 0, 20) as FoundPage
+const found = table.lists.find(query) as FoundPage
 
 function bodyOf(rows: CodedRows): string {
   const { body } = respondPage(person, query, { rows, total: 2 }, 'http://localhost/People', cursors)

@@ -1,10 +1,13 @@
-import type { ColumnTable } from '../../src/columns/columnTable.ts'
-import type { TextBounds } from '../../src/columns/conditions.ts'
-import type { FoundPage } from '../../src/columns/foundPage.ts'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Reason } from '../../src/columns/conditions.ts'
+import type { Room } from '../../src/columns/indexes.ts'
+import type { FoundPage } from '../../src/columns/listSearch.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
-import type { Filter, Sort } from '../../src/model/query.ts'
+import { isText } from '../../src/model/kinds.ts'
+import type { Filter, FiltersAndSorts, ListQuery, Seek, Sort } from '../../src/model/query.ts'
 import { order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { codeUnitTexts, copyBytes } from './codeUnitOrder.ts'
 import { compareCodes, compareOf, compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
 import { randomFilter } from './randomFilter.ts'
@@ -13,16 +16,29 @@ import { randomFilter } from './randomFilter.ts'
 const extremes: Record<string, readonly string[]> = {
   text: ['', ' ', 'a', 'A', 'á', '\ufeffa', 'a\\b', '\\N', '😀', '\u{10ffff}', '\t', '\n\r', "a'b", '<b>', 'x'.repeat(400)],
   boolean: ['f', 't'],
-  integer: ['1', '2147483647', '2147483648', '9007199254740991', '9007199254740993', '9223372036854775807'],
+  integer: [
+    ...['0', '-1', '2147483646', '2147483647', '2147483648', '4294967296', '9007199254740991'],
+    ...['-2147483647', '-2147483648', '-2147483649', '-9007199254740991'],
+  ],
   instant: [
     ...['-infinity', '0044-03-15 00:00:00+00 BC', '0001-01-01 00:00:00+00', '1931-12-13 20:45:51+00'],
-    ...['1931-12-13 20:45:52+00', '1999-12-31 23:59:59+00', '2000-01-01 00:00:00+00', '2068-01-19 03:14:07+00'],
-    ...['9999-12-31 23:59:59+00', '10000-01-01 00:00:00+00', '294276-12-31 23:59:59+00', 'infinity'],
+    ...['1931-12-13 20:45:52+00', '1931-12-13 20:45:53+00', '1999-12-31 23:59:59+00', '2000-01-01 00:00:00+00'],
+    ...['2068-01-19 03:14:07+00', '2068-01-19 03:14:08+00', '9999-12-31 23:59:59+00', '10000-01-01 00:00:00+00'],
+    ...['294276-12-31 23:59:59+00', 'infinity'],
   ],
+  // Units of 16 to 18 digits, around 2^53 and around 2^32.
   decimal: [
-    ...['-9.50000000', '0.00000000', '0.00000001', '0.10000000', '0.30000001', '1234567.12345678', '1234567.12345679'],
-    ...['1234567890.00000000', '9999999999.99999998', '9999999999.99999999', 'NaN'],
+    ...['-9.50000000', '0.00000000', '0.00000001', '0.10000000', '0.30000001', '42.94967296', '1234567.12345678'],
+    ...['1234567.12345679', '12345678.12345678', '90071992.54740991', '90071992.54740992', '90071992.54740993'],
+    ...['-90071992.54740993', '1234567890.00000000', '9999999999.99999998', '9999999999.99999999', '-9999999999.99999999'],
+    'NaN',
   ],
+}
+
+/** Values of numbers without a code. */
+const uncoded: Record<string, readonly string[]> = {
+  integer: ['9007199254740993', '9223372036854775807'],
+  decimal: ['10000000000.00000000', '99999999999.99999999'],
 }
 
 const pair = (number: number) => String(number).padStart(2, '0')
@@ -45,13 +61,20 @@ export interface Change {
   readonly after: Row | null
 }
 
-/** Returns the total of a list by the columns; null if codes cannot decide. */
-export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds?: TextBounds): number | null {
-  return columns.page(filters, [], 0, 0, bounds)?.total ?? null
+/** The parts of a list that columns read. */
+export function listOf(query: FiltersAndSorts, page = 1, pageSize = 50, seek: Seek | null = null): ListQuery {
+  return { ...query, page, pageSize, seek, queryWithoutPaging: '', choice: null }
 }
 
-export function idsOf(page: FoundPage | null): number[] {
-  return Array.from({ length: page?.rows.length ?? 0 }, (_, index) => Number(page?.rows.print(index, 0)))
+/** Returns the total of a list by the columns; or why codes cannot decide. */
+export function totalOf(columns: ColumnTable, filters: readonly Filter[]): number | Reason {
+  const found = columns.lists.find(listOf({ filters, sorts: [] }, 1, 0))
+  return typeof found === 'string' ? found : found.total
+}
+
+export function idsOf(page: FoundPage | Reason | null): number[] {
+  if (page === null || typeof page === 'string') return []
+  return Array.from({ length: page.rows.length }, (_, index) => Number(page.rows.print(index, 0)))
 }
 
 /** Applies changes to the columns, in order. */
@@ -61,21 +84,38 @@ export function take(columns: ColumnTable, changes: readonly Change[]): void {
     else columns.remove(before?.[0] as string)
 }
 
-/** Random rows of an entity, with lists of them by an independent filter and order. Texts have no collation. */
+/** Who asks. */
+export const caller = { key: 'a', request: new Request('http://localhost') }
+
+/** Percentages of properties with odd values: such as clients rarely write, and numbers without a code. */
+export interface Odd {
+  readonly extremes: number
+  readonly uncoded: number
+}
+
+/** Random rows of an entity, with lists of them by an independent filter and order. Texts are ordered by code units. */
 export class RandomTable {
   private readonly byId = new Map<number, Row>()
+  private readonly ids: number[] = []
   private readonly hasExtremes: readonly boolean[]
-  private firstId = 1_000_000
-  private lastId = 1_000_000
+  private readonly hasUncodedValues: readonly boolean[]
+  private firstId: number
+  private lastId: number
+  /** Rows that are gone. */
+  private readonly gone: Row[] = []
+  /** By place, the ordinal of each value. */
+  private readonly ordinals = new Map<number, Map<string, number>>()
 
   constructor(
     readonly entity: Entity,
     readonly random: Random,
     count: number,
-    /** Percentage of properties with odd values. With 0, codes answer every page. */
-    extremesPercent = 50,
+    { extremes, uncoded }: Odd = { extremes: 50, uncoded: 10 },
   ) {
-    this.hasExtremes = entity.properties.map(() => random.chance(extremesPercent))
+    // Some tables outgrow ids of 32 bits.
+    this.firstId = this.lastId = random.pick([1_000_000, 2 ** 31 - 500])
+    this.hasExtremes = entity.properties.map(() => random.chance(extremes))
+    this.hasUncodedValues = entity.properties.map(() => random.chance(uncoded))
     for (let added = 0; added < count; added++) this.insert()
   }
 
@@ -87,6 +127,29 @@ export class RandomTable {
     return this.byId.get(id)
   }
 
+  /** Adds or replaces a row. */
+  put(row: Row): void {
+    const id = Number(row[0])
+    if (!this.byId.has(id)) this.ids.push(id)
+    this.byId.set(id, row)
+    for (const [place, known] of this.ordinals)
+      if (row[place] !== null && !known.has(row[place] ?? '')) this.ordinals.delete(place)
+  }
+
+  /** The columns of these rows, as the load of a table fills them. */
+  load(room: Room = { has: () => true }, hasVectors = true, rows = this.byId.size): ColumnTable {
+    const texts = codeUnitTexts((property) => {
+      const place = this.entity.properties.indexOf(property)
+      return this.rows.map((row) => row[place] ?? null)
+    })
+    const columns = new ColumnTable(this.entity, rows, texts, room, hasVectors)
+    for (const id of [...this.ids].sort((one, other) => one - other)) {
+      const bytes = copyBytes(this.byId.get(id) as Row)
+      columns.addLine(bytes, 0, bytes.length)
+    }
+    return columns
+  }
+
   private insert(): Row {
     // Ids have gaps, and not every new one is the greatest.
     const id = this.random.chance(10)
@@ -94,7 +157,7 @@ export class RandomTable {
       : (this.lastId += this.random.pick([1, 1, 2, 3, 100]))
     const row = this.entity.properties.map((_, place) => this.valueAt(place))
     row[0] = String(id)
-    this.byId.set(id, row)
+    this.put(row)
     return row
   }
 
@@ -103,10 +166,13 @@ export class RandomTable {
   }
 
   private valueAt(place: number): string | null {
+    const { random } = this
     const { kind } = this.propertyAt(place)
-    if (kind.nullable && this.random.chance(12)) return null
-    if (!this.hasExtremes[place] || this.random.chance(97)) return usual[kind.name]?.(this.random) as string
-    return this.random.pick(extremes[kind.name] as readonly string[])
+    if (kind.nullable && random.chance(12)) return null
+    const odd = uncoded[kind.name]
+    if (odd && this.hasUncodedValues[place] && random.below(300) === 0) return random.pick(odd)
+    if (!this.hasExtremes[place] || random.chance(97)) return usual[kind.name]?.(random) as string
+    return random.pick(extremes[kind.name] as readonly string[])
   }
 
   /** Changes some rows, a few of them repeatedly; returns the changes in order. */
@@ -115,26 +181,34 @@ export class RandomTable {
   }
 
   private changeOne(): Change {
-    const { random, byId } = this
-    if (random.chance(10)) return { before: null, after: this.insert() }
-    const ids = [...byId.keys()]
-    const id = random.chance(50) ? random.pick(ids) : (ids[random.below(8)] as number)
+    const { random, byId, ids } = this
+    if (random.chance(10) || ids.length === 0) return { before: null, after: this.insert() }
+    const at = random.below(random.chance(50) ? ids.length : Math.min(8, ids.length))
+    const id = ids[at] as number
     const before = byId.get(id) as Row
     if (random.chance(10)) {
       byId.delete(id)
+      ids[at] = ids.at(-1) as number
+      ids.pop()
+      this.gone.push(before)
       return { before, after: null }
     }
     const place = 1 + random.below(before.length - 1)
     const after = before.map((value, at) => (at === place ? this.valueAt(place) : value))
-    byId.set(id, after)
+    this.put(after)
     return { before, after }
+  }
+
+  /** A row of the table. */
+  someRow(): Row {
+    return this.byId.get(this.random.pick(this.ids)) as Row
   }
 
   /** Draws filters whose operands are near values of rows. */
   filters(): Filter[] {
     return this.random.times(3, () => {
       const place = this.random.below(this.entity.properties.length)
-      const near = () => this.random.pick(this.rows)[place] ?? null
+      const near = () => this.someRow()[place] ?? null
       return randomFilter(this.entity, this.propertyAt(place), this.random, near)
     })
   }
@@ -145,40 +219,19 @@ export class RandomTable {
     return [...sorts].map(([property, descending]) => ({ property, descending }))
   }
 
-  /** Tells the columns the order of their texts. */
-  rank(columns: ColumnTable): void {
-    for (const property of this.entity.properties)
-      if (property.kind.name === 'text') {
-        const ranks = new Int32Array(columns.textsOf(property).size)
-        sortedTexts(columns, property).forEach(([code], rank) => {
-          ranks[code] = rank
-        })
-        columns.useRanks(property, ranks)
-      }
-  }
-
-  /**
-   * Returns bounds of texts for the columns: by the order of texts, the rank below which texts are less than a filter's operand;
-   * and the codes of texts that contain it. Undefined if no filter needs them, as in a copy of a table.
-   */
-  boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number | number[]> | undefined {
-    const isAsked = (filter: Filter) => filter.operator.folded !== null || compilePredicate(this.entity, [filter]) === null
-    const asked = filters.filter(isAsked)
-    if (asked.length === 0) return undefined
-    return new Map(
-      asked.map((filter): [Filter, number | number[]] => {
-        if (filter.operator.folded) {
-          const place = this.entity.properties.indexOf(filter.property)
-          const matches = compilePredicate(this.entity, [filter]) as Matches
-          const isFound = (text: string) => matches(this.entity.properties.map((_, at) => (at === place ? text : null)))
-          const codes = sortedTexts(columns, filter.property).flatMap(([code, text]) => (isFound(text) ? [code] : []))
-          return [filter, codes.sort((one, other) => one - other)]
-        }
-        const texts = sortedTexts(columns, filter.property).map(([, text]) => text)
-        const less = texts.filter((text) => compareCodes(text, filter.value as string) < 0).length
-        return [filter, less]
-      }),
-    )
+  /** Draws a position: of a row, of one that is gone, or of none. */
+  seek(sorts: readonly Sort[]): Seek {
+    const { random, gone } = this
+    const row = gone.length > 0 && random.chance(30) ? random.pick(gone) : this.someRow()
+    const places = order(this.entity, sorts).map(({ property }) => this.entity.properties.indexOf(property))
+    const odd = random.chance(40) ? random.pick(places) : -1
+    const valueAt = (place: number) => {
+      if (place !== odd) return row[place] as string | null
+      if (place === 0) return String(Number(row[0]) + random.below(3) - 1)
+      const { name } = this.propertyAt(place).kind
+      return random.chance(50) ? random.pick(extremes[name] as readonly string[]) : this.valueAt(place)
+    }
+    return { side: random.pick(['after', 'before']), position: places.map(valueAt) }
   }
 
   private matching(filters: readonly Filter[]): Matches {
@@ -200,42 +253,69 @@ export class RandomTable {
     return this.rows.filter(this.matching(filters)).length
   }
 
-  /** True if a row has a value without a code in a property that the list compares or sorts by. */
-  hasUncoded(filters: readonly Filter[], sorts: readonly Sort[]): boolean {
-    const uncoded = ['9007199254740993', '9223372036854775807', '9999999999.99999998', '9999999999.99999999']
+  /** True if a row, or the position, has a value without a code in a property that the list compares or sorts by. */
+  hasUncoded({ filters, sorts, seek }: FiltersAndSorts & { seek?: Seek | null }): boolean {
+    const odd = Object.values(uncoded).flat()
+    if (seek?.position.some((value) => odd.includes(value ?? ''))) return true
     const asked = [...filters, ...sorts].map(({ property }) => this.entity.properties.indexOf(property))
-    const numbers = asked.filter((place) => this.propertyAt(place).kind.name !== 'text')
-    return this.rows.some((row) => numbers.some((place) => uncoded.includes(row[place] as string)))
+    const numbers = asked.filter((place) => !isText(this.propertyAt(place).kind.name))
+    return numbers.length > 0 && this.rows.some((row) => numbers.some((place) => odd.includes(row[place] ?? '')))
   }
 
   /** Returns the ids of the matching rows, in order. */
-  ids(filters: readonly Filter[], sorts: readonly Sort[]): number[] {
-    const keys = order(this.entity, sorts).map(({ property, descending }) => ({
+  idsOf({ filters, sorts }: FiltersAndSorts): number[] {
+    const keys = this.keysOf(sorts)
+    const rows = this.rows.filter(this.matching(filters))
+    const ranked = rows.map((row) => ({ id: Number(row[0]), ranks: keys.map(({ place }) => this.rankOf(place, row)) }))
+    ranked.sort((one, other) => {
+      for (const [at, { sign }] of keys.entries()) {
+        const difference = (one.ranks[at] as number) - (other.ranks[at] as number)
+        if (difference !== 0) return sign * difference
+      }
+      return 0
+    })
+    return ranked.map(({ id }) => id)
+  }
+
+  /** How many of some rows are before a position, and how many of them it stands for: one at most. */
+  positionOf(ids: readonly number[], sorts: readonly Sort[], position: Seek['position']): { before: number; same: number } {
+    const keys = this.keysOf(sorts)
+    const found = { before: 0, same: 0 }
+    for (const id of ids) {
+      const row = this.byId.get(id) as Row
+      let difference = 0
+      for (let at = 0; at < keys.length && difference === 0; at++) {
+        const { place, sign, compare } = keys[at] as (typeof keys)[number]
+        const [own, other] = [row[place] ?? null, position[at] ?? null]
+        difference = sign * (own === null || other === null ? Number(own === null) - Number(other === null) : compare(own, other))
+      }
+      if (difference < 0) found.before++
+      if (difference === 0) found.same++
+    }
+    return found
+  }
+
+  private keysOf(sorts: readonly Sort[]) {
+    return order(this.entity, sorts).map(({ property, descending }) => ({
       place: this.entity.properties.indexOf(property),
       compare: compareOf(property.kind) ?? compareCodes,
       sign: descending ? -1 : 1,
     }))
-    const compare = (one: Row, other: Row) => {
-      for (const { place, compare, sign } of keys) {
-        const [first = null, second = null] = [one[place], other[place]]
-        const order =
-          first === null || second === null ? Number(first === null) - Number(second === null) : compare(first, second)
-        if (order !== 0) return sign * order
-      }
-      return 0
-    }
-    return this.rows
-      .filter(this.matching(filters))
-      .sort(compare)
-      .map(([id]) => Number(id))
   }
-}
 
-/** Returns the codes and texts of a property, ordered by code units. */
-function sortedTexts(columns: ColumnTable, property: Property): [code: number, text: string][] {
-  const texts = columns.textsOf(property)
-  return Array.from({ length: texts.size - 1 }, (_, index): [number, string] => [
-    index + 1,
-    index === 0 ? '' : texts.text(index + 1),
-  ]).sort(([, one], [, other]) => compareCodes(one, other))
+  /** A number in the order of a property's values. */
+  private rankOf(place: number, row: Row): number {
+    if (place === 0) return Number(row[0])
+    const value = row[place]
+    return value === null || value === undefined ? Number.MAX_SAFE_INTEGER : (this.ordinalsOf(place).get(value) as number)
+  }
+
+  private ordinalsOf(place: number): Map<string, number> {
+    return this.ordinals.getOrInsertComputed(place, () => {
+      const compare = compareOf(this.propertyAt(place).kind) ?? compareCodes
+      const values = new Set(this.rows.map((row) => row[place]))
+      values.delete(null)
+      return new Map(([...values] as string[]).sort(compare).map((value, ordinal) => [value, ordinal]))
+    })
+  }
 }

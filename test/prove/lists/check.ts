@@ -1,4 +1,6 @@
 import { type Collection, inOrder, matches, type Filter as PlainFilter, properties, type Row } from '../../support/model.ts'
+import type { Random } from '../../support/random.ts'
+import { tables } from '../../support/randomRows.ts'
 import type { Answer, Cluster, Name } from './cluster.ts'
 import { type List, truthOf } from './randomList.ts'
 
@@ -50,8 +52,11 @@ export async function checkExactly(
   })
 }
 
-/** Follows the cursors of a list on both servers. */
-export async function checkCursors(cluster: Cluster, list: List, findings: Findings, moment: string) {
+/**
+ * Follows the cursors of a list on both servers. Some rows at cursors are deleted before these are followed, so that no row has
+ * their values any more.
+ */
+export async function checkCursors(cluster: Cluster, random: Random, list: List, findings: Findings, moment: string) {
   let path: string | null = list.path
   for (let pages = 0; path !== null && pages < 5; pages++) {
     const current: string = path
@@ -63,8 +68,23 @@ export async function checkCursors(cluster: Cluster, list: List, findings: Findi
       findings.count('exact')
       if (!isSame(answer, plain)) findings.differs('not exact by cursor', { moment, path, answer, plain })
     }
-    path = /<http:\/\/roster\.test([^>]*)>; rel="next"/.exec(plain.link)?.[1] ?? null
+    path = nextOf(plain)
+    if (path !== null && random.chance(50)) await deleteLast(cluster, list.collection, plain, findings)
   }
+}
+
+/** The path of the next page, by a cursor; null: it is the last one. */
+export function nextOf({ link }: Answer): string | null {
+  return /<http:\/\/roster\.test([^>]*)>; rel="next"/.exec(link)?.[1] ?? null
+}
+
+/** Deletes the last row of a page, if no other refers to it. */
+async function deleteLast({ sql }: Cluster, collection: Collection, answer: Answer, findings: Findings) {
+  const last = idsOf(answer).split(',').at(-1) as string
+  await sql`delete from ${sql(tables[collection])} where id = ${last}`.then(
+    () => findings.count('rows at cursors, deleted'),
+    () => undefined,
+  )
 }
 
 /** Checks what holds during writes, too: sorted, no row twice, every row within the filters, and a possible total. */
@@ -96,8 +116,9 @@ function idsOf({ text }: Answer): string {
     : ''
 }
 
+/** The rows of a page, decimals as texts with all of their digits. */
 function rowsOf(collection: Collection, { text }: Answer): Row[] {
-  return JSON.parse(text).map((row: Record<string, unknown>) =>
+  return JSON.parse(text.replace(/:(\d+\.\d{8})(?=[,}])/g, ':"$1"')).map((row: Record<string, unknown>) =>
     Object.fromEntries(properties[collection].map(({ name }) => [name, partOf(row, name)])),
   )
 }

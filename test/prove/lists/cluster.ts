@@ -7,6 +7,7 @@ import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embe
 import { prepareRunner } from '../../../src/postgres/runner.ts'
 import { copyCluster } from '../../support/cluster.ts'
 import { isAlive, temporaryFolder, until } from '../../support/process.ts'
+import { scrape } from '../../support/scrape.ts'
 import { KEY } from '../../support/server.ts'
 import { type ServerProcess, ServerProcesses } from '../../support/serverProcesses.ts'
 
@@ -32,7 +33,7 @@ const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_prepared_transacti
 /** The servers: the one under test, one without memory, and one as on another machine. */
 export type Name = 'cached' | 'plain' | 'elsewhere'
 const SERVERS: Record<Name, Record<string, string>> = {
-  cached: { WORKERS: '2' },
+  cached: { WORKERS: '2', ADMIN_PORT: '0' },
   plain: { WORKERS: '1', MEMORY_MB: '0' },
   elsewhere: { WORKERS: '1' },
 }
@@ -130,6 +131,16 @@ export class Cluster {
 
   urlOf(name: Name): string {
     return this.of(name).url
+  }
+
+  /** Lists of the server under test so far, by where they came from, and by how they were found, or why the database had to. */
+  async origins(): Promise<Record<string, number>> {
+    const [, admin = ''] = await this.of('cached').server.waitFor(/Metrics: (http:\S+)\/metrics/)
+    const series = /^roster_(memory_|database_|)lists_total\{\w+="(\w+)"\} (\d+)$/gm
+    const found = [...(await scrape(admin)).matchAll(series)]
+    return Object.fromEntries(
+      found.map(([, from = '', label, number]) => [`lists, ${from.replace('_', ': ')}${label}`, Number(number)]),
+    )
   }
 
   /** Process of the supervisor. */

@@ -19,14 +19,21 @@ export interface List {
 
 /** Few texts, so that filters match some rows, and writes move rows in and out. */
 export const TEXTS = ['', 'a', 'b', 'B', 'c', 'd e', 'é', 'ß'] as const
-export const DECIMALS = ['0', '0.5', '1', '1.5', '7'] as const
-export const INSTANTS = ['2024-01-31T09:00:00Z', '2024-06-01T00:00:00Z', '2025-01-01T12:30:00Z'] as const
+/** Some have 18 digits, of which floats have 16. */
+export const DECIMALS = [
+  ...['0', '0.5', '1', '1.5', '7', '0.00000001'],
+  ...['9007199254.74099201', '9007199254.74099202', '9999999999.99999999'],
+] as const
+/** The first is far, and the second the last one whose seconds since 2000 need more than 32 bits; so are the last two ends. */
+export const STARTS = ['0001-01-01T00:00:00Z', '1931-12-13T20:45:51Z', '2024-01-31T09:00:00Z'] as const
+export const ENDS = ['2024-06-01T00:00:00Z', '2025-01-01T12:30:00Z', '2068-01-19T03:14:08Z', '9999-12-31T23:59:59Z'] as const
+export const INSTANTS = [...STARTS, ...ENDS]
 
 const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
   text: TEXTS,
-  decimal: ['', ...DECIMALS, '0.500000000', '1.00000000000001', '-1', '10'],
-  instant: ['', ...INSTANTS, '2024-06-01T02:00:00+02:00', '2024-06-01T00:00:00.5Z'],
-  integer: ['', '1', '2', '3', '5', '10', '40', '-1', '99999999999999999999'],
+  decimal: ['', ...DECIMALS, '0.500000000', '1.00000000000001', '9007199254.740992015', '-1', '10', '30000000000'],
+  instant: ['', ...INSTANTS, '2024-06-01T02:00:00+02:00', '2024-06-01T00:00:00.5Z', '2016-01-01T00:00:00Z'],
+  integer: ['', '1', '2', '3', '5', '10', '40', '2000', '30000', '-1', '99999999999999999999'],
   boolean: ['true', 'false', 'TRUE'],
 }
 const PARTS = ['a', 'E', 'É', 'S', 'ß', ' ', 'd', 'zz'] as const
@@ -55,9 +62,9 @@ export function randomList(random: Random): List {
     return { field, operator: random.pick(isEquality ? EQUALITIES : OPERATORS), operand }
   })
   const filters = withOneAny(drawn)
-  const sorts = random.times(2, () => ({ field: random.pick(fields), descending: random.chance(50) }))
+  const sorts = random.times(random.chance(70) ? 2 : 4, () => ({ field: random.pick(fields), descending: random.chance(50) }))
   const unique = sorts.filter(({ field }, index) => sorts.findIndex((sort) => sort.field === field) === index)
-  const [page, pageSize] = [random.chance(60) ? 1 : 1 + random.below(9), 5 + random.below(16)]
+  const [page, pageSize] = [random.chance(60) ? 1 : 1 + random.below(random.chance(70) ? 9 : 2_000), 5 + random.below(16)]
   return {
     collection,
     filters,

@@ -1,11 +1,12 @@
 import type { Random } from '../../support/random.ts'
-import type { Findings } from './check.ts'
+import { type Findings, nextOf } from './check.ts'
 import type { Answer, Cluster } from './cluster.ts'
 import { type List, randomList, truthOf } from './randomList.ts'
 import { type Ids, readIds, writeOnce, writeOutside } from './writes.ts'
 
-/** Lists of one period. Each state is read for all of them, so they are few. */
+/** Lists of one period, and of these pages behind a cursor. Each state is read for all of them, so they are few. */
 const LISTS = 8
+const BEHIND_CURSORS = 3
 const READERS = 6
 
 /** The answer of every list in one state of the tables. */
@@ -22,6 +23,10 @@ export async function proveStates(
   { moment, forMs }: { moment: string; forMs: number },
 ): Promise<void> {
   const lists = Array.from({ length: LISTS }, () => randomList(random))
+  for (const [index, list] of lists.slice(0, BEHIND_CURSORS).entries()) {
+    const path = nextOf(await cluster.ask(list.path, 'GET', undefined, 'plain'))
+    if (path !== null) lists[index] = { ...list, path }
+  }
   const states: State[] = [await readState(cluster, lists, findings)]
   /** Number of writes that have begun. */
   let begun = 0

@@ -3,9 +3,9 @@ import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
 import type { Findings } from './check.ts'
 import type { Cluster, Name } from './cluster.ts'
-import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
+import { DECIMALS, ENDS, INSTANTS, STARTS, TEXTS } from './randomList.ts'
 
-/** Ids of existing rows, as far as known. */
+/** Ids of existing rows that clients write. */
 export type Ids = Record<Collection, number[]>
 
 /** Rows that all clients write again and again. */
@@ -13,11 +13,19 @@ const HOT = 6
 /** Properties that form names, which rows of other tables copy. */
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
 const ROWS_MAX: Record<Collection, number> = { Companies: 25, Employees: 60, Absences: 160 }
+/** Ids below are written by statements of many rows. */
+const OUTSIDE_IDS = 400
 
+/** Reads ids of the first and of the last rows. */
 export async function readIds({ sql }: Cluster): Promise<Ids> {
   const ids = {} as Ids
-  for (const collection of collections)
-    ids[collection] = (await sql`select id::int from ${sql(tables[collection])} order by id`).map(({ id }) => id)
+  for (const collection of collections) {
+    const [table, count] = [sql(tables[collection]), Math.floor(ROWS_MAX[collection] / 2)]
+    const rows = await sql`
+      (select id::int from ${table} order by id limit ${count})
+      union (select id::int from ${table} order by id desc limit ${count}) order by id`
+    ids[collection] = rows.map(({ id }) => id)
+  }
   return ids
 }
 
@@ -51,6 +59,9 @@ export async function writeOnce(
 
 type Body = Record<string, unknown>
 
+/** The types of TypeScript do not know it yet. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown }
+
 function randomBody(
   random: Random,
   collection: Collection,
@@ -58,7 +69,8 @@ function randomBody(
   { method, renames }: { method: string; renames: boolean },
 ): Body {
   const [text, instant] = [() => random.pick([...TEXTS, null]), () => random.pick([...INSTANTS, null])]
-  const number = () => random.pick([...DECIMALS.map(Number), null])
+  // As they are written here: a number of JavaScript has fewer digits.
+  const number = () => random.pick([...DECIMALS.map((text) => rawJson(text)), null])
   const all: Record<Collection, () => Body> = {
     Companies: () => ({ Name: text(), Enabled: random.chance(50) }),
     Employees: () => ({
@@ -68,8 +80,8 @@ function randomBody(
       ManagerId: random.pick([...ids.Employees.slice(0, HOT), null]),
     }),
     Absences: () => ({
-      ...{ Status: text(), Type: text(), Reason: text(), Start: random.pick([INSTANTS[0], null]) },
-      End: random.pick([INSTANTS[1], INSTANTS[2], null]),
+      ...{ Status: text(), Type: text(), Reason: text(), Start: random.pick([...STARTS, null]) },
+      End: random.pick([...ENDS, null]),
       EmployeeId: random.pick([...ids.Employees.slice(0, 20), null]),
       Period: random.chance(20) ? null : { Days: number(), Hours: number(), Prefered: text() },
     }),
@@ -87,7 +99,13 @@ const outside: Outside[] = [
   (sql, random) => sql`
     insert into absence (type, status, period_days)
     select ${random.pick(TEXTS)}, ${random.pick(TEXTS)}, 1.5 from generate_series(1, ${random.below(4)})`,
-  (sql, random) => sql`update absence set status = ${random.pick(TEXTS)} where id % 5 = ${random.below(5)}`,
+  (sql, random) => sql`
+    update absence set status = ${random.pick(TEXTS)} where id % 5 = ${random.below(5)} and id < ${OUTSIDE_IDS}`,
+  // Far more rows than are taken in within one turn of the event loop.
+  (sql, random) => sql`update absence set type = ${random.pick(TEXTS)} where id % 40 = ${random.below(40)}`,
+  (sql, random) => sql`
+    update absence set period_hours = 9007199254.74099201, "end" = '9999-12-31T23:59:59Z'
+    where id % 50 = ${random.below(50)} and id < ${OUTSIDE_IDS}`,
   (sql, random) => sql`
     update absence set type = ${random.pick(TEXTS)}
     where id in (
@@ -102,13 +120,14 @@ const outside: Outside[] = [
     update company set name = ${random.pick(TEXTS)}, enabled = not enabled
     where id = (select id from company order by id offset ${random.below(HOT)} limit 1)`,
   (sql, random) => sql`insert into company (name) values (${random.pick(TEXTS)})`,
-  (sql, random) => sql`update absence set reason = repeat('r', 9000) where id % 40 = ${random.below(40)}`,
+  (sql, random) => sql`
+    update absence set reason = repeat('r', 9000) where id % 40 = ${random.below(40)} and id < ${OUTSIDE_IDS}`,
   // Sent like psql, in a session with other settings than the servers'.
   (sql, random) =>
     sql
       .unsafe(
         `begin; set local session_replication_role = replica; set local datestyle = 'German'; set local timezone = 'America/New_York';
-        update absence set status = '${random.pick(TEXTS)}' where id % 30 = ${random.below(30)};
+        update absence set status = '${random.pick(TEXTS)}' where id % 30 = ${random.below(30)} and id < ${OUTSIDE_IDS};
         insert into absence (type, start) values ('psql', '3.12.2024 10:00'); commit`,
       )
       .simple(),
@@ -116,7 +135,7 @@ const outside: Outside[] = [
   (sql, random) =>
     sql
       .unsafe(
-        `begin; update absence set reason = '${random.pick(TEXTS)}' where id % 7 = ${random.below(7)};
+        `begin; update absence set reason = '${random.pick(TEXTS)}' where id % 7 = ${random.below(7)} and id < ${OUTSIDE_IDS};
         select pg_sleep(${random.below(15) / 1_000}); insert into absence (type) values ('${random.pick(TEXTS)}');
         ${random.chance(30) ? 'rollback' : 'commit'}`,
       )
@@ -133,8 +152,8 @@ export async function writeOutside({ sql }: Cluster, random: Random, findings: F
     )
 }
 
-/** Inserts the initial rows. */
-export async function fill({ sql }: Cluster): Promise<void> {
+/** Inserts the initial rows, of which clients write, and `more` absences, of which they write the last ones. */
+export async function fill({ sql }: Cluster, more = 0): Promise<void> {
   await sql`insert into company (name, enabled) select chr(97 + n % 4), n % 2 = 0 from generate_series(1, 12) as n`
   await sql`
     insert into employee (known_as, last_name, department, company_id, company_key)
@@ -144,4 +163,19 @@ export async function fill({ sql }: Cluster): Promise<void> {
     insert into absence (type, status, period_days, employee_id, employee_key)
     select chr(97 + n % 4), chr(97 + n % 3), n % 3, employee.id, display_name_key
     from generate_series(1, 80) as n join employee on employee.id = 1 + n % 30`
+  await sql`
+    insert into employee (known_as, first_name, last_name, department, started, company_id, company_key)
+    select case when n % 9 <> 0 then 'Known ' || n * 31 % 997 end, 'First ' || n % 71, 'Last ' || n * 17 % 4001,
+      chr(97 + n % 4), case when n % 5 <> 0 then timestamptz '2000-01-01Z' + n * 7919 % 9000 * interval '1 day' end,
+      company.id, name_key
+    from generate_series(1, ${Math.floor(more / 10)}::int) as n left join company on n % 8 <> 0 and company.id = 1 + n % 12`
+  // Starts grow with ids, as those of real rows do.
+  await sql`
+    insert into absence (type, status, reason, start, "end", period_days, period_hours, employee_id, employee_key)
+    select chr(97 + n % 4), case when n % 7 <> 0 then chr(97 + n % 3) end,
+      case when n % 3 <> 0 then 'Reason ' || n * 31 % 997 end,
+      case when n % 11 <> 0 then timestamptz '2015-01-01Z' + n * interval '1 hour' end,
+      case when n % 5 <> 0 then timestamptz '2030-01-01Z' + n * 31 % 900 * interval '1 day' end,
+      case when n % 13 <> 0 then n * 17 % 61 / 2.0 end, n * 13 % 9973 / 8.0, employee.id, display_name_key
+    from generate_series(1, ${more}::int) as n left join employee on n % 17 <> 0 and employee.id = 1 + n * 7919 % 2003`
 }

@@ -1,0 +1,102 @@
+;; Functions over slots in the order of an index, and over the bits of a bitmap. A bitmap has one bit for a slot.
+(module
+  (import "" "memory" (memory 1 65536))
+
+  ;; The word of a slot's bit.
+  (func $word (param $bits i32) (param $slot i32) (result i32)
+    (i32.add (local.get $bits) (i32.shl (i32.shr_u (local.get $slot) (i32.const 5)) (i32.const 2))))
+
+  ;; How many of some slots have their bit set.
+  (func (export "countOf") (param $slots i32) (param $count i32) (param $bits i32) (result i32)
+    (local $end i32) (local $found i32) (local $slot i32)
+    (if (i32.eqz (local.get $count)) (then (return (i32.const 0))))
+    (local.set $end (i32.add (local.get $slots) (i32.shl (local.get $count) (i32.const 2))))
+    (loop $next
+      (local.set $slot (i32.load (local.get $slots)))
+      (local.set $found
+        (i32.add
+          (local.get $found)
+          (i32.and
+            (i32.shr_u (i32.load (call $word (local.get $bits) (local.get $slot))) (local.get $slot))
+            (i32.const 1))))
+      (local.set $slots (i32.add (local.get $slots) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $slots) (local.get $end))))
+    (local.get $found))
+
+  ;; Copies those of some slots whose bit, xor `flip`, is set, in their order; gives their number. `to` may be `slots`.
+  (func (export "select") (param $slots i32) (param $count i32) (param $bits i32) (param $flip i32) (param $to i32) (result i32)
+    (local $end i32) (local $first i32) (local $slot i32)
+    (if (i32.eqz (local.get $count)) (then (return (i32.const 0))))
+    (local.set $first (local.get $to))
+    (local.set $end (i32.add (local.get $slots) (i32.shl (local.get $count) (i32.const 2))))
+    (loop $next
+      (local.set $slot (i32.load (local.get $slots)))
+      (i32.store (local.get $to) (local.get $slot))
+      (local.set $to
+        (i32.add
+          (local.get $to)
+          (i32.shl
+            (i32.and
+              (i32.xor
+                (local.get $flip)
+                (i32.shr_u (i32.load (call $word (local.get $bits) (local.get $slot))) (local.get $slot)))
+              (i32.const 1))
+            (i32.const 2))))
+      (local.set $slots (i32.add (local.get $slots) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $slots) (local.get $end))))
+    (i32.shr_u (i32.sub (local.get $to) (local.get $first)) (i32.const 2)))
+
+  ;; Flips the bits of some slots.
+  (func (export "flip") (param $slots i32) (param $count i32) (param $bits i32)
+    (local $end i32) (local $slot i32) (local $at i32)
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (local.set $end (i32.add (local.get $slots) (i32.shl (local.get $count) (i32.const 2))))
+    (loop $next
+      (local.set $slot (i32.load (local.get $slots)))
+      (local.set $at (call $word (local.get $bits) (local.get $slot)))
+      (i32.store (local.get $at) (i32.xor (i32.load (local.get $at)) (i32.shl (i32.const 1) (local.get $slot))))
+      (local.set $slots (i32.add (local.get $slots) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $slots) (local.get $end)))))
+
+  ;; Writes the slots of the bits that are set, each plus the base, at most about so many (up to 63 more); gives where it ended.
+  (func (export "gather") (param $bits i32) (param $bytes i32) (param $base i32) (param $out i32) (param $most i32) (result i32)
+    (local $end i32) (local $last i32) (local $left i64)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (local.set $last (i32.add (local.get $out) (i32.shl (local.get $most) (i32.const 2))))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (i32.store (local.get $out) (i32.add (local.get $base) (i32.wrap_i64 (i64.ctz (local.get $left)))))
+          (local.set $out (i32.add (local.get $out) (i32.const 4)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (br $bit)))
+      (local.set $base (i32.add (local.get $base) (i32.const 64)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next
+        (i32.and (i32.ne (local.get $bits) (local.get $end)) (i32.lt_u (local.get $out) (local.get $last)))))
+    (local.get $out))
+
+  ;; Writes a bitmap of the slots whose code has a mark: a byte, 1 or 0, for each code from 0 on, and 0 for no value.
+  (func (export "marked") (param $column i32) (param $slots i32) (param $marks i32) (param $to i32)
+    (local $end i32) (local $bits i32) (local $bit i32)
+    (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $bits (i32.const 0))
+      (local.set $bit (i32.const 0))
+      (loop $each
+        (local.set $bits
+          (i32.or
+            (local.get $bits)
+            (i32.shl
+              (i32.load8_u
+                (i32.add (local.get $marks) (i32.and (i32.load (local.get $column)) (i32.const 0x7fffffff))))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 4)))
+        (local.set $bit (i32.add (local.get $bit) (i32.const 1)))
+        (br_if $each (i32.lt_u (local.get $bit) (i32.const 32))))
+      (i32.store (local.get $to) (local.get $bits))
+      (local.set $to (i32.add (local.get $to) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $to) (local.get $end)))))
+)

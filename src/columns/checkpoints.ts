@@ -1,0 +1,245 @@
+// Checkpoints of an index: bitmaps of the rows before certain places. A range of any width is the difference of two of them.
+import { firstNotBefore } from './bisect.ts'
+import { type ColumnOrder, compareTargets, type Target } from './columnOrder.ts'
+import { KernelFull } from './kernel.ts'
+
+/** Stretches between checkpoints; each is at most twice as long as the mean. */
+const STRETCHES = 32
+/** In smaller indexes every range is found quickly without. */
+const ROWS_MIN = 32_768
+/** Stands for a bitmap without rows: 0 is no address. */
+const NO_ROWS = 0
+
+/** A place between two slots of an index: the number of a leaf, and of a slot in it. */
+export interface Place {
+  readonly leaf: number
+  readonly at: number
+}
+
+/** The parts of a `SortedIndex` that its checkpoints need. */
+interface IndexedRows {
+  readonly order: ColumnOrder
+  readonly size: number
+  find(target: Target): Place
+  placeOf(number: number): Place
+  end(): Place
+  count(from: Place, to: Place): number
+  slotAt(place: Place): number
+  eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void
+}
+
+/** A place of the index, and what it stands for. */
+export interface Bound {
+  readonly target: Target
+  readonly place: Place
+}
+
+interface Checkpoint {
+  target: Target
+  /** The code of the text whose rank the target has; NaN: it has no text. */
+  readonly textCode: number
+  /** The address of the bitmap of all rows before it. */
+  readonly bits: number
+  /** Rows between the checkpoint in front of it and this one. */
+  rows: number
+}
+
+export class Checkpoints {
+  /** In the order of their places. Each is right from the moment at which it is here, also if others have yet to be made. */
+  readonly all: Checkpoint[] = []
+  isBeingBuilt = false
+  private isWide = false
+
+  constructor(private readonly index: IndexedRows) {}
+
+  get bytes(): number {
+    return this.all.length * this.index.order.store.bitmapBytes
+  }
+
+  /** Returns whether the index is large enough for checkpoints, and has none. */
+  get areMissing(): boolean {
+    return this.all.length === 0 && this.index.size >= ROWS_MIN
+  }
+
+  /** Bytes of all that the index will have. */
+  get bytesWanted(): number {
+    return STRETCHES * this.index.order.store.bitmapBytes
+  }
+
+  /** Makes the checkpoints, one in each step, while rows may change between the steps. @throws KernelFull */
+  *build(): Generator<void, void> {
+    this.release()
+    this.isWide = this.index.order.isWide
+    this.isBeingBuilt = true
+    try {
+      for (let made = 1; made < STRETCHES; made++) {
+        const target = this.targetOfNumber(Math.floor((made * this.index.size) / STRETCHES))
+        const last = this.all.at(-1)
+        if (target === null || this.isWide !== this.index.order.isWide) return
+        if (last === undefined || compareTargets(last.target, target) < 0) this.add(this.all.length, target)
+        yield
+      }
+    } finally {
+      this.isBeingBuilt = false
+    }
+  }
+
+  /** A row enters the index at this place (`change` 1), or leaves it (-1). */
+  note(slot: number, target: Target, change: 1 | -1): void {
+    if (this.all.length === 0) return
+    if (this.isWide !== this.index.order.isWide) {
+      this.release()
+      return
+    }
+    const { words } = this.index.order.store.kernel
+    const next = this.nextAfter(target)
+    for (let at = next; at < this.all.length; at++) {
+      const word = (this.all[at].bits >>> 2) + (slot >> 5)
+      words[word] = words[word] ^ (1 << (slot & 31))
+    }
+    if (this.isBeingBuilt) {
+      if (next < this.all.length) this.all[next].rows += change
+      return
+    }
+    if (next === this.all.length) {
+      const behind = this.index.size - this.all.reduce((sum, { rows }) => sum + rows, 0)
+      if (behind > (2 * this.index.size) / STRETCHES) this.split(next)
+      return
+    }
+    this.all[next].rows += change
+    if (this.all[next].rows > (2 * this.index.size) / STRETCHES) this.split(next)
+  }
+
+  /** The texts of the index have other ranks, in the same order. */
+  noteSpread(): void {
+    const { ranks } = this.index.order
+    if (ranks === null) return
+    for (const one of this.all) if (!Number.isNaN(one.textCode)) one.target = { ...one.target, low: ranks.ranks[one.textCode] }
+  }
+
+  /**
+   * Writes a bitmap of the rows between two bounds, of which the first is not behind the second. Its cost is that of two
+   * bitmaps, and of the rows between each bound and the nearest checkpoint.
+   */
+  writeBetween(from: Bound, to: Bound, bits: number): void {
+    const { store } = this.index.order
+    const { kernel, bitmapBytes } = store
+    const low = this.nearest(from)
+    const high = this.nearest(to)
+    if (low.bits === high.bits) kernel.words.fill(0, bits >>> 2, (bits + bitmapBytes) >>> 2)
+    else if (low.bits === NO_ROWS) kernel.words.copyWithin(bits >>> 2, high.bits >>> 2, (high.bits + bitmapBytes) >>> 2)
+    else kernel.wasm.andNot(high.bits, low.bits, bits, bitmapBytes)
+    this.flipBetween(low.place, from.place, bits)
+    this.flipBetween(high.place, to.place, bits)
+  }
+
+  /** Rows that `writeBetween` would look at one by one. */
+  costBetween(from: Bound, to: Bound): number {
+    return this.nearest(from).distance + this.nearest(to).distance
+  }
+
+  /** The place of a checkpoint; of number -1 the begin of the index, and of one behind all its end. */
+  placeOf(number: number): Place {
+    if (number < 0) return { leaf: 0, at: 0 }
+    return number < this.all.length ? this.index.find(this.all[number].target) : this.index.end()
+  }
+
+  release(): void {
+    for (const { bits } of this.all) this.index.order.store.freeBitmap(bits)
+    this.all.length = 0
+  }
+
+  /** The checkpoint, or end of the index, with the fewest rows between it and a bound. */
+  private nearest({ target, place }: Bound): { bits: number; place: Place; distance: number } {
+    const { index } = this
+    const next = this.nextAfter(target)
+    const before = this.placeOf(next - 1)
+    const behind = this.placeOf(next)
+    const toBefore = index.count(before, place)
+    const toBehind = index.count(place, behind)
+    if (toBefore <= toBehind) return { bits: this.bitsOf(next - 1), place: before, distance: toBefore }
+    return { bits: this.bitsOf(next), place: behind, distance: toBehind }
+  }
+
+  /** The address of the bitmap of the rows before a checkpoint. */
+  bitsOf(number: number): number {
+    if (number < 0) return NO_ROWS
+    return this.all[number]?.bits ?? this.index.order.store.liveBits
+  }
+
+  private flipBetween(one: Place, other: Place, bits: number) {
+    const { wasm } = this.index.order.store.kernel
+    const [from, to] = compare(one, other) < 0 ? [one, other] : [other, one]
+    this.index.eachRun(from, to, (address, count) => wasm.flip(address, count, bits))
+  }
+
+  /** The number of the first checkpoint that a row is before. */
+  nextAfter(target: Target): number {
+    return firstNotBefore(0, this.all.length, (number) => compareTargets(this.all[number].target, target) <= 0)
+  }
+
+  /** The code of the text of the row at a place; NaN: it has none. */
+  private textCodeAt(place: Place): number {
+    const { ranks, store, column } = this.index.order
+    const slot = this.index.slotAt(place)
+    return ranks === null || slot < 0 ? Number.NaN : Number(store.codeAt(slot, column))
+  }
+
+  private targetOfNumber(number: number): Target | null {
+    const slot = this.index.slotAt(this.index.placeOf(number))
+    return slot < 0 ? null : this.index.order.targetOf(slot)
+  }
+
+  /** Adds a checkpoint by the one in front of it. @throws KernelFull */
+  private add(at: number, target: Target): void {
+    const { store } = this.index.order
+    const { words } = store.kernel
+    const bits = store.reserveBitmap()
+    const before = this.placeOf(at - 1)
+    const place = this.index.find(target)
+    const known = this.all[at - 1]
+    if (known !== undefined) words.copyWithin(bits >>> 2, known.bits >>> 2, (known.bits + store.bitmapBytes) >>> 2)
+    this.flipBetween(before, place, bits)
+    const rows = this.index.count(before, place)
+    const behind = this.all[at]
+    if (behind !== undefined) behind.rows -= rows
+    this.all.splice(at, 0, { target, textCode: this.textCodeAt(place), bits, rows })
+  }
+
+  /**
+   * Divides a stretch that has become too long, and joins the two shortest neighbors, so that there are not more checkpoints.
+   */
+  private split(stretch: number): void {
+    const from = this.placeOf(stretch - 1)
+    const to = this.placeOf(stretch)
+    const middle = this.index.count({ leaf: 0, at: 0 }, from) + (this.index.count(from, to) >> 1)
+    const target = this.targetOfNumber(middle)
+    if (target === null || this.all.some((one) => compareTargets(one.target, target) === 0)) return
+    if (this.all.length >= STRETCHES) this.joinShortest(stretch)
+    try {
+      this.add(this.nextAfter(target), target)
+    } catch (error) {
+      // A long stretch costs lists some time; the index stays right.
+      if (!(error instanceof KernelFull)) throw error
+    }
+  }
+
+  private joinShortest(but: number) {
+    let shortest = -1
+    let rows = Number.POSITIVE_INFINITY
+    for (let at = 0; at + 1 < this.all.length; at++) {
+      const both = this.all[at].rows + this.all[at + 1].rows
+      if (at === but || at + 1 === but || both >= rows) continue
+      rows = both
+      shortest = at
+    }
+    if (shortest < 0) return
+    const [gone] = this.all.splice(shortest, 1)
+    this.all[shortest].rows += gone.rows
+    this.index.order.store.freeBitmap(gone.bits)
+  }
+}
+
+function compare(one: Place, other: Place): number {
+  return one.leaf - other.leaf || one.at - other.at
+}

@@ -1,0 +1,169 @@
+// Order of rows by one property and the id: compares rows in place, by codes of 32 or 64 bits, or by the ranks of texts.
+
+import { type Code, halvesTo, NO_CODE } from './codes.ts'
+import type { ColumnStore } from './columnStore.ts'
+
+/** The rank of no value: behind those of all texts. */
+const NO_RANK = 0xffffffff
+
+/** The rank of a text whose place is not known yet. */
+export const NOT_PLACED = 0
+
+/** Ranks of texts by their codes; 0: not known yet. The array may be another one after texts have come. */
+export interface Ranks {
+  readonly ranks: Uint32Array
+}
+
+/**
+ * A place in the order: a key of 64 bits as two unsigned halves, and an id. Keys ascend as values do, and that of no value is
+ * the greatest.
+ */
+export interface Target {
+  readonly high: number
+  readonly low: number
+  readonly id: number
+}
+
+/** Before all rows of a key, and behind them; no id is either. */
+export const BEFORE_IDS = -1
+export const BEHIND_IDS = Number.POSITIVE_INFINITY
+
+const lows = new Int32Array(1)
+const highs = new Int32Array(1)
+
+export class ColumnOrder {
+  private readonly words: Int32Array
+  /** The address of the column, in words; columns never move. */
+  private readonly base: number
+
+  /** `ranks`: by which texts are ordered; null: codes are. */
+  constructor(
+    readonly store: ColumnStore,
+    readonly column: number,
+    readonly ranks: Ranks | null,
+  ) {
+    this.words = store.kernel.words
+    this.base = store.addressOf(column) >>> 2
+  }
+
+  /** Returns whether keys have 64 bits: if a column becomes wide, targets of its former keys are void. */
+  get isWide(): boolean {
+    return this.ranks === null && this.store.isWide(this.column)
+  }
+
+  /** Returns whether a row stands before the target. */
+  isBefore(slot: number, target: Target): boolean {
+    return this.search(slot, target, this.ranks === null ? null : this.ranks.ranks, this.isWide)
+  }
+
+  /** The first of the slots at an address, of which there are `count`, that is not before the target; `count`: all are. */
+  firstNotBefore(address: number, count: number, target: Target): number {
+    const { words, isWide } = this
+    const ranks = this.ranks === null ? null : this.ranks.ranks
+    const first = address >>> 2
+    let from = 0
+    let to = count
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (this.search(words[first + middle], target, ranks, isWide)) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
+  /** As `isBefore`, without what is the same for all rows of a search. */
+  private search(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
+    const { words, base } = this
+    let low: number
+    if (isWide) {
+      const high = highOf(words[base + 2 * slot + 1], words[base + 2 * slot])
+      if (high !== target.high) return high < target.high
+      low = (words[base + 2 * slot] - 1) >>> 0
+    } else {
+      const code = words[base + slot]
+      if (ranks === null) low = narrowKey(code)
+      else low = code === NO_CODE ? NO_RANK : ranks[code]
+    }
+    return low === target.low ? this.store.idAt(slot) < target.id : low < target.low
+  }
+
+  /** The place of a row. */
+  targetOf(slot: number): Target {
+    return { high: this.highKey(slot), low: this.lowKey(slot), id: this.store.idAt(slot) }
+  }
+
+  /** The place before (or with `BEHIND_IDS`, behind) all rows of a code; of texts, of a rank. NaN: no value. */
+  targetAt(code: Code, id: number): Target {
+    if (this.ranks !== null) {
+      if (code === Number.POSITIVE_INFINITY) return { high: 0, low: NO_RANK - 0.5, id }
+      return { high: 0, low: Number.isNaN(code) ? NO_RANK : Number(code), id }
+    }
+    halvesTo(lows, highs, 0, code)
+    const [high, low] = [highs[0], lows[0]]
+    if (this.store.isWide(this.column)) return { high: highOf(high, low), low: (low - 1) >>> 0, id }
+    if (Number.isNaN(code)) return { high: 0, low: NO_RANK, id }
+    // A code that does not fit into 32 bits is before or behind all that do. No row has its key: it lies between two.
+    if (high < low >> 31 || (high === -1 && low === NO_CODE)) return { high: 0, low: -0.5, id }
+    if (high !== low >> 31) return { high: 0, low: NO_RANK - 0.5, id }
+    return { high: 0, low: narrowKey(low), id }
+  }
+
+  /** The upper half of the key by which a row is ordered. */
+  highKey(slot: number): number {
+    const { store, column } = this
+    if (this.ranks !== null || !store.isWide(column)) return 0
+    return highOf(store.highAt(slot, column), store.lowAt(slot, column))
+  }
+
+  lowKey(slot: number): number {
+    const { store, column, ranks } = this
+    const { words } = store.kernel
+    const address = store.addressOf(column) >>> 2
+    if (ranks !== null) {
+      const code = words[address + slot]
+      return code === NO_CODE ? NO_RANK : ranks.ranks[code]
+    }
+    if (store.isWide(column)) return (words[address + 2 * slot] - 1) >>> 0
+    return narrowKey(words[address + slot])
+  }
+
+  /** A number in the order of the keys, exact up to 2^53; Infinity: the row has no value. */
+  numberOf(slot: number): number {
+    const { store, column } = this
+    if (this.ranks !== null || !store.isWide(column)) {
+      const key = this.lowKey(slot)
+      return key === NO_RANK ? Number.POSITIVE_INFINITY : key
+    }
+    const high = store.highAt(slot, column)
+    const low = store.lowAt(slot, column)
+    return high === NO_CODE && low === 0 ? Number.POSITIVE_INFINITY : high * 2 ** 32 + (low >>> 0)
+  }
+
+  /** Returns whether two rows have the same key. */
+  isSameKey(one: number, other: number): boolean {
+    return this.lowKey(one) === this.lowKey(other) && this.highKey(one) === this.highKey(other)
+  }
+
+  /** Compares two rows by their keys alone. */
+  compare(one: number, other: number): number {
+    const difference = this.highKey(one) - this.highKey(other)
+    return difference === 0 ? this.lowKey(one) - this.lowKey(other) : difference
+  }
+}
+
+/** Compares two places in the order. */
+export function compareTargets(one: Target, other: Target): number {
+  if (one.high !== other.high) return one.high - other.high
+  if (one.low !== other.low) return one.low - other.low
+  return one.id === other.id ? 0 : one.id - other.id
+}
+
+/** Codes less one, and from the least on: that of no value, the least, becomes the greatest key. */
+function narrowKey(code: number): number {
+  return (code + 0x7fffffff) >>> 0
+}
+
+function highOf(high: number, low: number): number {
+  const unsigned = (high ^ 0x80000000) >>> 0
+  return low === 0 ? (unsigned - 1) >>> 0 : unsigned
+}

@@ -1,0 +1,225 @@
+// Rows of a table as contiguous columns of codes, in the order in which they came; a bitmap says which slots have a row.
+import { type Code, codeOfHalves, NO_CODE } from './codes.ts'
+import { type Kernel, KernelFull } from './kernel.ts'
+
+/** The id is each entity's first property. */
+export const ID = 0
+/** Slots that functions of the kernel look at come in multiples of it. */
+const SLOTS_STEP = 128
+/** Bytes that a column has room for, of each slot: it begins with 4 of them in use. */
+const WIDE = 8
+const NARROW = 4
+
+/**
+ * Columns have codes of 32 bits until one does not fit, then of 64. The slot of a row stays the same until it is removed; then
+ * the next new row takes it, so that nothing has to be compacted.
+ */
+export class ColumnStore {
+  /** Slots that have a row, or had one. */
+  slots = 0
+  rows = 0
+  /** The address of the bitmap of slots that have a row. */
+  readonly liveBits: number
+  private readonly bitmapBytesMax: number
+  private readonly freeBitmaps: number[] = []
+  private readonly addresses: number[]
+  private readonly widths: Uint8Array
+  private readonly free: number[] = []
+  /** By column: the least and the greatest code that is or was there, not counting infinite ones. */
+  private readonly leasts: Float64Array
+  private readonly greatests: Float64Array
+  private readonly infinite: Uint8Array
+
+  /** `slotsMax`: a multiple of 512. @throws KernelFull */
+  constructor(
+    readonly kernel: Kernel,
+    columns: number,
+    readonly slotsMax: number,
+  ) {
+    this.bitmapBytesMax = slotsMax / 8
+    this.liveBits = kernel.reserve(this.bitmapBytesMax)
+    this.addresses = Array.from({ length: columns }, () => kernel.reserve(WIDE * slotsMax))
+    this.widths = new Uint8Array(columns).fill(NARROW)
+    this.leasts = new Float64Array(columns).fill(Number.POSITIVE_INFINITY)
+    this.greatests = new Float64Array(columns).fill(Number.NEGATIVE_INFINITY)
+    this.infinite = new Uint8Array(columns)
+  }
+
+  /** Bytes in use, not those that are reserved. */
+  get bytes(): number {
+    return this.widths.reduce((sum, width) => sum + width * this.slots, this.slots / 8)
+  }
+
+  /** Slots to look at: all in use, and some without a row up to a multiple of 128. */
+  get slotsInUse(): number {
+    return Math.max(SLOTS_STEP, (this.slots + SLOTS_STEP - 1) & -SLOTS_STEP)
+  }
+
+  /** Bytes of a bitmap of `slotsInUse`. */
+  get bitmapBytes(): number {
+    return this.slotsInUse / 8
+  }
+
+  /** Reserves a bitmap of all slots that there can be, without a row, and returns its address. @throws KernelFull */
+  reserveBitmap(): number {
+    const bits = this.freeBitmaps.pop()
+    if (bits === undefined) return this.kernel.reserve(this.bitmapBytesMax)
+    // Nothing was ever written behind the slots in use, whose number never falls.
+    this.kernel.words.fill(0, bits >>> 2, (bits + this.bitmapBytes) >>> 2)
+    return bits
+  }
+
+  freeBitmap(bits: number): void {
+    this.freeBitmaps.push(bits)
+  }
+
+  get freeSlots(): number {
+    return this.free.length
+  }
+
+  addressOf(column: number): number {
+    return this.addresses[column]
+  }
+
+  isWide(column: number): boolean {
+    return this.widths[column] === WIDE
+  }
+
+  /** No code of the column that is or was there is less, but infinite ones; Infinity: there is none. */
+  leastOf(column: number): number {
+    return this.leasts[column]
+  }
+
+  /** No code of the column that is or was there is greater, but infinite ones; -Infinity: there is none. */
+  greatestOf(column: number): number {
+    return this.greatests[column]
+  }
+
+  /** Returns whether the column has, or had, an infinite code. */
+  hasInfinite(column: number): boolean {
+    return this.infinite[column] === 1
+  }
+
+  isLive(slot: number): boolean {
+    return ((this.kernel.words[(this.liveBits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
+  }
+
+  /** The upper half of a code; of no value, that of the least integer of 64 bits. */
+  highAt(slot: number, column: number): number {
+    const { words } = this.kernel
+    const address = this.addresses[column] >>> 2
+    if (this.widths[column] === WIDE) return words[address + 2 * slot + 1]
+    const code = words[address + slot]
+    return code === NO_CODE ? NO_CODE : code >> 31
+  }
+
+  lowAt(slot: number, column: number): number {
+    const { words } = this.kernel
+    const address = this.addresses[column] >>> 2
+    if (this.widths[column] === WIDE) return words[address + 2 * slot]
+    const code = words[address + slot]
+    return code === NO_CODE ? 0 : code
+  }
+
+  /** The code of a row; NaN: it has no value. */
+  codeAt(slot: number, column: number): Code {
+    if (this.widths[column] === WIDE) return codeOfHalves(this.highAt(slot, column), this.lowAt(slot, column))
+    const code = this.kernel.words[(this.addresses[column] >>> 2) + slot]
+    return code === NO_CODE ? Number.NaN : code
+  }
+
+  /** Ids are at most 2^53, so they are numbers. */
+  idAt(slot: number): number {
+    const { words } = this.kernel
+    const address = this.addresses[ID] >>> 2
+    if (this.widths[ID] === NARROW) return words[address + slot]
+    return words[address + 2 * slot + 1] * 2 ** 32 + (words[address + 2 * slot] >>> 0)
+  }
+
+  /** A slot for a new row. @throws KernelFull */
+  takeSlot(): number {
+    const slot = this.free.pop() ?? this.slots
+    if (slot >= this.slotsMax) throw new KernelFull(`a table has outgrown ${this.slotsMax} slots`)
+    if (slot === this.slots) this.slots++
+    this.rows++
+    this.flipLive(slot)
+    return slot
+  }
+
+  releaseSlot(slot: number): void {
+    this.flipLive(slot)
+    this.rows--
+    this.free.push(slot)
+  }
+
+  /** Returns whether a row has this code, by its halves. */
+  hasCode(slot: number, column: number, high: number, low: number): boolean {
+    return this.lowAt(slot, column) === low && this.highAt(slot, column) === high
+  }
+
+  /** Sets a code, by its halves. */
+  set(slot: number, column: number, high: number, low: number): void {
+    const { words } = this.kernel
+    const isNone = high === NO_CODE && low === 0
+    if (this.widths[column] === NARROW && !isNone && (high !== low >> 31 || low === NO_CODE)) this.widen(column)
+    const address = this.addresses[column] >>> 2
+    if (this.widths[column] === WIDE) {
+      words[address + 2 * slot] = low
+      words[address + 2 * slot + 1] = high
+    } else words[address + slot] = isNone ? NO_CODE : low
+    if (!isNone) this.bound(column, high, low)
+  }
+
+  private bound(column: number, high: number, low: number) {
+    if ((high === 0x7fffffff && low === -1) || (high === NO_CODE && low === 1)) {
+      this.infinite[column] = 1
+      return
+    }
+    const code = high * 2 ** 32 + (low >>> 0)
+    if (code < this.leasts[column]) this.leasts[column] = code
+    if (code > this.greatests[column]) this.greatests[column] = code
+  }
+
+  /**
+   * Reads all codes of these rows, one row after the other, into floats, NaN for no value; codes beyond 2^53 by their place in
+   * `into` to `large`. Column by column: nearly every code comes from memory by itself, and so many of them come at once.
+   */
+  readAll(slots: ArrayLike<number>, into: Float64Array, large: Map<number, bigint>): void {
+    const { words } = this.kernel
+    const columns = this.addresses.length
+    for (let column = 0; column < columns; column++) {
+      const address = this.addresses[column] >>> 2
+      if (this.widths[column] === NARROW) {
+        for (let at = 0; at < slots.length; at++) {
+          const code = words[address + slots[at]]
+          into[at * columns + column] = code === NO_CODE ? Number.NaN : code
+        }
+        continue
+      }
+      for (let at = 0; at < slots.length; at++) {
+        const code = this.codeAt(slots[at], column)
+        const place = at * columns + column
+        if (typeof code === 'bigint') large.set(place, code)
+        else into[place] = code
+      }
+    }
+  }
+
+  private flipLive(slot: number) {
+    const { words } = this.kernel
+    const word = (this.liveBits >>> 2) + (slot >> 5)
+    words[word] = words[word] ^ (1 << (slot & 31))
+  }
+
+  /** Makes room for codes of 64 bits where the column lies: from the end, so that no code is overwritten before it was read. */
+  private widen(column: number) {
+    const { words } = this.kernel
+    const address = this.addresses[column] >>> 2
+    for (let slot = this.slots - 1; slot >= 0; slot--) {
+      const code = words[address + slot]
+      words[address + 2 * slot] = code === NO_CODE ? 0 : code
+      words[address + 2 * slot + 1] = code === NO_CODE ? NO_CODE : code >> 31
+    }
+    this.widths[column] = WIDE
+  }
+}

@@ -1,0 +1,363 @@
+// Bitmaps of conditions: made by a difference of checkpoints or by a scan of the codes, and kept current while rows change.
+import { LruCache } from '../model/lruCache.ts'
+import type { Bound } from './checkpoints.ts'
+import { type Code, halvesTo, NO_CODE } from './codes.ts'
+import { BEFORE_IDS, BEHIND_IDS, type Ranks } from './columnOrder.ts'
+import type { ColumnStore } from './columnStore.ts'
+import type { Condition } from './conditions.ts'
+import type { Indexes, Room } from './indexes.ts'
+import { KernelFull } from './kernel.ts'
+import type { SortedIndex } from './sortedIndex.ts'
+
+/** Bitmaps that are kept for one table. A changed row costs some nanoseconds for each. */
+const KEPT_MAX = 64
+/** Conditions of which it is remembered that they were asked once. */
+const SEEN_MAX = 1_024
+/** Texts of a property that are found by an index; with fewer, each has so many rows that a scan is as good. */
+const TEXTS_MIN = 256
+/** Texts for which the slices of an index are taken one by one; for more, marks are looked up. */
+const SLICES_MAX = 256
+/** Least size of the place for marks. */
+const MARKS_BYTES_MIN = 4_096
+/** Rows that a scan of the codes passes in the time in which one bit is flipped. */
+const SCANNED_ROWS = 8
+
+/** Rows of a condition as a part of an index. */
+export interface Slice {
+  readonly index: SortedIndex
+  readonly from: Bound
+  readonly to: Bound
+  readonly count: number
+}
+
+/** A bitmap, and how many rows it has. */
+export interface Rows {
+  readonly bits: number
+  readonly count: number
+}
+
+interface Kept {
+  readonly condition: Condition
+  readonly bits: number
+  readonly test: (slot: number) => boolean
+  count: number
+  usedMs: number
+}
+
+export class ConditionBitmaps {
+  private readonly kept = new Map<string, Kept>()
+  /** Kept bitmaps by their column. */
+  private readonly keptOfColumn: Kept[][]
+  /**
+   * Conditions that were asked once: a bitmap is kept when its condition comes again, or ranges that never do would push it
+   * out.
+   */
+  private readonly seen = new LruCache<true>(SEEN_MAX, () => 1)
+  /** For a result, and for a condition that is and-ed with it. */
+  private readonly work: number
+  private readonly scratch: number
+  /** The place for a mark of each text, and its size. */
+  private marks = 0
+  private marksBytes = 0
+
+  /** @throws KernelFull */
+  constructor(
+    private readonly store: ColumnStore,
+    columns: number,
+    private readonly indexes: Indexes,
+    private readonly ranksOf: (column: number) => Ranks | null,
+    /** By column, one more than the greatest code of its texts; null where it has none. */
+    private readonly textsOf: (column: number) => number | null,
+    private readonly room: Room,
+  ) {
+    this.keptOfColumn = Array.from({ length: columns }, () => [])
+    this.work = store.reserveBitmap()
+    this.scratch = store.reserveBitmap()
+  }
+
+  get bytes(): number {
+    return 2 * this.store.bitmapBytes + this.partsBytes
+  }
+
+  /** Bytes of the bitmaps that are kept. */
+  get partsBytes(): number {
+    return this.kept.size * this.store.bitmapBytes
+  }
+
+  /**
+   * The rows that meet all conditions; the bitmap holds until the next call, or until a row changes. Null: an index is
+   * missing.
+   */
+  rowsOf(conditions: readonly Condition[]): Rows | null {
+    const { store } = this
+    let rows: Rows = { bits: store.liveBits, count: store.rows }
+    let isFirst = true
+    for (const condition of conditions) {
+      const own = this.keptOf(condition) ?? this.make(condition, isFirst ? this.work : this.scratch)
+      if (own === null) return null
+      rows = isFirst ? own : this.and(rows.bits, own.bits)
+      isFirst = false
+    }
+    return rows
+  }
+
+  /** The rows of a bitmap that are in another one, too; in the same place as those of `rowsOf`. */
+  and(one: number, other: number): Rows {
+    const { kernel, bitmapBytes } = this.store
+    return { bits: this.work, count: kernel.wasm.and(one, other, this.work, bitmapBytes) }
+  }
+
+  /** The rows of a condition as a part of an index; null: it is no range, or the index is not there. */
+  sliceOf(condition: Condition): Slice | null {
+    const index = condition.among === null && !condition.isComplement ? this.indexFor(condition) : null
+    return index && sliceBetween(index, condition.least, condition.greatest)
+  }
+
+  /** Returns whether a bitmap of the condition is kept. */
+  isKept({ key }: Condition): boolean {
+    return this.kept.has(key)
+  }
+
+  /** Writes a bitmap of the rows of slots to the place of results. */
+  bitmapOf(address: number, count: number): Rows {
+    const { kernel, bitmapBytes } = this.store
+    kernel.words.fill(0, this.work >>> 2, (this.work + bitmapBytes) >>> 2)
+    kernel.wasm.flip(address, count, this.work)
+    return { bits: this.work, count }
+  }
+
+  /** Leaves of some slots those that meet a condition, in their order, where they are; returns their number. */
+  select(address: number, count: number, condition: Condition): number {
+    const { kernel } = this.store
+    const kept = this.keptOf(condition)
+    if (kept) return kernel.wasm.select(address, count, kept.bits, 0, address)
+    const { words } = kernel
+    const base = address >>> 2
+    const test = this.testOf(condition)
+    let left = 0
+    for (let at = 0; at < count; at++) {
+      const slot = words[base + at]
+      words[base + left] = slot
+      if (test(slot)) left++
+    }
+    return left
+  }
+
+  /** A row has another code in a column, or is new: its bits of the kept bitmaps are set. */
+  noteChange(slot: number, column: number): void {
+    const outdated: Kept[] = []
+    for (const kept of this.keptOfColumn[column]) {
+      if (this.isOutdated(kept.condition, slot)) outdated.push(kept)
+      else setBit(this.store, kept, slot, kept.test(slot))
+    }
+    for (const kept of outdated) this.drop(kept)
+  }
+
+  noteRemoval(slot: number): void {
+    for (const kept of this.kept.values()) setBit(this.store, kept, slot, false)
+  }
+
+  /** Ranks of a column's texts have changed, or texts have come between others. */
+  noteRanks(column: number): void {
+    for (const kept of [...this.keptOfColumn[column]]) if (kept.condition.by === 'ranks') this.drop(kept)
+  }
+
+  /** Gives bitmaps back that no list has used since then. */
+  giveWay(beforeMs: number): void {
+    for (const kept of [...this.kept.values()]) if (kept.usedMs < beforeMs) this.drop(kept)
+  }
+
+  private drop(kept: Kept) {
+    const ofColumn = this.keptOfColumn[kept.condition.column]
+    ofColumn.splice(ofColumn.indexOf(kept), 1)
+    this.kept.delete(kept.condition.key)
+    this.store.freeBitmap(kept.bits)
+  }
+
+  private keptOf(condition: Condition): Kept | null {
+    const { key } = condition
+    const known = this.kept.get(key)
+    if (known !== undefined) {
+      known.usedMs = performance.now()
+      // The least recently used one is the first.
+      this.kept.delete(key)
+      this.kept.set(key, known)
+      return known
+    }
+    if (this.seen.get(key) === undefined) {
+      this.seen.set(key, true)
+      return null
+    }
+    return this.keep(condition)
+  }
+
+  private keep(condition: Condition): Kept | null {
+    const { store } = this
+    if (!this.room.has(store.bitmapBytes)) return null
+    if (this.kept.size >= KEPT_MAX) {
+      const [oldest] = this.kept.values()
+      this.drop(oldest)
+    }
+    const bits = this.bitmapToKeep()
+    if (bits === null) return null
+    const rows = this.make(condition, bits)
+    if (rows === null) {
+      store.freeBitmap(bits)
+      return null
+    }
+    const kept = { condition, bits, test: this.testOf(condition), count: rows.count, usedMs: performance.now() }
+    this.kept.set(condition.key, kept)
+    this.keptOfColumn[condition.column].push(kept)
+    return kept
+  }
+
+  /** Null: the kernel has no memory for it, and the condition is met without. */
+  private bitmapToKeep(): number | null {
+    try {
+      return this.store.reserveBitmap()
+    } catch (error) {
+      if (error instanceof KernelFull) return null
+      throw error
+    }
+  }
+
+  /** Writes the bitmap of a condition; null: only an index could tell, and it is not there. */
+  private make(condition: Condition, to: number): Rows | null {
+    const { store } = this
+    const { kernel, liveBits, bitmapBytes } = store
+    if (condition.among === null) this.makeRange(condition, to)
+    else if (!this.makeAmong(condition, condition.among, to)) return null
+    const combine = condition.isComplement ? kernel.wasm.andNot : kernel.wasm.and
+    return { bits: to, count: combine(liveBits, to, to, bitmapBytes) }
+  }
+
+  private makeRange(condition: Condition, to: number) {
+    const { column, by, least, greatest } = condition
+    const { store } = this
+    const { kernel, slotsInUse, bitmapBytes } = store
+    const index = this.indexFor(condition)
+    if (index !== null) {
+      const { from, to: end } = sliceBetween(index, least, greatest)
+      if (index.checkpoints.costBetween(from, end) * SCANNED_ROWS <= store.slots || by === 'ranks')
+        return index.checkpoints.writeBetween(from, end, to)
+    }
+    const address = store.addressOf(column)
+    if (by === 'ranks') {
+      const { ranks } = this.ranksOf(column) as Ranks
+      // The code 0 stands for no value.
+      const isMarked = (code: number) => code > 0 && ranks[code] >= least && ranks[code] <= greatest
+      return this.writeMarked(address, isMarked, this.textsOf(column) ?? 0, to)
+    }
+    const [low, high] = store.isWide(column) ? [bigOf(least), bigOf(greatest)] : [narrowLeast(least), narrowGreatest(greatest)]
+    if (low > high) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
+    else if (typeof low === 'bigint') kernel.wasm.range64(address, slotsInUse, to, low, high as bigint)
+    else kernel.wasm.range32(address, slotsInUse, to, low, (high as number) - low)
+  }
+
+  /** False: only an index could tell, and it is not there. */
+  private makeAmong(condition: Condition, codes: readonly Code[], to: number): boolean {
+    const { column } = condition
+    const { store } = this
+    const { kernel, bitmapBytes } = store
+    const texts = this.textsOf(column)
+    const index = texts === null || codes.length <= SLICES_MAX ? this.indexFor(condition) : null
+    if (index === null) {
+      if (texts === null) return false
+      const marks = new Uint8Array(texts)
+      // No text has the code 0, so it stands for no value.
+      for (const code of codes) marks[Number.isNaN(code) ? 0 : Number(code)] = 1
+      this.writeMarked(store.addressOf(column), (code) => marks[code] === 1, texts, to)
+      return true
+    }
+    kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
+    for (const code of codes) {
+      const slice = sliceBetween(index, code, code)
+      index.eachRun(slice.from.place, slice.to.place, (address, count) => kernel.wasm.flip(address, count, to))
+    }
+    return true
+  }
+
+  private writeMarked(address: number, isMarked: (code: number) => boolean, texts: number, to: number) {
+    const { kernel, slotsInUse } = this.store
+    if (texts > this.marksBytes) this.growMarks(texts)
+    for (let code = 0; code < texts; code++) kernel.octets[this.marks + code] = Number(isMarked(code))
+    kernel.wasm.marked(address, slotsInUse, this.marks, to)
+  }
+
+  /** Doubles the place for marks: each size is given back once, and dictionaries grow by a few texts at a time. */
+  private growMarks(texts: number) {
+    const { kernel } = this.store
+    const bytes = Math.max(MARKS_BYTES_MIN, 2 ** Math.ceil(Math.log2(texts)))
+    const marks = kernel.reserve(bytes)
+    if (this.marksBytes > 0) kernel.free(this.marks, this.marksBytes)
+    this.marks = marks
+    this.marksBytes = bytes
+  }
+
+  /** The index by which the condition is met, if it is there; else it is built, if it is worth it. */
+  private indexFor({ column, by, least, greatest, among }: Condition): SortedIndex | null {
+    const texts = this.textsOf(column)
+    if (texts === null || by === 'ranks') return this.indexes.want(column, by)
+    // A text that no row has, and texts that many rows have, are found as well without.
+    const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
+    return isWorth ? this.indexes.want(column, 'codes') : null
+  }
+
+  /** Returns whether texts that the condition does not know may belong to the row. */
+  private isOutdated({ column, by, codesEnd }: Condition, slot: number): boolean {
+    if (codesEnd === Number.POSITIVE_INFINITY) return false
+    const code = this.store.lowAt(slot, column)
+    return code >= codesEnd || (by === 'ranks' && code > 0 && (this.ranksOf(column)?.ranks[code] ?? 0) === 0)
+  }
+
+  /** Tests a row by its codes. */
+  private testOf({ column, by, least, greatest, among, isComplement }: Condition): (slot: number) => boolean {
+    const { store } = this
+    if (among !== null) {
+      const codes = new Set(among)
+      return (slot) => codes.has(store.codeAt(slot, column)) !== isComplement
+    }
+    const ranked = by === 'ranks' ? this.ranksOf(column) : null
+    return (slot) => {
+      const code = store.codeAt(slot, column)
+      const value = ranked === null || Number.isNaN(code) ? code : ranked.ranks[Number(code)]
+      return (value >= least && value <= greatest) !== isComplement
+    }
+  }
+}
+
+/** The rows from a code, or rank, to another one. NaN for both: those without a value. */
+function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
+  const from = index.order.targetAt(least, BEFORE_IDS)
+  const to = index.order.targetAt(greatest, BEHIND_IDS)
+  const place = index.find(from)
+  const bounds = { from: { target: from, place }, to: { target: to, place: index.find(to) } }
+  const count = index.count(bounds.from.place, bounds.to.place)
+  return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
+}
+
+function setBit({ kernel: { words } }: ColumnStore, kept: Kept, slot: number, isSet: boolean) {
+  const word = (kept.bits >>> 2) + (slot >> 5)
+  const bit = 1 << (slot & 31)
+  const before = words[word]
+  words[word] = isSet ? before | bit : before & ~bit
+  if (words[word] !== before) kept.count += isSet ? 1 : -1
+}
+
+const lows = new Int32Array(1)
+const highs = new Int32Array(1)
+
+function bigOf(code: Code): bigint {
+  halvesTo(lows, highs, 0, code)
+  return (BigInt(highs[0]) << 32n) | BigInt(lows[0] >>> 0)
+}
+
+/** The least code of 32 bits that is not less. */
+function narrowLeast(code: Code): number {
+  return code <= NO_CODE ? NO_CODE + 1 : Number(code)
+}
+
+/** The greatest code of 32 bits that is not greater; less than all where there is none. */
+function narrowGreatest(code: Code): number {
+  return code >= 2 ** 31 - 1 ? 2 ** 31 - 1 : Number(code)
+}

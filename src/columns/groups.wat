@@ -1,0 +1,248 @@
+;; Functions that form the groups of a summary, over a run of slots. The number of a slot is the group of its row. A bitmap has one
+;; bit for a slot; the number and the codes of a slot whose bit is not set may be any. The least integer stands for no value.
+(module
+  (import "" "memory" (memory 1 65536))
+
+  ;; Makes a slot's number itself times the factor, plus its number by one key.
+  (func $setNumber (param $numbers i32) (param $factor i32) (param $own i32)
+    (i32.store
+      (local.get $numbers)
+      (i32.add (i32.mul (i32.load (local.get $numbers)) (local.get $factor)) (local.get $own))))
+
+  ;; Takes a key into the numbers of slots: by the code, less the one before the least. If that is not less than the size of the key,
+  ;; unsigned, the number is 0: so it is for no value.
+  (func (export "key32")
+    (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32) (param $before i32) (param $size i32)
+    (local $end i32) (local $own i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 2))))
+    (loop $next
+      (local.set $own (i32.sub (i32.load (local.get $column)) (local.get $before)))
+      (call $setNumber
+        (local.get $numbers)
+        (local.get $factor)
+        (select (local.get $own) (i32.const 0) (i32.lt_u (local.get $own) (local.get $size))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "key64")
+    (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32) (param $before i64) (param $size i32)
+    (local $end i32) (local $own i64)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $own (i64.sub (i64.load (local.get $column)) (local.get $before)))
+      (call $setNumber
+        (local.get $numbers)
+        (local.get $factor)
+        (select
+          (i32.wrap_i64 (local.get $own))
+          (i32.const 0)
+          (i64.lt_u (local.get $own) (i64.extend_i32_u (local.get $size)))))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; The number of a period: a table has that of each day. The day is the code less the middle of the first day, times the days of
+  ;; a unit, rounded: a float plus 1.5 * 2^52 has an integer up to 2^51 in its lowest bits.
+  (func $periodOf
+    (param $code f64) (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32) (result i32)
+    (local $day i32)
+    (local.set $day
+      (i32.wrap_i64
+        (i64.reinterpret_f64
+          (f64.add
+            (f64.mul (f64.sub (local.get $code) (local.get $middle)) (local.get $inverse))
+            (f64.const 0x1.8p+52)))))
+    ;; Slots without a bit may have other days.
+    (if (result i32) (i32.lt_u (local.get $day) (local.get $days))
+      (then (i32.load (i32.add (local.get $table) (i32.shl (local.get $day) (i32.const 2)))))
+      (else (i32.const 0))))
+
+  ;; Takes a key of periods into the numbers of slots.
+  (func (export "period32")
+    (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
+    (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
+    (local $end i32) (local $code i32) (local $own i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 2))))
+    (loop $next
+      (local.set $code (i32.load (local.get $column)))
+      (local.set $own (i32.const 0))
+      (if (i32.ne (local.get $code) (i32.const 0x80000000))
+        (then
+          (local.set $own
+            (call $periodOf
+              (f64.convert_i32_s (local.get $code))
+              (local.get $middle) (local.get $inverse) (local.get $table) (local.get $days)))))
+      (call $setNumber (local.get $numbers) (local.get $factor) (local.get $own))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "period64")
+    (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
+    (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
+    (local $end i32) (local $code i64) (local $own i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $code (i64.load (local.get $column)))
+      (local.set $own (i32.const 0))
+      (if (i64.ne (local.get $code) (i64.const 0x8000000000000000))
+        (then
+          (local.set $own
+            (call $periodOf
+              (f64.convert_i64_s (local.get $code))
+              (local.get $middle) (local.get $inverse) (local.get $table) (local.get $days)))))
+      (call $setNumber (local.get $numbers) (local.get $factor) (local.get $own))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; The code of a slot as 64 bits.
+  (func $narrowCode (param $column i32) (param $slot i32) (result i64)
+    (local $code i32)
+    (local.set $code (i32.load (i32.add (local.get $column) (i32.shl (local.get $slot) (i32.const 2)))))
+    (select
+      (i64.const 0x8000000000000000)
+      (i64.extend_i32_s (local.get $code))
+      (i32.eq (local.get $code) (i32.const 0x80000000))))
+
+  (func $wideCode (param $column i32) (param $slot i32) (result i64)
+    (i64.load (i32.add (local.get $column) (i32.shl (local.get $slot) (i32.const 3)))))
+
+  ;; The record of a slot's group: each has so many bytes.
+  (func $recordOf (param $numbers i32) (param $slot i32) (param $records i32) (param $length i32) (result i32)
+    (i32.add
+      (local.get $records)
+      (i32.mul
+        (i32.load (i32.add (local.get $numbers) (i32.shl (local.get $slot) (i32.const 2))))
+        (local.get $length))))
+
+  (func $countRow (param $record i32)
+    (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (i32.const 1))))
+
+  (func $addRow (param $record i32) (param $code i64) (param $one i32) (param $value i32) (param $sum i32)
+    (i32.store (local.get $record) (i32.add (i32.load (local.get $record)) (local.get $one)))
+    (if (i64.ne (local.get $code) (i64.const 0x8000000000000000))
+      (then
+        (local.set $value (i32.add (local.get $record) (local.get $value)))
+        (i32.store (local.get $value) (i32.add (i32.load (local.get $value)) (i32.const 1)))
+        (local.set $sum (i32.add (local.get $record) (local.get $sum)))
+        (i64.store (local.get $sum) (i64.add (i64.load (local.get $sum)) (local.get $code))))))
+
+  (func $boundRow (param $record i32) (param $code i64) (param $isLeast i32)
+    (local.set $code (i64.sub (local.get $code) (i64.extend_i32_u (local.get $isLeast))))
+    (if (i32.eq (i64.lt_s (local.get $code) (i64.load (local.get $record))) (local.get $isLeast))
+      (then (i64.store (local.get $record) (local.get $code)))))
+
+  ;; Counts the rows in a bitmap at the begin of their records.
+  (func (export "count")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $records i32) (param $length i32)
+    (local $end i32) (local $left i64) (local $slot i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $slot (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (call $countRow (call $recordOf (local.get $numbers) (local.get $slot) (local.get $records) (local.get $length)))
+          (br $bit)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; Adds the codes of the rows in a bitmap to a sum in their records, and counts those that are a value: at two offsets of a
+  ;; record. Adds `one` for each row at its begin.
+  (func (export "add32")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
+    (param $one i32) (param $value i32) (param $sum i32)
+    (local $end i32) (local $left i64) (local $slot i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $slot (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (call $addRow
+            (call $recordOf (local.get $numbers) (local.get $slot) (local.get $records) (local.get $length))
+            (call $narrowCode (local.get $column) (local.get $slot))
+            (local.get $one) (local.get $value) (local.get $sum))
+          (br $bit)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "add64")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
+    (param $one i32) (param $value i32) (param $sum i32)
+    (local $end i32) (local $left i64) (local $slot i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $slot (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (call $addRow
+            (call $recordOf (local.get $numbers) (local.get $slot) (local.get $records) (local.get $length))
+            (call $wideCode (local.get $column) (local.get $slot))
+            (local.get $one) (local.get $value) (local.get $sum))
+          (br $bit)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; Keeps the greatest code of the rows in a bitmap, in a record of 64 bits. If `isLeast` is 1, keeps the least one, less one:
+  ;; then no value is the greatest.
+  (func (export "extreme32")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $isLeast i32)
+    (local $end i32) (local $left i64) (local $slot i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $slot (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (call $boundRow
+            (call $recordOf (local.get $numbers) (local.get $slot) (local.get $records) (i32.const 8))
+            (call $narrowCode (local.get $column) (local.get $slot))
+            (local.get $isLeast))
+          (br $bit)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "extreme64")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $isLeast i32)
+    (local $end i32) (local $left i64) (local $slot i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $slot (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (call $boundRow
+            (call $recordOf (local.get $numbers) (local.get $slot) (local.get $records) (i32.const 8))
+            (call $wideCode (local.get $column) (local.get $slot))
+            (local.get $isLeast))
+          (br $bit)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+)

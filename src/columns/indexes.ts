@@ -1,0 +1,310 @@
+// The sorted indexes of a table: which there are, how they are built while rows change, and which give way when memory is short.
+import { setImmediate } from 'node:timers/promises'
+import { ColumnOrder, NOT_PLACED, type Ranks } from './columnOrder.ts'
+import { type ColumnStore, ID } from './columnStore.ts'
+import { buildIndex } from './indexBuild.ts'
+import { KernelFull } from './kernel.ts'
+import { SortedIndex } from './sortedIndex.ts'
+
+/** Time of steps in one turn of the event loop. */
+const SLICE_MS = 4
+/** An index that found no memory is not tried again for so long. */
+const RETRY_MS = 60_000
+/** Rows that are added in one step. */
+const STEP_ROWS = 500
+/** Estimated bytes of a row in an index whose leaves are three quarters full. */
+const ROW_BYTES = 5.4
+
+/** By what an index orders the rows of a column: by codes, or, of texts, by their ranks. */
+export type IndexedBy = 'codes' | 'ranks'
+
+interface Entry {
+  readonly number: number
+  readonly order: ColumnOrder
+  /** Null: it is being sorted. */
+  index: SortedIndex | null
+  /** By slot, 1: the row has changed since the sorting began. */
+  marks: Uint8Array
+  /** Rows that are not in the index yet: marked ones, and those whose text has no rank. */
+  readonly pending: Set<number>
+  isReady: boolean
+  /** True if the sorting that runs has become void. */
+  isVoid: boolean
+}
+
+/** Asks whether so many bytes may be used; others give way for them if they can. */
+export interface Room {
+  has(bytes: number): boolean
+}
+
+export class Indexes {
+  /** The index of ids, which is always there. */
+  readonly ids: SortedIndex
+  private readonly entries: (Entry | null)[]
+  /** By entry, when it found no memory; also for checkpoints, behind those. */
+  private readonly refusedMs: Float64Array
+  private readonly jobs: Generator<void, void>[] = []
+  private isRunning = false
+  private isEnded = false
+
+  /** `ranksOf`: by column; null where it has no texts. */
+  constructor(
+    private readonly store: ColumnStore,
+    private readonly columns: number,
+    private readonly ranksOf: (column: number) => Ranks | null,
+    private readonly room: Room,
+  ) {
+    this.ids = new SortedIndex(new ColumnOrder(store, ID, null))
+    this.entries = new Array(2 * columns).fill(null)
+    this.refusedMs = new Float64Array(4 * columns).fill(Number.NEGATIVE_INFINITY)
+  }
+
+  get bytes(): number {
+    return this.entries.reduce((sum, entry) => sum + (entry?.index?.bytes ?? 0), this.ids.bytes)
+  }
+
+  /** Bytes of all but the index of ids. */
+  get partsBytes(): number {
+    return this.bytes - this.ids.bytes + this.ids.checkpoints.bytes
+  }
+
+  /** The index of a column, if it is there and has all rows; else null, and it is built in the background. */
+  want(column: number, by: IndexedBy): SortedIndex | null {
+    const number = this.numberOf(column, by)
+    const entry = this.entries[number]
+    if (entry === null && column !== ID) this.begin(number, column, by)
+    const index = column === ID ? this.ids : indexOf(entry)
+    if (index === null) return null
+    index.lastUsedMs = performance.now()
+    if (index.checkpoints.areMissing) this.beginCheckpoints(number, index)
+    return index
+  }
+
+  /** As `want`, but builds none. */
+  get(column: number, by: IndexedBy): SortedIndex | null {
+    return column !== ID && this.entries[this.numberOf(column, by)] === null ? null : this.want(column, by)
+  }
+
+  /** A row leaves the indexes of a column, before its code changes. */
+  leave(slot: number, column: number): void {
+    if (column === ID) this.ids.remove(slot)
+    else
+      for (const entry of this.entriesOf(column)) {
+        if (entry.index === null) mark(entry, slot)
+        else if (!entry.pending.delete(slot)) entry.index.remove(slot)
+      }
+  }
+
+  /** A row enters them, with the code that it has now. @throws KernelFull */
+  enter(slot: number, column: number): void {
+    if (column === ID) this.ids.insert(slot)
+    else
+      for (const entry of this.entriesOf(column)) {
+        if (entry.index === null) mark(entry, slot)
+        else if (!entry.isReady || !isPlaced(entry, slot)) entry.pending.add(slot)
+        else this.insert(entry, entry.index, slot)
+      }
+  }
+
+  /** Texts of a column have got ranks: rows that waited for them enter its index. */
+  enterPlaced(column: number): void {
+    const entry = this.entries[this.numberOf(column, 'ranks')]
+    if (!entry?.isReady || entry.index === null) return
+    for (const slot of entry.pending) {
+      if (!isPlaced(entry, slot)) continue
+      entry.pending.delete(slot)
+      if (!this.insert(entry, entry.index, slot)) return
+    }
+  }
+
+  /** The texts of a column have other ranks, in the same order. */
+  noteSpread(column: number): void {
+    const entry = this.entries[this.numberOf(column, 'ranks')]
+    if (entry === null) return
+    entry.isVoid = true
+    // The slots stay where they are.
+    entry.index?.checkpoints.noteSpread()
+  }
+
+  /** Gives checkpoints, or whole indexes, back that no list has used since then. */
+  giveWay(part: 'checkpoints' | 'indexes', beforeMs: number): void {
+    if (part === 'checkpoints' && this.ids.lastUsedMs < beforeMs) this.ids.checkpoints.release()
+    for (const entry of this.entries) {
+      // One that waits for the ranks of texts may go, too.
+      if (!entry?.isReady || entry.index === null || entry.index.lastUsedMs > beforeMs) continue
+      if (part === 'checkpoints') entry.index.checkpoints.release()
+      else this.drop(entry)
+    }
+  }
+
+  /** Resolves when nothing is being built. */
+  async settled(): Promise<void> {
+    while (this.isRunning) await setImmediate()
+  }
+
+  /** Builds nothing any more. */
+  end(): void {
+    this.isEnded = true
+  }
+
+  private numberOf(column: number, by: IndexedBy): number {
+    return by === 'codes' ? column : this.columns + column
+  }
+
+  private entriesOf(column: number): Entry[] {
+    const found: Entry[] = []
+    for (const number of [column, this.columns + column]) {
+      const entry = this.entries[number]
+      if (entry !== null) found.push(entry)
+    }
+    return found
+  }
+
+  /** False: there is no memory for it, and the index is gone. */
+  private insert(entry: Entry, index: SortedIndex, slot: number): boolean {
+    try {
+      index.insert(slot)
+      return true
+    } catch (error) {
+      if (!(error instanceof KernelFull)) throw error
+      this.refuse(entry)
+      return false
+    }
+  }
+
+  private drop(entry: Entry) {
+    entry.index?.release()
+    this.entries[entry.number] = null
+  }
+
+  /** The kernel has no memory for the index. */
+  private refuse(entry: Entry) {
+    this.drop(entry)
+    this.refusedMs[entry.number] = performance.now()
+  }
+
+  private begin(number: number, column: number, by: IndexedBy) {
+    if (!this.hasRoom(number, ROW_BYTES * this.store.rows)) return
+    const entry: Entry = {
+      number,
+      order: new ColumnOrder(this.store, column, by === 'ranks' ? this.ranksOf(column) : null),
+      index: null,
+      marks: new Uint8Array(0),
+      pending: new Set(),
+      isReady: false,
+      isVoid: false,
+    }
+    this.entries[number] = entry
+    this.run(this.build(entry))
+  }
+
+  private beginCheckpoints(number: number, index: SortedIndex) {
+    const own = this.entries.length + number
+    if (index.checkpoints.isBeingBuilt || !this.hasRoom(own, index.checkpoints.bytesWanted)) return
+    index.checkpoints.isBeingBuilt = true
+    this.run(this.buildCheckpoints(own, index))
+  }
+
+  private *buildCheckpoints(number: number, index: SortedIndex): Generator<void, void> {
+    try {
+      yield* index.checkpoints.build()
+    } catch (error) {
+      if (!(error instanceof KernelFull)) throw error
+      this.refusedMs[number] = performance.now()
+    }
+  }
+
+  private hasRoom(number: number, bytes: number): boolean {
+    if (this.isEnded || performance.now() - this.refusedMs[number] < RETRY_MS) return false
+    if (this.room.has(bytes)) return true
+    this.refusedMs[number] = performance.now()
+    return false
+  }
+
+  private run(job: Generator<void, void>) {
+    this.jobs.push(job)
+    if (!this.isRunning) this.runAll()
+  }
+
+  /** Runs jobs one after the other, in slices that are about as long as the pauses between them. */
+  private async runAll() {
+    this.isRunning = true
+    try {
+      for (let job = this.jobs.shift(); job !== undefined && !this.isEnded; job = this.jobs.shift()) await runInSlices(job)
+    } finally {
+      this.isRunning = false
+    }
+  }
+
+  private *build(entry: Entry): Generator<void, void> {
+    try {
+      yield* this.sort(entry)
+      yield* this.addPending(entry, entry.index as SortedIndex)
+    } catch (error) {
+      if (!(error instanceof KernelFull)) throw error
+      this.refuse(entry)
+    }
+  }
+
+  private *sort(entry: Entry): Generator<void, void> {
+    const { order, pending } = entry
+    while (entry.index === null) {
+      pending.clear()
+      entry.isVoid = false
+      entry.marks = new Uint8Array(this.store.slotsMax)
+      const { isWide } = order
+      entry.index = yield* buildIndex(order, this.slotsById(), entry.marks, () => entry.isVoid || order.isWide !== isWide)
+    }
+    for (let slot = 0; slot < this.store.slots; slot++) if (entry.marks[slot] === 1 && this.store.isLive(slot)) pending.add(slot)
+    entry.marks = new Uint8Array(0)
+  }
+
+  private *addPending(entry: Entry, index: SortedIndex): Generator<void, void> {
+    let count = 0
+    for (const slot of entry.pending) {
+      if (!isPlaced(entry, slot)) continue
+      entry.pending.delete(slot)
+      index.insert(slot)
+      if (++count % STEP_ROWS === 0) yield
+    }
+    entry.isReady = true
+    index.lastUsedMs = performance.now()
+    // Some texts may have got their ranks after the loop had passed their rows.
+    this.enterPlaced(entry.order.column)
+  }
+
+  private slotsById(): Uint32Array {
+    const slots = new Uint32Array(this.ids.size)
+    const { words } = this.store.kernel
+    let count = 0
+    for (const { address, size } of this.ids.leaves) {
+      slots.set(words.subarray(address >>> 2, (address >>> 2) + size), count)
+      count += size
+    }
+    return slots
+  }
+}
+
+async function runInSlices(job: Generator<void, void>): Promise<void> {
+  for (;;) {
+    // Once for what waits, and once more for what has come with it.
+    await setImmediate()
+    await setImmediate()
+    const untilMs = performance.now() + SLICE_MS
+    let step = job.next()
+    while (!step.done && performance.now() < untilMs) step = job.next()
+    if (step.done) return
+  }
+}
+
+function indexOf(entry: Entry | null): SortedIndex | null {
+  return entry?.isReady && entry.pending.size === 0 ? entry.index : null
+}
+
+function mark({ marks }: Entry, slot: number) {
+  marks[slot] = 1
+}
+
+function isPlaced({ order }: Entry, slot: number): boolean {
+  return order.ranks === null || order.lowKey(slot) !== NOT_PLACED
+}

@@ -1,0 +1,174 @@
+// Sorted index of a property: the slots of all rows in the order of (code, id), in leaves like those of a B-tree.
+import { Checkpoints, type Place } from './checkpoints.ts'
+import type { ColumnOrder, Target } from './columnOrder.ts'
+
+/** Slots of a leaf. An insertion moves half of them on the average: 4 KB. */
+export const LEAF_SLOTS = 2_048
+const LEAF_BYTES = 4 * LEAF_SLOTS
+/** How full leaves are built, so that rows that come later find room. */
+const FILL = Math.floor(0.75 * LEAF_SLOTS)
+
+/** A run of slots. */
+export interface Leaf {
+  readonly address: number
+  size: number
+}
+
+/**
+ * Rows without a value are behind all others. A row must leave the index before its code changes, and enter it afterwards;
+ * its id has to be there both times.
+ */
+export class SortedIndex {
+  readonly leaves: Leaf[] = []
+  /** Rows in the index. */
+  size = 0
+  /** The time of the last list that used it. */
+  lastUsedMs = 0
+  readonly checkpoints: Checkpoints
+  private readonly words: Int32Array
+
+  constructor(readonly order: ColumnOrder) {
+    this.words = order.store.kernel.words
+    this.checkpoints = new Checkpoints(this)
+  }
+
+  get bytes(): number {
+    return this.leaves.length * LEAF_BYTES + this.checkpoints.bytes
+  }
+
+  /** Adds slots that are behind all others, in their order: `slots[from, to)`. @throws KernelFull */
+  append(slots: Int32Array | Uint32Array, from: number, to: number): void {
+    for (let at = from; at < to; ) {
+      let leaf = this.leaves.at(-1)
+      if (leaf === undefined || leaf.size >= FILL) {
+        leaf = this.newLeaf()
+        this.leaves.push(leaf)
+      }
+      const count = Math.min(FILL - leaf.size, to - at)
+      this.words.set(slots.subarray(at, at + count), (leaf.address >>> 2) + leaf.size)
+      leaf.size += count
+      this.size += count
+      at += count
+    }
+  }
+
+  /** Adds a row with the code and the id that it has now. @throws KernelFull */
+  insert(slot: number): void {
+    const target = this.order.targetOf(slot)
+    // Most new rows have the greatest id so far, and many the latest time: then no leaf has to be looked for.
+    const found = this.isBehindAll(target) ? this.end() : this.find(target)
+    const { words } = this
+    let { leaf: number, at } = found
+    if (this.leaves.length === 0) this.leaves.push(this.newLeaf())
+    let leaf = this.leaves[number]
+    if (leaf.size === LEAF_SLOTS) {
+      const isAppended = number === this.leaves.length - 1 && at === leaf.size
+      const right = this.newLeaf()
+      // Rows that come in order fill their leaves; a split in halves would leave all of them half empty.
+      const left = isAppended ? LEAF_SLOTS : LEAF_SLOTS >> 1
+      words.copyWithin(right.address >>> 2, (leaf.address >>> 2) + left, (leaf.address >>> 2) + LEAF_SLOTS)
+      right.size = LEAF_SLOTS - left
+      leaf.size = left
+      this.leaves.splice(number + 1, 0, right)
+      if (at > left || isAppended) {
+        at -= left
+        leaf = right
+      }
+    }
+    const base = leaf.address >>> 2
+    words.copyWithin(base + at + 1, base + at, base + leaf.size)
+    words[base + at] = slot
+    leaf.size++
+    this.size++
+    this.checkpoints.note(slot, target, 1)
+  }
+
+  /** Removes a row, which still has the code and the id with which it was added. */
+  remove(slot: number): void {
+    const target = this.order.targetOf(slot)
+    const { leaf: number, at } = this.find(target)
+    const leaf = this.leaves[number]
+    const base = leaf.address >>> 2
+    if (this.words[base + at] !== slot) throw new Error(`slot ${slot} is not in its place of the index`)
+    this.words.copyWithin(base + at, base + at + 1, base + leaf.size)
+    leaf.size--
+    this.size--
+    this.checkpoints.note(slot, target, -1)
+    if (leaf.size > 0 || this.leaves.length === 1) return
+    this.leaves.splice(number, 1)
+    this.order.store.kernel.free(leaf.address, LEAF_BYTES)
+  }
+
+  /** The place of the first slot that is not before the target. */
+  find(target: Target): Place {
+    const { leaves, order, words } = this
+    if (leaves.length === 0) return { leaf: 0, at: 0 }
+    let from = 0
+    let to = leaves.length - 1
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      const { address, size } = leaves[middle]
+      if (order.isBefore(words[(address >>> 2) + size - 1], target)) from = middle + 1
+      else to = middle
+    }
+    const { address, size } = leaves[from]
+    return { leaf: from, at: order.firstNotBefore(address, size, target) }
+  }
+
+  /** The place behind all slots. */
+  end(): Place {
+    const leaf = Math.max(0, this.leaves.length - 1)
+    return { leaf, at: this.leaves[leaf]?.size ?? 0 }
+  }
+
+  /** The place of the slot with this number, from 0 on. */
+  placeOf(number: number): Place {
+    let left = number
+    let leaf = 0
+    while (leaf < this.leaves.length - 1 && left >= this.leaves[leaf].size) left -= this.leaves[leaf++].size
+    return { leaf, at: left }
+  }
+
+  /** How many slots are between two places. */
+  count(from: Place, to: Place): number {
+    let count = to.at - from.at
+    for (let leaf = from.leaf; leaf < to.leaf; leaf++) count += this.leaves[leaf].size
+    return count
+  }
+
+  /** Calls back for each run of slots between two places: with the address of the first, and their number. */
+  eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void {
+    for (let number = from.leaf; number <= to.leaf && number < this.leaves.length; number++) {
+      const { address, size } = this.leaves[number]
+      const first = number === from.leaf ? from.at : 0
+      const end = number === to.leaf ? to.at : size
+      if (end > first) take(address + 4 * first, end - first)
+    }
+  }
+
+  /** The slot at a place; -1: none, at the end. */
+  slotAt({ leaf, at }: Place): number {
+    const found = this.leaves[leaf]
+    if (found !== undefined && at < found.size) return this.words[(found.address >>> 2) + at]
+    const next = this.leaves[leaf + 1]
+    return next === undefined || next.size === 0 ? -1 : this.words[next.address >>> 2]
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    const { kernel } = this.order.store
+    for (const { address } of this.leaves) kernel.free(address, LEAF_BYTES)
+    this.leaves.length = 0
+    this.size = 0
+    this.checkpoints.release()
+  }
+
+  private isBehindAll(target: Target): boolean {
+    const leaf = this.leaves.at(-1)
+    return leaf !== undefined && leaf.size > 0 && this.order.isBefore(this.words[(leaf.address >>> 2) + leaf.size - 1], target)
+  }
+
+  private newLeaf(): Leaf {
+    return { address: this.order.store.kernel.reserve(LEAF_BYTES), size: 0 }
+  }
+}

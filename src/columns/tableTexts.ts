@@ -1,0 +1,143 @@
+// What a table knows of its texts: their order, the places of operands among them, and which texts a folded filter matches.
+import type { Entity, Property } from '../model/entity.ts'
+import type { Caller } from '../model/key.ts'
+import { isText } from '../model/kinds.ts'
+import type { Filter, FiltersAndSorts, Seek } from '../model/query.ts'
+import type { Reader } from './collation.ts'
+import type { KnownTexts, TextBound } from './conditions.ts'
+import type { Dictionary } from './dictionary.ts'
+import { FoldedTexts } from './foldedTexts.ts'
+import type { RowCodes } from './rowCodes.ts'
+import type { Slices } from './slices.ts'
+import { type ReadOrder, TextRanks } from './textRanks.ts'
+
+/** Time for which a list waits until new texts have their places; then the database finds it. */
+const PLACED_MS_MAX = 100
+
+export interface TextParts {
+  /** Compares texts. */
+  readonly database: Reader
+  /** Limits the time that searches take of the process. */
+  readonly slices: Slices
+  /** Streams a property's texts in their order. */
+  readOrder(property: Property): ReadOrder
+}
+
+/** Called when rows with texts of a column have to move in its index, or the ranks in it are other numbers. */
+export interface TextListener {
+  onPlaced(column: number): void
+  onSpread(column: number): void
+}
+
+/** A list, or the part of a summary, whose texts are to be known. */
+export type Prepared = FiltersAndSorts & { readonly seek?: Seek | null }
+
+/** Ranks and folded texts of a property are made when a list first needs them. */
+export class TableTexts implements KnownTexts {
+  private readonly ranks = new Map<number, TextRanks>()
+  private readonly folded = new Map<number, FoldedTexts>()
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly rowCodes: RowCodes,
+    private readonly parts: TextParts,
+    private readonly listener: TextListener,
+  ) {}
+
+  /** Bytes of ranks and of folded texts. */
+  get bytes(): number {
+    let bytes = 0
+    for (const ranks of this.ranks.values()) bytes += ranks.bytes
+    for (const texts of this.folded.values()) bytes += texts.bytes
+    return bytes
+  }
+
+  /** The ranks of a column's texts; null: it has none, or their order was not read yet. */
+  ranksOf(column: number): TextRanks | null {
+    const ranks = this.ranks.get(column)
+    return ranks?.state === 'ready' ? ranks : null
+  }
+
+  /** Returns whether each text of the column has a rank. */
+  isOrdered(column: number): boolean {
+    return this.ranksOf(column)?.unplaced === 0
+  }
+
+  boundOf(column: number, operand: string): TextBound | null {
+    return this.isOrdered(column) ? (this.ranks.get(column)?.knownBound(operand) ?? null) : null
+  }
+
+  codesOf(filter: Filter): readonly number[] | null {
+    return this.foldedOf(this.columnOf(filter.property)).find(filter)
+  }
+
+  /** Gives texts that have come with changed rows their ranks, before lists ask for them. */
+  placeNew(): void {
+    for (const ranks of this.ranks.values()) if (ranks.state === 'ready' && ranks.unplaced > 0) ranks.place().catch(ignore)
+  }
+
+  /**
+   * Resolves when order and matches of a list's texts are known; null: they are, or are not soon, and the database finds the
+   * list. `compared`: other properties whose order it needs. @throws Abandoned, ApiError
+   */
+  prepare({ filters, sorts, seek }: Prepared, compared: readonly Property[], caller: Caller): Promise<void> | null {
+    const waits: Promise<unknown>[] = []
+    const searches: Promise<void>[] = []
+    const run = (steps: Generator<void, void>) => this.parts.slices.run(caller, steps)
+    for (const property of compared) if (isText(property.kind.name)) this.prepareOrder(this.columnOf(property), null, waits)
+    for (const [index, { property }] of sorts.entries()) {
+      // A cursor may be at a text that no row has any more.
+      const text = seek?.position[index] ?? null
+      if (isText(property.kind.name)) this.prepareOrder(this.columnOf(property), text, waits)
+    }
+    for (const filter of filters) {
+      const column = this.columnOf(filter.property)
+      if (isOrdered(filter)) this.prepareOrder(column, filter.property.kind.printFilter(filter.value as string), waits)
+      const search = filter.operator.folded && this.foldedOf(column).prepare(filter, run)
+      if (search) searches.push(search)
+    }
+    if (waits.length + searches.length === 0) return null
+    // Without an order the database answers.
+    const ordering = waits.length === 0 ? null : Promise.race([Promise.all(waits).catch(ignore), Bun.sleep(PLACED_MS_MAX)])
+    return Promise.all([ordering, ...searches]).then(ignore)
+  }
+
+  private prepareOrder(column: number, operand: string | null, waits: Promise<unknown>[]) {
+    const ranks = this.ranks.getOrInsertComputed(column, () => this.makeRanks(column))
+    ranks.start()
+    if (ranks.state !== 'ready') return
+    const isKnown = operand === null || ranks.knownBound(operand) !== null
+    if (ranks.unplaced > 0) waits.push(ranks.place().then(() => (isKnown ? undefined : ranks.findBound(operand))))
+    else if (!isKnown) waits.push(ranks.findBound(operand))
+  }
+
+  private makeRanks(column: number): TextRanks {
+    const property = this.entity.properties[column]
+    return new TextRanks(this.entity, property, this.textsOf(column), {
+      reader: this.parts.database,
+      readOrder: this.parts.readOrder(property),
+      onPlaced: () => this.listener.onPlaced(column),
+      onSpread: () => this.listener.onSpread(column),
+    })
+  }
+
+  private foldedOf(column: number): FoldedTexts {
+    return this.folded.getOrInsertComputed(column, () => new FoldedTexts(this.textsOf(column), this.parts.database))
+  }
+
+  private textsOf(column: number): Dictionary {
+    return this.rowCodes.dictionaries[column] as Dictionary
+  }
+
+  private columnOf(property: Property): number {
+    return this.entity.properties.indexOf(property)
+  }
+}
+
+function ignore() {}
+
+/** Returns whether it asks which texts are less than its operand. */
+function isOrdered({ property, operator, value }: Filter): boolean {
+  const { sides } = operator
+  return isText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater
+}

@@ -1,0 +1,203 @@
+import { expect, test } from 'bun:test'
+import type { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { faultsOf, heldBy, stretchesOfIds } from '../support/columnInvariants.ts'
+import { findList, ListComparison } from '../support/columnLists.ts'
+import { until } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { caller, idsOf, listOf, RandomTable, take } from '../support/randomTable.ts'
+import { reading } from '../support/reading.ts'
+
+/** Another each time; a run is repeated with the one that it printed. */
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+/** Indexes of fewer rows have no checkpoints. */
+const ROWS = 34_000
+const NONE = { extremes: 0, uncoded: 0 }
+
+/** The time so many hours after the begin of 2015. */
+function hour(hours: number): string {
+  return new Date(Date.UTC(2015, 0, 1) + hours * 3_600_000).toISOString().slice(0, 19).replace('T', ' ').concat('+00')
+}
+
+/** Its time grows with the id, so that the first rows of a list by time are the last ones by id. */
+function rowOf(id: number, random: Random): Row {
+  const label = random.chance(5) ? null : `label ${random.below(400)}`
+  const at = random.chance(3) ? null : hour(id >> 1)
+  const amount = `${random.below(1_000)}.25000000`
+  return [String(id), label, random.chance(80) ? 't' : 'f', at, amount, random.chance(90) ? '7' : String(random.below(20))]
+}
+
+function largeTable(random: Random, rows = ROWS): RandomTable {
+  const table = new RandomTable(reading, random, 0, NONE)
+  for (let id = 1_000_001; id <= 1_000_000 + rows; id++) table.put(rowOf(id, random))
+  return table
+}
+
+const middle = 1_000_000 + ROWS / 2
+const time = (share: number) =>
+  `${hour((1_000_000 + share * ROWS) / 2)
+    .slice(0, 19)
+    .replace(' ', 'T')}Z`
+const LISTS = [
+  ...[
+    '',
+    'sort=-At',
+    'sort=-Amount',
+    'sort=Label',
+    'sort=On,-At',
+    'sort=-Level,Label',
+    'sort=Label,-Level,At',
+    'sort=-On,Level,-Label',
+  ],
+  ...[`Id=<${middle}&On=true&sort=-At`, `Id=<${1_000_000 + ROWS / 10}&On=true&sort=-At`, `Id=>${middle}&On=true&sort=At`],
+  ...[`At=>=${time(0.1)}&At=<${time(0.9)}&sort=-At`, `At=>=${time(0.1)}&At=<${time(0.9)}&On=false&sort=At`],
+  ...[`At=>=${time(0.4)}&At=<${time(0.5)}&On=true&sort=-Amount`, `At=<${time(0.01)}&sort=Amount`],
+  ...['Label=label 7&sort=-At', 'Label=!=label 7&Level=7&sort=Amount', 'Label=&sort=-Id', 'At=&sort=-Label', 'At=!=&On=false'],
+  ...[
+    'Label=>label 2&Label=<label 3&sort=-Label',
+    'Label[begins]=LABEL 1&sort=At',
+    'Label[contains]=l 33',
+    'Label[]=label 3&Label[]=',
+  ],
+  ...[
+    'Amount[]=3.25&Amount[]=4.250&Amount[]=3.250&sort=-At',
+    'Amount=>=990&sort=Level,Id',
+    `Level=7&Id=>${middle}&sort=-Level,At`,
+  ],
+]
+
+async function differences(comparison: ListComparison, lists = LISTS, pages = 2): Promise<string[]> {
+  const found: string[] = []
+  for (const list of lists) found.push(...(await comparison.differencesOf(parseList(reading, list), pages)))
+  return found
+}
+
+async function built(columns: ColumnTable): Promise<void> {
+  for (const list of LISTS) await findList(columns, listOf(parseList(reading, list)))
+  await columns.settled()
+}
+
+test(`lists of many rows, whose times grow with ids, are found in each way; SEED=${SEED}`, async () => {
+  const random = new Random(SEED)
+  const table = largeTable(random)
+  const columns = table.load()
+  const comparison = new ListComparison(table, columns)
+  expect(await differences(comparison)).toEqual([])
+  await columns.settled()
+  const changes = table.change(400)
+  take(columns, changes)
+  expect(await differences(comparison)).toEqual([])
+  expect(faultsOf(columns)).toEqual([])
+  expect(Object.entries(comparison.ways).filter(([, lists]) => lists === 0)).toEqual([])
+  expect(heldBy(columns).checkpoints).toBeGreaterThan(4 * 20)
+  expect(heldBy(columns).bitmaps).toBeGreaterThan(10)
+})
+
+test(`rows that come at one end, and go at the other, leave checkpoints right and stretches short; SEED=${SEED}`, async () => {
+  const random = new Random(SEED)
+  const table = largeTable(random)
+  // The places of the load do not suffice for those that come.
+  const columns = table.load({ has: () => true }, true, 150_000)
+  await built(columns)
+  expect(faultsOf(columns)).toEqual([])
+  for (let id = 1_000_001 + ROWS; id <= 1_100_000 + ROWS; id++) columns.put(rowOf(id, random))
+  expect(Math.max(...stretchesOfIds(columns))).toBeLessThan(2.5)
+  expect(faultsOf(columns)).toEqual([])
+  for (let id = 1_000_001; id <= 1_000_000 + ROWS; id++) columns.remove(String(id))
+  // Ids that come late, in slots of rows that are gone.
+  for (let id = 999_000; id < 1_020_000; id += 3) columns.put(rowOf(id, random))
+  expect(faultsOf(columns)).toEqual([])
+  const { filters, sorts } = parseList(reading, `Id=<${1_000_200 + ROWS}&sort=-Id`)
+  const late = Array.from({ length: 7_000 }, (_, index) => 999_000 + 3 * index)
+  const wanted = [...late, ...Array.from({ length: 199 }, (_, index) => 1_000_001 + ROWS + index)].reverse()
+  const found = await findList(columns, listOf({ filters, sorts }, 4))
+  expect([typeof found === 'string' ? found : found.total, idsOf(found)]).toEqual([7_199, wanted.slice(150, 200)])
+})
+
+test(`a column whose codes become wide has the same lists, with its indexes, bitmaps and checkpoints; SEED=${SEED}`, async () => {
+  const random = new Random(SEED)
+  const table = largeTable(random)
+  const columns = table.load()
+  await built(columns)
+  const before = heldBy(columns)
+  const far: [place: number, value: string][] = [
+    [3, '9999-12-31 00:00:00+00'],
+    [4, '-9999999999.99999999'],
+    [5, '9007199254740991'],
+  ]
+  for (const [place, value] of far) {
+    const after = table.someRow().with(place, value)
+    table.put(after)
+    columns.put(after)
+    expect(faultsOf(columns)).toEqual([])
+  }
+  const comparison = new ListComparison(table, columns)
+  expect(await differences(comparison, LISTS, 1)).toEqual([])
+  // An id beyond 32 bits.
+  const far2 = table.someRow().with(0, '4294967296')
+  table.put(far2)
+  columns.put(far2)
+  const lists = ['', 'sort=-Id', 'sort=-At', 'Id=>4294967295', 'Amount=<0&sort=Id', 'At=>2050-01-01T00:00:00Z', 'sort=-Level,At']
+  expect(await differences(comparison, lists)).toEqual([])
+  await columns.settled()
+  expect(faultsOf(columns)).toEqual([])
+  expect(heldBy(columns).indexes).toBe(before.indexes)
+})
+
+test(`rows that change between the slices of a building are in the index as they are then; SEED=${SEED}`, async () => {
+  const random = new Random(SEED)
+  // So many that a building takes several turns of the event loop.
+  const rows = 160_000
+  const table = largeTable(random, 0)
+  const columns = table.load(undefined, true, rows)
+  for (let id = 1; id <= rows; id++) columns.put(rowOf(id, random))
+  let last = rows
+  let turns = 0
+  for (const query of ['sort=At', 'sort=Amount', 'sort=Label', 'sort=-Level,At']) {
+    const list = listOf(parseList(reading, query))
+    await until(async () => {
+      await columns.prepare(list, caller)
+      return columns.lists.find(list) !== 'texts'
+    })
+    let isBuilding = true
+    columns.settled().then(() => (isBuilding = false))
+    for (; isBuilding; turns++) {
+      for (let left = 5; left > 0; left--) {
+        columns.put(rowOf(++last, random))
+        columns.put(rowOf(1 + random.below(last), random))
+        columns.remove(String(1 + random.below(last)))
+      }
+      await new Promise(setImmediate)
+    }
+    expect(columns.lists.find(list)).not.toBeString()
+  }
+  // More than one for each index.
+  expect(turns).toBeGreaterThan(4)
+  await columns.settled()
+  expect(heldBy(columns).indexes).toBe(4)
+  expect(faultsOf(columns)).toEqual([])
+})
+
+test(`texts that get other ranks, in the same order, leave indexes, checkpoints and bitmaps right; SEED=${SEED}`, async () => {
+  const random = new Random(SEED)
+  const table = largeTable(random)
+  const columns = table.load()
+  await built(columns)
+  const ranks = () => columns.texts.ranksOf(1)?.ranks as Uint32Array
+  const before = ranks().slice(0, 300)
+  const byLabel = listOf(parseList(reading, 'sort=Label'))
+  // Each comes between the one before and the next text, and takes half of the gap.
+  for (let count = 1; count <= 50; count++) {
+    const after = table.someRow().with(1, `label 2${'0'.repeat(count)}`)
+    table.put(after)
+    columns.put(after)
+    expect(await findList(columns, byLabel)).not.toBeString()
+  }
+  expect(ranks().slice(0, 300)).not.toEqual(before)
+  expect(heldBy(columns).checkpoints).toBeGreaterThan(0)
+  expect(faultsOf(columns)).toEqual([])
+  const lists = ['sort=-Label', 'Label=>label 2&sort=Label', 'Label=<=label 200000&sort=-Label', 'On=true&sort=Label,-At']
+  expect(await differences(new ListComparison(table, columns), lists, 3)).toEqual([])
+  expect(faultsOf(columns)).toEqual([])
+})

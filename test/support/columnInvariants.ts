@@ -1,0 +1,143 @@
+import type { Checkpoints } from '../../src/columns/checkpoints.ts'
+import { type Code, compareCodes } from '../../src/columns/codes.ts'
+import { compareTargets, type Target } from '../../src/columns/columnOrder.ts'
+import type { ColumnStore } from '../../src/columns/columnStore.ts'
+import type { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Condition } from '../../src/columns/conditions.ts'
+import { LEAF_SLOTS, type SortedIndex } from '../../src/columns/sortedIndex.ts'
+import type { TableTexts } from '../../src/columns/tableTexts.ts'
+
+/** The private parts of a table. They are read here because a fault in one shows in lists only when a list needs just this part. */
+interface Inside {
+  readonly store: ColumnStore
+  readonly texts: TableTexts
+  readonly indexes: {
+    readonly ids: SortedIndex
+    readonly entries: readonly ({
+      readonly index: SortedIndex | null
+      readonly isReady: boolean
+      readonly pending: ReadonlySet<number>
+    } | null)[]
+  }
+  readonly bitmaps: {
+    readonly kept: ReadonlyMap<string, { readonly condition: Condition; readonly bits: number; readonly count: number }>
+  }
+}
+
+/** What a table has beside its rows. */
+export interface Held {
+  readonly indexes: number
+  readonly checkpoints: number
+  readonly bitmaps: number
+}
+
+export function heldBy(table: ColumnTable): Held {
+  const { indexes, bitmaps } = table as unknown as Inside
+  const built = [indexes.ids, ...indexes.entries.flatMap((entry) => entry?.index ?? [])]
+  return {
+    indexes: built.length - 1,
+    checkpoints: built.reduce((sum, { checkpoints }) => sum + checkpoints.all.length, 0),
+    bitmaps: bitmaps.kept.size,
+  }
+}
+
+/** The rows of each stretch between two checkpoints of the index of ids, as a share of what each would have if all had as many. */
+export function stretchesOfIds(table: ColumnTable): number[] {
+  const { ids } = (table as unknown as Inside).indexes
+  const rows = ids.checkpoints.all.map((checkpoint) => checkpoint.rows)
+  const behind = ids.size - rows.reduce((sum, one) => sum + one, 0)
+  return [...rows, behind].map((one) => (one * (rows.length + 1)) / ids.size)
+}
+
+/** What is not as it must be in indexes, checkpoints and kept bitmaps, in words; each is held against the codes of all rows. */
+export function faultsOf(table: ColumnTable): string[] {
+  const { store, texts, indexes, bitmaps } = table as unknown as Inside
+  const faults: string[] = []
+  const live = Array.from({ length: store.slots }, (_, slot) => slot).filter((slot) => store.isLive(slot))
+  if (live.length !== store.rows || table.rows !== store.rows) faults.push(`${live.length} slots have rows, not ${store.rows}`)
+  faults.push(...faultsOfIndex(store, texts, indexes.ids, live))
+  for (const entry of indexes.entries) {
+    if (!entry?.index) continue
+    const { index, pending } = entry
+    if (entry.isReady && index.order.ranks === null && pending.size > 0) faults.push(`rows wait for index ${index.order.column}`)
+    // An index that is being built has all rows but those that wait.
+    const entered = live.filter((slot) => !pending.has(slot))
+    faults.push(...faultsOfIndex(store, texts, index, entered))
+  }
+  for (const [key, { condition, bits, count }] of bitmaps.kept) {
+    const test = testOf(store, texts, condition)
+    const expected = live.filter(test)
+    const fault = faultOfBits(store, bits, expected)
+    if (fault) faults.push(`the bitmap of ${key} ${fault}`)
+    if (count !== expected.length) faults.push(`the bitmap of ${key} counts ${count}, not ${expected.length}`)
+  }
+  return faults
+}
+
+function faultsOfIndex(store: ColumnStore, texts: TableTexts, index: SortedIndex, live: readonly number[]): string[] {
+  const { column, ranks } = index.order
+  const name = `the index of ${column}${ranks === null ? '' : ' by ranks'}`
+  const faults: string[] = []
+  const slots: number[] = []
+  for (const { address, size } of index.leaves) {
+    if ((size < 1 && index.leaves.length > 1) || size > LEAF_SLOTS) faults.push(`${name} has a leaf of ${size}`)
+    for (let at = 0; at < size; at++) slots.push(store.kernel.words[(address >>> 2) + at] as number)
+  }
+  const keys = new Map<number, Code>(live.map((slot) => [slot, keyOf(store, texts, column, ranks !== null, slot)]))
+  const sorted = [...live].sort(
+    (one, other) => compareCodes(keys.get(one) as Code, keys.get(other) as Code) || store.idAt(one) - store.idAt(other),
+  )
+  if (index.size !== slots.length) faults.push(`${name} says ${index.size} rows, and has ${slots.length}`)
+  const wrong = sorted.findIndex((slot, at) => slots[at] !== slot)
+  if (wrong >= 0 || slots.length !== sorted.length)
+    faults.push(`${name} has ${slots.length} rows of ${sorted.length}, and at ${wrong} another one`)
+  faults.push(...faultsOfCheckpoints(store, name, index.checkpoints, slots, index))
+  return faults
+}
+
+function faultsOfCheckpoints(
+  store: ColumnStore,
+  name: string,
+  { all }: Checkpoints,
+  slots: readonly number[],
+  { order }: SortedIndex,
+): string[] {
+  const faults: string[] = []
+  let last: Target | null = null
+  let before = 0
+  for (const [number, { target, bits, rows }] of all.entries()) {
+    if (last !== null && compareTargets(last, target) >= 0)
+      faults.push(`checkpoint ${number} of ${name} is not behind the last one`)
+    const count = slots.findIndex((slot) => compareTargets(order.targetOf(slot), target) >= 0)
+    const end = count < 0 ? slots.length : count
+    const fault = faultOfBits(store, bits, slots.slice(0, end))
+    if (fault) faults.push(`checkpoint ${number} of ${name} ${fault}`)
+    if (rows !== end - before) faults.push(`checkpoint ${number} of ${name} counts ${rows}, not ${end - before}`)
+    before = end
+    last = target
+  }
+  return faults
+}
+
+/** How a bitmap differs from some slots; null: it does not. */
+function faultOfBits({ kernel: { words }, bitmapBytes }: ColumnStore, bits: number, expected: readonly number[]): string | null {
+  const wanted = new Int32Array(bitmapBytes / 4)
+  for (const slot of expected) wanted[slot >> 5] = (wanted[slot >> 5] as number) | (1 << (slot & 31))
+  const wrong = wanted.findIndex((word, at) => words[(bits >>> 2) + at] !== word)
+  return wrong < 0 ? null : `differs in the slots from ${32 * wrong} on`
+}
+
+function keyOf(store: ColumnStore, texts: TableTexts, column: number, byRank: boolean, slot: number): Code {
+  const code = store.codeAt(slot, column)
+  return byRank && !Number.isNaN(code as number) ? (texts.ranksOf(column)?.ranks[Number(code)] as number) : code
+}
+
+function testOf(store: ColumnStore, texts: TableTexts, condition: Condition): (slot: number) => boolean {
+  const { column, by, least, greatest, among, isComplement } = condition
+  const codes = new Set(among)
+  return (slot) => {
+    const key = keyOf(store, texts, column, by === 'ranks', slot)
+    if (among !== null) return codes.has(key) !== isComplement
+    return (!Number.isNaN(key as number) && key >= least && key <= greatest) !== isComplement
+  }
+}

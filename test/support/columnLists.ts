@@ -1,0 +1,134 @@
+// Lists of a random table, as columns find them and as the plain predicate does.
+import type { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Reason } from '../../src/columns/conditions.ts'
+import type { FoundPage } from '../../src/columns/listSearch.ts'
+import type { Way } from '../../src/columns/pageSearch.ts'
+import { isSurelyFolded } from '../../src/model/fold.ts'
+import { JsonWriter } from '../../src/model/jsonWriter.ts'
+import type { FiltersAndSorts, ListQuery } from '../../src/model/query.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { rowWriter } from '../../src/respond/json.ts'
+import { codedWriter } from '../../src/respond/page.ts'
+import { caller, idsOf, listOf, type RandomTable } from './randomTable.ts'
+
+/** Each attempt may begin to build one more index than the one before. */
+const BUILDS_MAX = 8
+/** Attempts while the order of texts is read. */
+const READS_MAX = 5_000
+
+/** How many lists were found by each way. */
+export type Ways = Record<Way, number>
+
+/** Finds a list once its texts are known; `isPatient`: and once the indexes are built that it needs. */
+export async function findList(columns: ColumnTable, query: ListQuery, isPatient = true): Promise<FoundPage | Reason> {
+  let builds = 0
+  let reads = 0
+  for (;;) {
+    await columns.prepare(query, caller)
+    const found = columns.lists.find(query)
+    if (found === 'index' && isPatient && builds++ < BUILDS_MAX) await columns.settled()
+    else if (found === 'texts' && !isUnsure(query) && reads++ < READS_MAX) await Bun.sleep(1)
+    else return found
+  }
+}
+
+/** Returns whether only PostgreSQL knows how an operand is folded. */
+export function isUnsure({ filters }: Pick<ListQuery, 'filters'>): boolean {
+  return filters.some(({ operator, value }) => operator.folded !== null && !isSurelyFolded(value as string))
+}
+
+/** What differs between random lists of columns and those of the table; they are counted by their ways. */
+export class ListComparison {
+  readonly ways: Ways = { index: 0, walk: 0, checkpoints: 0, gathered: 0 }
+  /** Lists that need an index that was not there yet. */
+  early = 0
+  /** Lists of rows before or after a position. */
+  seeks = 0
+  private readonly asked: FiltersAndSorts[] = []
+
+  constructor(
+    private readonly table: RandomTable,
+    private readonly columns: ColumnTable,
+  ) {}
+
+  async differences(lists: number): Promise<string[]> {
+    const found: string[] = []
+    for (let left = lists; left > 0 && found.length < 3; left--) {
+      const { random } = this.table
+      // Some come again after rows have changed, when their bitmaps are kept.
+      const isAsked = this.asked.length > 0 && random.chance(40)
+      const query = isAsked ? random.pick(this.asked) : { filters: this.table.filters(), sorts: this.table.sorts() }
+      if (!isAsked) this.asked.push(query)
+      found.push(...(await this.differencesOf(query)))
+    }
+    return found
+  }
+
+  /** Compares some pages of a list. */
+  async differencesOf(query: FiltersAndSorts, pages = 2): Promise<string[]> {
+    const { random } = this.table
+    const all = this.table.idsOf(query)
+    const found: string[] = []
+    // The same filters again, so that their bitmaps are kept.
+    for (let left = pages; left > 0; left--) {
+      const pageSize = random.pick([5, 10, 50])
+      const last = Math.ceil(all.length / pageSize)
+      const page = random.pick([1, Math.max(1, last), last + 1, 1 + random.below(last + 1)])
+      const seek = random.chance(40) && this.table.rows.length > 0 ? this.table.seek(query.sorts) : null
+      const fault = await this.faultOf(listOf(query, page, pageSize, seek), all)
+      if (fault !== null)
+        found.push(`${shown(query)} ${seek ? `${seek.side} ${seek.position}` : `page ${page} of ${pageSize}`}: ${fault}`)
+    }
+    return found
+  }
+
+  private async faultOf(query: ListQuery, all: readonly number[]): Promise<string | null> {
+    const { table, columns } = this
+    const found = await findList(columns, query, table.random.chance(80))
+    if (found === 'index') {
+      this.early++
+      return null
+    }
+    if (typeof found === 'string') return this.isExcused(query, found) ? null : `nothing is found because of its ${found}`
+    this.ways[found.way]++
+    const wanted = this.wanted(query, all)
+    if (found.total !== all.length) return `${found.total} rows, not ${all.length}, by ${found.way}`
+    const ids = idsOf(found)
+    if (ids.join() !== wanted.join()) return `${ids}, not ${wanted}, by ${found.way}`
+    return misprinted(table, found)
+  }
+
+  private wanted({ page, pageSize, seek, sorts }: ListQuery, all: readonly number[]): readonly number[] {
+    if (seek === null) return all.slice((page - 1) * pageSize, page * pageSize)
+    this.seeks++
+    const { before, same } = this.table.positionOf(all, sorts, seek.position)
+    // One row more tells whether there is another page.
+    if (seek.side === 'after') return all.slice(before + same, before + same + pageSize + 1)
+    return all.slice(Math.max(0, before - pageSize - 1), before)
+  }
+
+  private isExcused(query: ListQuery, reason: Reason): boolean {
+    if (reason === 'values') return this.table.hasUncoded(query)
+    return isUnsure(query)
+  }
+}
+
+function shown({ filters, sorts }: FiltersAndSorts): string {
+  const where = filters.map(({ property, operator, value }) => `${property.name}${operator.sign}${value}`).join(' & ')
+  return `${where} by ${sorts.map(({ property, descending }) => `${descending ? '-' : ''}${property.name}`).join()}`
+}
+
+/** A row of the page that is not the table's, as PostgreSQL prints it or as JSON; null: there is none. */
+export function misprinted(table: RandomTable, page: FoundPage): string | null {
+  const { entity } = table
+  const writer = new JsonWriter()
+  for (const [index, id] of idsOf(page).entries()) {
+    const own = table.row(id) as Row
+    const printed = own.map((_, column) => page.rows.print(index, column))
+    if (JSON.stringify(own) !== JSON.stringify(printed)) return `${printed} is printed for ${own}`
+    codedWriter(entity, null)(page.rows, index, writer)
+    const written = new TextDecoder('utf-8', { ignoreBOM: true }).decode(writer.take())
+    if (written !== rowWriter(entity)(own)) return `${written} is written for ${own}`
+  }
+  return null
+}
