@@ -206,7 +206,7 @@ export class PageSearch {
   private walkFrom(index: SortedIndex, rows: Rows, side: 'after' | 'before', target: Target, size: number): number[] | null {
     const isForward = (side === 'after') !== this.keys[0].isDescending
     // Behind the row at the position, if there still is one; else before it.
-    const place = index.find(isForward ? { ...target, id: target.id + 0.5 } : target)
+    const place = index.find(isForward ? { ...target, id: target.id + 1 } : target)
     this.way = 'walk'
     const { found, isWhole } = this.walk(index, rows.bits, place, isForward, 0, size)
     if (!isWhole) return null
@@ -228,7 +228,7 @@ export class PageSearch {
     const matches = new Matches(this.store, index, rows)
     const { isDescending } = keys[0]
     if (isOneIndex(keys)) {
-      const target = { ...targets[0], id: targets[0].id + (isWithRow === isDescending ? 0 : 0.5) }
+      const target = { ...targets[0], id: targets[0].id + (isWithRow === isDescending ? 0 : 1) }
       const before = matches.beforePlace(target, index.find(target))
       return isDescending ? rows.count - before : before
     }

@@ -3,7 +3,7 @@ import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { FoundPage } from '../../src/columns/listSearch.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import type { Filter } from '../../src/model/query.ts'
+import { type Filter, order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { codeUnitTexts } from '../support/codeUnitOrder.ts'
@@ -116,6 +116,23 @@ describe('of a few rows', () => {
       expect([near, await page('At', 'before', near)]).toEqual([near, []])
       expect([near, await page('-At', 'after', near)]).toEqual([near, []])
     }
+  })
+
+  test('a page beside a row goes on at the next id, also where floats have no halves', async () => {
+    const ids = Array.from({ length: 3_000 }, (_, index) => Number.MAX_SAFE_INTEGER - 2_999 + index)
+    const columns = new ColumnTable(reading, ids.length, texts, everything)
+    for (const id of ids) columns.put([String(id), null, 't', null, null, '7'])
+    for (const sort of ['Id', '-Id', 'Level', '-Level', 'Level,-Id', '-Level,Id'])
+      for (const at of [1_500, 1_501]) {
+        const { filters, sorts } = parseList(reading, `sort=${sort}`)
+        const own = order(reading, sorts)
+        const all = own.at(-1)?.descending ? ids.toReversed() : ids
+        const position = [...own.slice(1).map(() => '7'), String(all[at])]
+        const page = async (side: 'after' | 'before') =>
+          idsOf(await findList(columns, listOf({ filters, sorts }, 1, 5, { side, position })))
+        expect([sort, at, await page('after')]).toEqual([sort, at, all.slice(at + 1, at + 7)])
+        expect([sort, at, await page('before')]).toEqual([sort, at, all.slice(at - 6, at)])
+      }
   })
 
   test('numbers around 0, and beyond all floats, are compared as PostgreSQL does, for which NaN is the greatest', () => {
