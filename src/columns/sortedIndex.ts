@@ -93,10 +93,12 @@ export class SortedIndex {
     this.words.copyWithin(base + at, base + at + 1, base + leaf.size)
     leaf.size--
     this.size--
+    if (leaf.size === 0 && this.leaves.length > 1) {
+      this.leaves.splice(number, 1)
+      this.order.store.kernel.free(leaf.address, LEAF_BYTES)
+    }
+    // Last, since it may look for places, and an empty leaf would send it anywhere.
     this.checkpoints.note(slot, target, -1)
-    if (leaf.size > 0 || this.leaves.length === 1) return
-    this.leaves.splice(number, 1)
-    this.order.store.kernel.free(leaf.address, LEAF_BYTES)
   }
 
   /** The place of the first slot that is not before the target. */

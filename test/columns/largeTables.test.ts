@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Leaf, SortedIndex } from '../../src/columns/sortedIndex.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { faultsOf, heldBy, stretchesOfIds } from '../support/columnInvariants.ts'
@@ -200,4 +201,31 @@ test(`texts that get other ranks, in the same order, leave indexes, checkpoints 
   const lists = ['sort=-Label', 'Label=>label 2&sort=Label', 'Label=<=label 200000&sort=-Label', 'On=true&sort=Label,-At']
   expect(await differences(new ListComparison(table, columns), lists, 3)).toEqual([])
   expect(faultsOf(columns)).toEqual([])
+})
+
+test('a checkpoint that is added when the last row of a leaf goes is right', async () => {
+  const rows = 100_000
+  const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
+  // From the greatest id on, so that the leaves lie in memory in another order than in the index.
+  for (let id = rows; id > 0; id--) columns.put([String(id), null, 't', null, null, '7'])
+  await findList(columns, listOf(parseList(reading, 'sort=-Id')))
+  await columns.settled()
+  // Private, since which leaf a search looks at first, and which row is the last of a leaf, shows nowhere else.
+  const { ids } = (columns as unknown as { indexes: { ids: SortedIndex } }).indexes
+  const { address, size } = ids.leaves[(ids.leaves.length - 1) >> 1] as Leaf
+  const { store } = ids.order
+  const inLeaf = Array.from(store.kernel.words.subarray(address >>> 2, (address >>> 2) + size), (slot) => store.idAt(slot))
+  const last = inLeaf.at(-1) as number
+  for (const id of inLeaf) if (id !== last) columns.remove(String(id))
+  const { all } = ids.checkpoints
+  const next = ids.checkpoints.nextAfter(ids.order.targetAt(last, last))
+  const stretch = all[next] as (typeof all)[number]
+  // Elsewhere, until the stretch becomes too long with the next row that goes.
+  for (let id = 1; stretch.rows - 1 <= (2 * (ids.size - 1)) / 32; id++)
+    if (id % 4 > 0 && (id < (all[next - 1]?.target.id ?? 0) || id >= stretch.target.id)) columns.remove(String(id))
+  expect([faultsOf(columns), all.includes(stretch)]).toEqual([[], true])
+  const { rows: before } = stretch
+  columns.remove(String(last))
+  expect(faultsOf(columns)).toEqual([])
+  expect(stretch.rows).toBeLessThan(before / 1.5)
 })
