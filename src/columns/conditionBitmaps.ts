@@ -1,6 +1,7 @@
 // Bitmaps of conditions: made by a difference of checkpoints or by a scan of the codes, and kept current while rows change.
 import { LruCache } from '../model/lruCache.ts'
 import type { Bound } from './checkpoints.ts'
+import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { BEFORE_IDS, BEHIND_IDS, type Ranks } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
@@ -37,7 +38,10 @@ export interface Rows {
 }
 
 interface Kept {
-  readonly condition: Condition
+  /** Without the codes among which a row's code is, which may be those of all texts. */
+  readonly condition: Omit<Condition, 'among'>
+  /** Those codes; null: a range decides. */
+  readonly among: CodeSet | null
   readonly bits: number
   readonly test: (slot: number) => boolean
   count: number
@@ -56,6 +60,8 @@ export class ConditionBitmaps {
   /** For a result, and for a condition that is and-ed with it. */
   private readonly work: number
   private readonly scratch: number
+  /** Bytes of the codes of kept conditions. */
+  private codesBytes = 0
   /** The place for a mark of each text, and its size. */
   private marks = 0
   private marksBytes = 0
@@ -81,7 +87,7 @@ export class ConditionBitmaps {
 
   /** Bytes of the bitmaps that are kept. */
   get partsBytes(): number {
-    return this.kept.size * this.store.bitmapBytes
+    return this.kept.size * this.store.bitmapBytes + this.codesBytes
   }
 
   /**
@@ -133,7 +139,7 @@ export class ConditionBitmaps {
     if (kept) return kernel.wasm.select(address, count, kept.bits, 0, address)
     const { words } = kernel
     const base = address >>> 2
-    const test = this.testOf(condition)
+    const test = this.testOf(condition, this.amongOf(condition))
     let left = 0
     for (let at = 0; at < count; at++) {
       const slot = words[base + at]
@@ -171,6 +177,7 @@ export class ConditionBitmaps {
     const ofColumn = this.keptOfColumn[kept.condition.column]
     ofColumn.splice(ofColumn.indexOf(kept), 1)
     this.kept.delete(kept.condition.key)
+    this.codesBytes -= kept.among?.bytes ?? 0
     this.store.freeBitmap(kept.bits)
   }
 
@@ -205,7 +212,11 @@ export class ConditionBitmaps {
       store.freeBitmap(bits)
       return null
     }
-    const kept = { condition, bits, test: this.testOf(condition), count: rows.count, usedMs: performance.now() }
+    const among = this.amongOf(condition)
+    const { among: _, ...rest } = condition
+    const test = this.testOf(rest, among)
+    const kept = { condition: rest, among, bits, test, count: rows.count, usedMs: performance.now() }
+    this.codesBytes += among?.bytes ?? 0
     this.kept.set(condition.key, kept)
     this.keptOfColumn[condition.column].push(kept)
     return kept
@@ -304,21 +315,24 @@ export class ConditionBitmaps {
   }
 
   /** Returns whether texts that the condition does not know may belong to the row. */
-  private isOutdated({ column, by, codesEnd }: Condition, slot: number): boolean {
+  private isOutdated({ column, by, codesEnd }: Kept['condition'], slot: number): boolean {
     if (codesEnd === Number.POSITIVE_INFINITY) return false
     const code = this.store.lowAt(slot, column)
     return code >= codesEnd || (by === 'ranks' && code > 0 && (this.ranksOf(column)?.ranks[code] ?? 0) === 0)
   }
 
+  private amongOf({ column, among }: Condition): CodeSet | null {
+    if (among === null) return null
+    const texts = this.textsOf(column)
+    return texts === null ? new FewCodes(among) : new TextCodes(among, texts)
+  }
+
   /** Tests a row by its codes. */
-  private testOf({ column, by, least, greatest, among, isComplement }: Condition): (slot: number) => boolean {
+  private testOf({ column, by, least, greatest, isComplement }: Kept['condition'], among: CodeSet | null) {
     const { store } = this
-    if (among !== null) {
-      const codes = new Set(among)
-      return (slot) => codes.has(store.codeAt(slot, column)) !== isComplement
-    }
+    if (among !== null) return (slot: number) => among.has(store.codeAt(slot, column)) !== isComplement
     const ranked = by === 'ranks' ? this.ranksOf(column) : null
-    return (slot) => {
+    return (slot: number) => {
       const code = store.codeAt(slot, column)
       const value = ranked === null || Number.isNaN(code) ? code : ranked.ranks[Number(code)]
       return (value >= least && value <= greatest) !== isComplement

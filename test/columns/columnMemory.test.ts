@@ -148,6 +148,32 @@ describe('memory', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
+  test('of kept bitmaps is that of bits, also where all of many texts match', async () => {
+    const columns = new ColumnTable(
+      company,
+      100_000,
+      codeUnitTexts(() => []),
+      everything,
+    )
+    for (let id = 1; id <= 100_000; id++) columns.put([String(id), `name ${id}`, 't'])
+    const used = () => {
+      Bun.gc(true)
+      return process.memoryUsage().heapUsed + columns.bytes
+    }
+    // Folds the texts.
+    await findList(columns, listOf(parseList(company, 'Name[contains]=x')))
+    const before = used()
+    for (const part of ['n', 'na', 'nam', 'name', 'a', 'am', 'ame', 'm', 'me', 'e'])
+      for (let times = 0; times < 2; times++) {
+        const found = await findList(columns, listOf(parseList(company, `Name[contains]=${part}`)))
+        expect(found).toMatchObject({ total: 100_000 })
+      }
+    expect(heldBy(columns).bitmaps).toBe(10)
+    // A bit for each row, and one for each text.
+    expect(columns.partsBytes).toBeGreaterThan(10 * 25_000)
+    expect(used() - before).toBeLessThan(10 * 200_000)
+  })
+
   test('for marks of texts is not taken anew with each new text', async () => {
     const columns = new ColumnTable(
       company,

@@ -1,4 +1,5 @@
 import type { Checkpoints } from '../../src/columns/checkpoints.ts'
+import type { CodeSet } from '../../src/columns/codeSet.ts'
 import { type Code, compareCodes } from '../../src/columns/codes.ts'
 import { compareTargets, type Target } from '../../src/columns/columnOrder.ts'
 import type { ColumnStore } from '../../src/columns/columnStore.ts'
@@ -20,8 +21,15 @@ interface Inside {
     } | null)[]
   }
   readonly bitmaps: {
-    readonly kept: ReadonlyMap<string, { readonly condition: Condition; readonly bits: number; readonly count: number }>
+    readonly kept: ReadonlyMap<string, Kept>
   }
+}
+
+interface Kept {
+  readonly condition: Omit<Condition, 'among'>
+  readonly among: CodeSet | null
+  readonly bits: number
+  readonly count: number
 }
 
 /** What a table has beside its rows. */
@@ -64,8 +72,9 @@ export function faultsOf(table: ColumnTable): string[] {
     const entered = live.filter((slot) => !pending.has(slot))
     faults.push(...faultsOfIndex(store, texts, index, entered))
   }
-  for (const [key, { condition, bits, count }] of bitmaps.kept) {
-    const test = testOf(store, texts, condition)
+  for (const [key, kept] of bitmaps.kept) {
+    const { bits, count } = kept
+    const test = testOf(store, texts, kept)
     const expected = live.filter(test)
     const fault = faultOfBits(store, bits, expected)
     if (fault) faults.push(`the bitmap of ${key} ${fault}`)
@@ -132,12 +141,11 @@ function keyOf(store: ColumnStore, texts: TableTexts, column: number, byRank: bo
   return byRank && !Number.isNaN(code as number) ? (texts.ranksOf(column)?.ranks[Number(code)] as number) : code
 }
 
-function testOf(store: ColumnStore, texts: TableTexts, condition: Condition): (slot: number) => boolean {
-  const { column, by, least, greatest, among, isComplement } = condition
-  const codes = new Set(among)
+function testOf(store: ColumnStore, texts: TableTexts, { condition, among }: Kept): (slot: number) => boolean {
+  const { column, by, least, greatest, isComplement } = condition
   return (slot) => {
     const key = keyOf(store, texts, column, by === 'ranks', slot)
-    if (among !== null) return codes.has(key) !== isComplement
+    if (among !== null) return among.has(key) !== isComplement
     return (!Number.isNaN(key as number) && key >= least && key <= greatest) !== isComplement
   }
 }
