@@ -198,6 +198,7 @@ export class ConditionBitmaps {
     return this.keep(condition)
   }
 
+  /** Null: its condition is met without. @throws KernelFull */
   private keep(condition: Condition): Kept | null {
     const { store } = this
     if (!this.room.has(store.bitmapBytes)) return null
@@ -207,11 +208,13 @@ export class ConditionBitmaps {
     }
     const bits = this.bitmapToKeep()
     if (bits === null) return null
-    const rows = this.make(condition, bits)
-    if (rows === null) {
-      store.freeBitmap(bits)
-      return null
+    let rows: Rows | null = null
+    try {
+      rows = this.make(condition, bits)
+    } finally {
+      if (rows === null) store.freeBitmap(bits)
     }
+    if (rows === null) return null
     const among = this.amongOf(condition)
     const { among: _, ...rest } = condition
     const test = this.testOf(rest, among)

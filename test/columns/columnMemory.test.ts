@@ -174,6 +174,27 @@ describe('memory', () => {
     expect(used() - before).toBeLessThan(10 * 200_000)
   })
 
+  test('of a bitmap that cannot be made, since there is no room for marks of texts, is free again', async () => {
+    const columns = new ColumnTable(
+      company,
+      10_000,
+      codeUnitTexts(() => []),
+      everything,
+    )
+    // Private, since what a kernel has given out shows nowhere else.
+    const { store } = columns as unknown as { store: ColumnStore }
+    for (let id = 1; id <= 10_000; id++) columns.put([String(id), `name ${id}`, 't'])
+    store.freeBitmap(store.reserveBitmap())
+    const fill = () => {
+      for (;;) store.kernel.reserve(64)
+    }
+    expect(fill).toThrow(KernelFull)
+    // The second one is to be kept.
+    for (let times = 0; times < 3; times++)
+      expect(await findList(columns, listOf(parseList(company, 'Name[contains]=me')), false)).toBe('index')
+    store.freeBitmap(store.reserveBitmap())
+  })
+
   test('for marks of texts is not taken anew with each new text', async () => {
     const columns = new ColumnTable(
       company,
