@@ -190,8 +190,10 @@ export class TableCopies {
     const { entity } = entry
     const { questions, log } = this.options
     const { table, moment } = await this.readRows(entry)
-    const onLost = (error: unknown) => {
+    const onLost = (cause: unknown) => {
       entry.copy = null
+      // Its slots are full, not the memory: the next load makes more of them.
+      const error = cause instanceof KernelFull && table.isWorn ? new CopyLost('the table has outgrown its copy') : cause
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
         this.noteFailure(entry, error, () => entry.pauses.afterLoss(performance.now()))
       else log.warn('a table is in memory no more', { table: entity.table, reason: errorOf(error).message })

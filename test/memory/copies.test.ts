@@ -95,6 +95,15 @@ describe('a copy of a table', () => {
     await untilLoaded()
   })
 
+  test('is loaded again soon when more rows come at once than it has room for', async () => {
+    await untilLoaded()
+    for (let count = 1; count <= 3; count++) {
+      await server.sql`insert into company (name) select 'many' from generate_series(1, 40000)`
+      await until(async () => (await total()) === 30 + count * 40_000 && isInMemory(server, 'company', PATH))
+    }
+    expect(said).toEqual(['a table is in memory', 'a table is in memory'])
+  })
+
   test('has the id that a trigger of the table gives to a row, whatever the statement names', async () => {
     await server.sql.unsafe(`create function give_id() returns trigger language plpgsql as 'begin new.id := new.id + 1000; return new; end';
       create trigger own before update on company for each row execute function give_id()`)
