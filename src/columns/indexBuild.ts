@@ -1,5 +1,6 @@
 // Building of an index in short steps, while rows change: a radix sort of keys that were copied before.
-import { type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
+import type { Place } from './checkpoints.ts'
+import { BEHIND_IDS, type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
 /** Slots that one step looks at: some milliseconds. */
@@ -15,45 +16,87 @@ interface Keys {
   readonly slots: Uint32Array
 }
 
+// What a building knows of a slot.
+const [CHANGED, APPENDED] = [1, 2]
+
+/** The rows that change while an index is built. */
+export class Building {
+  /** By slot: whether its row has changed since the building began, or is in the index. */
+  private readonly states: Uint8Array
+  private index: SortedIndex | null = null
+
+  /** `pending`: gets the rows that have to be added afterwards. */
+  constructor(
+    slotsMax: number,
+    private readonly pending: Set<number>,
+  ) {
+    this.states = new Uint8Array(slotsMax)
+  }
+
+  /** A row goes, or its code is about to change. */
+  leave(slot: number): void {
+    if (this.states[slot] === APPENDED) this.index?.remove(slot)
+    this.states[slot] = CHANGED
+    this.pending.delete(slot)
+  }
+
+  /** A row has come, or has another code. */
+  enter(slot: number): void {
+    this.states[slot] = CHANGED
+    this.pending.add(slot)
+  }
+
+  isChanged(slot: number): boolean {
+    return this.states[slot] === CHANGED
+  }
+
+  /** Appends those of the slots `[from, to)` that have not changed; all are behind the rows of the index. @throws KernelFull */
+  append(index: SortedIndex, slots: Uint32Array, from: number, to: number): void {
+    this.index = index
+    let end = from
+    for (let at = from; at < to; at++) {
+      const slot = slots[at]
+      if (this.isChanged(slot)) continue
+      slots[end++] = slot
+      this.states[slot] = APPENDED
+    }
+    index.append(slots, from, end)
+  }
+}
+
 /**
- * Returns the index of these slots, which are in the order of their ids, so that a stable sort by the code is the whole
- * order. Rows that change meanwhile, and those whose text has no rank, are marked by their slots: they are left out, and the
- * caller adds them afterwards. Null: the column's codes have become wider meanwhile, or its ranks are others, so that keys of
- * before and after do not compare.
+ * Returns the index of all rows that have a rank, but for those that `building` is told of. Takes rows in the order of their
+ * ids, so that a stable sort by the code is the whole order. Null: the column's codes have become wider meanwhile, or its ranks
+ * are others, so that keys of before and after do not compare.
  *
  * @throws KernelFull
  */
 export function* buildIndex(
   order: ColumnOrder,
-  slots: Uint32Array,
-  marks: Uint8Array,
+  ids: SortedIndex,
+  building: Building,
   isVoid: () => boolean,
 ): Generator<void, SortedIndex | null> {
-  let keys = makeKeys(order, slots.length)
-  keys.slots.set(slots)
-  for (let from = 0; from < slots.length; from += STEP_SLOTS) {
-    copyKeys(order, keys, marks, from, Math.min(from + STEP_SLOTS, slots.length))
-    yield
-    if (isVoid()) return null
-  }
-  let other = makeKeys(order, slots.length)
+  let keys = yield* copyKeys(order, ids, building, isVoid)
+  if (keys === null) return null
+  const { length } = keys.slots
+  let other = makeKeys(order, length)
   for (const half of ['lows', 'highs'] as const)
     for (let shift = 0; shift < 32 && keys[half].length > 0; shift += DIGIT_BITS) {
       const ends = yield* countDigits(keys[half], shift)
       if (ends === null) continue
-      for (let from = 0; from < slots.length; from += STEP_SLOTS) {
-        scatter(keys, half, shift, ends, other, from, Math.min(from + STEP_SLOTS, slots.length))
+      for (let from = 0; from < length; from += STEP_SLOTS) {
+        scatter(keys, half, shift, ends, other, from, Math.min(from + STEP_SLOTS, length))
         yield
       }
       ;[keys, other] = [other, keys]
     }
-  if (isVoid()) return null
   const index = new SortedIndex(order)
-  const sorted = keys.slots
-  let count = 0
-  for (let at = 0; at < sorted.length; at++) if (marks[sorted[at]] === 0) sorted[count++] = sorted[at]
   try {
-    index.append(sorted, 0, count)
+    for (let from = 0; from < length; from += STEP_SLOTS) {
+      building.append(index, keys.slots, from, Math.min(from + STEP_SLOTS, length))
+      yield
+    }
   } catch (error) {
     index.release()
     throw error
@@ -65,13 +108,39 @@ function makeKeys({ isWide }: ColumnOrder, count: number): Keys {
   return { highs: new Uint32Array(isWide ? count : 0), lows: new Uint32Array(count), slots: new Uint32Array(count) }
 }
 
-function copyKeys(order: ColumnOrder, { highs, lows, slots }: Keys, marks: Uint8Array, from: number, to: number) {
-  for (let at = from; at < to; at++) {
-    const key = order.lowKey(slots[at])
-    lows[at] = key
-    if (key === NOT_PLACED && order.ranks !== null) marks[slots[at]] = 1
+/** The keys of the rows that have not changed, in the order of their ids; null: they do not compare. */
+function* copyKeys(
+  order: ColumnOrder,
+  ids: SortedIndex,
+  building: Building,
+  isVoid: () => boolean,
+): Generator<void, Keys | null> {
+  const { highs, lows, slots } = makeKeys(order, ids.size)
+  const isWide = highs.length > 0
+  let count = 0
+  let last: number | null = null
+  for (;;) {
+    // Rows may have come and gone since the last step, so its place is looked for again.
+    const place: Place = last === null ? { leaf: 0, at: 0 } : ids.find(ids.order.targetAt(last, BEHIND_IDS))
+    const passed = ids.slotsFrom(place, STEP_SLOTS)
+    if (passed.length === 0) break
+    for (const slot of passed) {
+      if (building.isChanged(slot)) continue
+      const low = order.lowKey(slot)
+      if (low === NOT_PLACED && order.ranks !== null) {
+        building.enter(slot)
+        continue
+      }
+      slots[count] = slot
+      lows[count] = low
+      if (isWide) highs[count] = order.highKey(slot)
+      count++
+    }
+    last = order.store.idAt(passed[passed.length - 1])
+    yield
+    if (isVoid()) return null
   }
-  if (highs.length > 0) for (let at = from; at < to; at++) highs[at] = order.highKey(slots[at])
+  return { highs: highs.subarray(0, isWide ? count : 0), lows: lows.subarray(0, count), slots: slots.subarray(0, count) }
 }
 
 /** Returns where the keys of each digit begin; null: all have the same digit. */

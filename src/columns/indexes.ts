@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ColumnOrder, NOT_PLACED, type Ranks } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
-import { buildIndex } from './indexBuild.ts'
+import { Building, buildIndex } from './indexBuild.ts'
 import { KernelFull } from './kernel.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
@@ -23,9 +23,9 @@ interface Entry {
   readonly order: ColumnOrder
   /** Null: it is being sorted. */
   index: SortedIndex | null
-  /** By slot, 1: the row has changed since the sorting began. */
-  marks: Uint8Array
-  /** Rows that are not in the index yet: marked ones, and those whose text has no rank. */
+  /** Null: the sorting has not begun, or has ended. */
+  building: Building | null
+  /** Rows that are not in the index yet: those that changed during the sorting, and those whose text has no rank. */
   readonly pending: Set<number>
   isReady: boolean
   /** True if the sorting that runs has become void. */
@@ -90,7 +90,7 @@ export class Indexes {
     if (column === ID) this.ids.remove(slot)
     else
       for (const entry of this.entriesOf(column)) {
-        if (entry.index === null) mark(entry, slot)
+        if (entry.index === null) entry.building?.leave(slot)
         else if (!entry.pending.delete(slot)) entry.index.remove(slot)
       }
   }
@@ -100,7 +100,7 @@ export class Indexes {
     if (column === ID) this.ids.insert(slot)
     else
       for (const entry of this.entriesOf(column)) {
-        if (entry.index === null) mark(entry, slot)
+        if (entry.index === null) entry.building?.enter(slot)
         else if (!entry.isReady || !isPlaced(entry, slot)) entry.pending.add(slot)
         else this.insert(entry, entry.index, slot)
       }
@@ -189,7 +189,7 @@ export class Indexes {
       number,
       order: new ColumnOrder(this.store, column, by === 'ranks' ? this.ranksOf(column) : null),
       index: null,
-      marks: new Uint8Array(0),
+      building: null,
       pending: new Set(),
       isReady: false,
       isVoid: false,
@@ -251,12 +251,11 @@ export class Indexes {
     while (entry.index === null) {
       pending.clear()
       entry.isVoid = false
-      entry.marks = new Uint8Array(this.store.slotsMax)
+      entry.building = new Building(this.store.slotsMax, pending)
       const { isWide } = order
-      entry.index = yield* buildIndex(order, this.slotsById(), entry.marks, () => entry.isVoid || order.isWide !== isWide)
+      entry.index = yield* buildIndex(order, this.ids, entry.building, () => entry.isVoid || order.isWide !== isWide)
     }
-    for (let slot = 0; slot < this.store.slots; slot++) if (entry.marks[slot] === 1 && this.store.isLive(slot)) pending.add(slot)
-    entry.marks = new Uint8Array(0)
+    entry.building = null
   }
 
   private *addPending(entry: Entry, index: SortedIndex): Generator<void, void> {
@@ -271,17 +270,6 @@ export class Indexes {
     index.lastUsedMs = performance.now()
     // Some texts may have got their ranks after the loop had passed their rows.
     this.enterPlaced(entry.order.column)
-  }
-
-  private slotsById(): Uint32Array {
-    const slots = new Uint32Array(this.ids.size)
-    const { words } = this.store.kernel
-    let count = 0
-    for (const { address, size } of this.ids.leaves) {
-      slots.set(words.subarray(address >>> 2, (address >>> 2) + size), count)
-      count += size
-    }
-    return slots
   }
 }
 
@@ -299,10 +287,6 @@ async function runInSlices(job: Generator<void, void>): Promise<void> {
 
 function indexOf(entry: Entry | null): SortedIndex | null {
   return entry?.isReady && entry.pending.size === 0 ? entry.index : null
-}
-
-function mark({ marks }: Entry, slot: number) {
-  marks[slot] = 1
 }
 
 function isPlaced({ order }: Entry, slot: number): boolean {

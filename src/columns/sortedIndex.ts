@@ -156,6 +156,19 @@ export class SortedIndex {
     return next === undefined || next.size === 0 ? -1 : this.words[next.address >>> 2]
   }
 
+  /** The slots from a place on, in their order: so many, or fewer at the end. */
+  slotsFrom({ leaf, at }: Place, most: number): Uint32Array {
+    const slots = new Uint32Array(most)
+    let count = 0
+    for (let number = leaf, first = at; number < this.leaves.length && count < most; number++, first = 0) {
+      const { address, size } = this.leaves[number]
+      const end = Math.min(size, first + most - count)
+      slots.set(this.words.subarray((address >>> 2) + first, (address >>> 2) + end), count)
+      count += end - first
+    }
+    return slots.subarray(0, count)
+  }
+
   /** Gives its memory back. */
   release(): void {
     const { kernel } = this.order.store

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { ColumnStore } from '../../src/columns/columnStore.ts'
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Leaf, SortedIndex } from '../../src/columns/sortedIndex.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -228,4 +229,26 @@ test('a checkpoint that is added when the last row of a leaf goes is right', asy
   columns.remove(String(last))
   expect(faultsOf(columns)).toEqual([])
   expect(stretch.rows).toBeLessThan(before / 1.5)
+})
+
+test('no step of the building of an index puts all rows there', async () => {
+  const rows = 300_000
+  const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
+  for (let id = 1; id <= rows; id++) columns.put([String(id), null, 't', null, null, String(id % 1_000)])
+  // Private, since in one turn of the event loop there are as many steps as it has time for.
+  const { indexes, store } = columns as unknown as { indexes: { run(job: Iterator<void>): void }; store: ColumnStore }
+  const taken: number[] = []
+  indexes.run = (job) => {
+    const { kernel } = store as unknown as { kernel: { next: number } }
+    for (let isDone = false; !isDone; ) {
+      const before = kernel.next
+      isDone = job.next().done === true
+      taken.push(kernel.next - before)
+    }
+  }
+  const list = listOf(parseList(reading, 'sort=Level'))
+  expect([columns.lists.find(list), typeof columns.lists.find(list)]).toEqual(['index', 'object'])
+  expect(faultsOf(columns)).toEqual([])
+  const all = taken.reduce((sum, one) => sum + one, 0)
+  expect(Math.max(...taken)).toBeLessThan(all / 3)
 })
