@@ -12,6 +12,8 @@ const SLICE_MS = 4
 const RETRY_MS = 60_000
 /** Rows that are added in one step. */
 const STEP_ROWS = 500
+/** Rows that enter an index at once when their texts have got ranks; more do so in steps. */
+const ENTERED_MAX = 2_000
 /** Estimated bytes of a row in an index whose leaves are three quarters full. */
 const ROW_BYTES = 5.4
 
@@ -106,12 +108,18 @@ export class Indexes {
       }
   }
 
-  /** Texts of a column have got ranks: rows that waited for them enter its index. */
+  /** Texts of a column have got ranks: rows that waited for them enter its index, many of them in steps. */
   enterPlaced(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (!entry?.isReady || entry.index === null) return
+    let entered = 0
     for (const slot of entry.pending) {
       if (!isPlaced(entry, slot)) continue
+      if (entered++ === ENTERED_MAX) {
+        entry.isReady = false
+        this.run(this.enterLater(entry, entry.index))
+        return
+      }
       entry.pending.delete(slot)
       if (!this.insert(entry, entry.index, slot)) return
     }
@@ -239,7 +247,17 @@ export class Indexes {
   private *build(entry: Entry): Generator<void, void> {
     try {
       yield* this.sort(entry)
-      yield* this.addPending(entry, entry.index as SortedIndex)
+    } catch (error) {
+      if (!(error instanceof KernelFull)) throw error
+      this.refuse(entry)
+      return
+    }
+    yield* this.enterLater(entry, entry.index as SortedIndex)
+  }
+
+  private *enterLater(entry: Entry, index: SortedIndex): Generator<void, void> {
+    try {
+      yield* this.addPending(entry, index)
     } catch (error) {
       if (!(error instanceof KernelFull)) throw error
       this.refuse(entry)

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import type { ColumnStore } from '../../src/columns/columnStore.ts'
-import type { ColumnTable } from '../../src/columns/columnTable.ts'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Leaf, SortedIndex } from '../../src/columns/sortedIndex.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 import { faultsOf, heldBy, stretchesOfIds } from '../support/columnInvariants.ts'
 import { findList, ListComparison } from '../support/columnLists.ts'
 import { until } from '../support/process.ts'
@@ -251,4 +252,37 @@ test('no step of the building of an index puts all rows there', async () => {
   expect(faultsOf(columns)).toEqual([])
   const all = taken.reduce((sum, one) => sum + one, 0)
   expect(Math.max(...taken)).toBeLessThan(all / 3)
+})
+
+test('rows whose texts get ranks at once enter an index in many steps', async () => {
+  const labels = Array.from({ length: 1_000 }, (_, index) => `label ${index}`)
+  const columns = new ColumnTable(
+    reading,
+    30_000,
+    codeUnitTexts(() => labels),
+    { has: () => true },
+  )
+  const put = (id: number) => columns.put([String(id), labels[id % labels.length] as string, 't', null, null, null])
+  for (let id = 1; id <= 5_000; id++) put(id)
+  const list = listOf(parseList(reading, 'sort=-Label'))
+  expect(await findList(columns, list)).toMatchObject({ total: 5_000 })
+  // So many that their order is read.
+  for (let id = 1_000; id < 24_000; id++) labels.push(`later ${id}`)
+  for (let id = 5_001; id <= 29_000; id++) put(id)
+  // Private, since the steps may be over before this test sees them.
+  const { indexes } = columns as unknown as { indexes: { run(job: Iterator<void>): void } }
+  const jobs: Iterator<void>[] = []
+  indexes.run = (job) => void jobs.push(job)
+  columns.texts.placeNew()
+  await until(() => columns.texts.isOrdered(1))
+  expect(columns.lists.find(list)).toBe('index')
+  expect(faultsOf(columns)).toEqual([])
+  let steps = 1
+  while (!jobs[0]?.next().done) steps++
+  expect([steps > 20, jobs.length]).toEqual([true, 1])
+  const found = columns.lists.find(list)
+  const wanted = Array.from({ length: 28_999 - 5_000 }, (_, index) => labels[(5_001 + index) % labels.length] as string)
+  const [last] = wanted.sort().reverse()
+  expect(typeof found === 'string' ? found : [found.total, found.rows.print(0, 1)]).toEqual([29_000, last ?? ''])
+  expect(faultsOf(columns)).toEqual([])
 })
