@@ -12,8 +12,8 @@ import type { SortedIndex } from './sortedIndex.ts'
 
 /** Bitmaps that are kept for one table. A changed row costs some nanoseconds for each. */
 const KEPT_MAX = 64
-/** Conditions of which it is remembered that they were asked once. */
-const SEEN_MAX = 1_024
+/** Estimated bytes of the conditions of which it is remembered that they were asked once: about 2,000 of usual length. */
+const SEEN_BYTES_MAX = 256 * 1_024
 /** Texts of a property that are found by an index; with fewer, each has so many rows that a scan is as good. */
 const TEXTS_MIN = 256
 /** Texts for which the slices of an index are taken one by one; for more, marks are looked up. */
@@ -56,7 +56,7 @@ export class ConditionBitmaps {
    * Conditions that were asked once: a bitmap is kept when its condition comes again, or ranges that never do would push it
    * out.
    */
-  private readonly seen = new LruCache<true>(SEEN_MAX, () => 1)
+  private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   /** For a result, and for a condition that is and-ed with it. */
   private readonly work: number
   private readonly scratch: number
@@ -82,7 +82,7 @@ export class ConditionBitmaps {
   }
 
   get bytes(): number {
-    return 2 * this.store.bitmapBytes + this.partsBytes
+    return 2 * this.store.bitmapBytes + SEEN_BYTES_MAX + this.partsBytes
   }
 
   /** Bytes of the bitmaps that are kept. */

@@ -195,6 +195,28 @@ describe('memory', () => {
     store.freeBitmap(store.reserveBitmap())
   })
 
+  test('of conditions that were asked once is bounded, however long they are', async () => {
+    const columns = new ColumnTable(
+      company,
+      1,
+      codeUnitTexts(() => []),
+      everything,
+    )
+    columns.put(['1', 'name', 't'])
+    const used = () => {
+      Bun.gc(true)
+      return process.memoryUsage().heapUsed
+    }
+    const ask = (count: number) => {
+      for (let number = 0; number < count; number++)
+        columns.lists.find(listOf(parseList(company, `Name=${number}${'x'.repeat(15_000)}`)))
+    }
+    ask(10)
+    const before = used()
+    ask(1_000)
+    expect(used() - before).toBeLessThan(2 * 2 ** 20)
+  })
+
   test('for marks of texts is not taken anew with each new text', async () => {
     const columns = new ColumnTable(
       company,
