@@ -66,20 +66,27 @@ export class Checkpoints {
     return STRETCHES * this.index.order.store.bitmapBytes
   }
 
-  /** Makes the checkpoints, one in each step, while rows may change between the steps. @throws KernelFull */
+  /**
+   * Makes the checkpoints, one in each step, while rows may change between the steps. If some cannot be made, or have to give way
+   * meanwhile, there is none. @throws KernelFull
+   */
   *build(): Generator<void, void> {
     this.release()
     this.isWide = this.index.order.isWide
     this.isBeingBuilt = true
+    let areAll = false
     try {
       for (let made = 1; made < STRETCHES; made++) {
         const target = this.targetOfNumber(Math.floor((made * this.index.size) / STRETCHES))
         const last = this.all.at(-1)
-        if (target === null || this.isWide !== this.index.order.isWide) return
+        const areGone = made > 1 && last === undefined
+        if (target === null || areGone || this.isWide !== this.index.order.isWide) return
         if (last === undefined || compareTargets(last.target, target) < 0) this.add(this.all.length, target)
         yield
       }
+      areAll = true
     } finally {
+      if (!areAll) this.release()
       this.isBeingBuilt = false
     }
   }

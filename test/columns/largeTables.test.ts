@@ -286,3 +286,26 @@ test('rows whose texts get ranks at once enter an index in many steps', async ()
   expect(typeof found === 'string' ? found : [found.total, found.rows.print(0, 1)]).toEqual([29_000, last ?? ''])
   expect(faultsOf(columns)).toEqual([])
 })
+
+test('checkpoints that have to give way while they are made are all made again', async () => {
+  const random = new Random(SEED)
+  const columns = largeTable(random).load()
+  // Private, since a turn of the event loop has time for all steps.
+  const { indexes } = columns as unknown as { indexes: { run(job: Iterator<void>): void } }
+  const jobs: Iterator<void>[] = []
+  indexes.run = (job) => void jobs.push(job)
+  const list = listOf(parseList(reading, 'sort=-Id'))
+  const finish = () => {
+    for (const job of jobs.splice(0)) while (!job.next().done);
+  }
+  await findList(columns, list)
+  for (let step = 0; step < 10; step++) jobs[0]?.next()
+  await Bun.sleep(2)
+  columns.giveWay('checkpoints', 0)
+  finish()
+  await findList(columns, list)
+  finish()
+  expect(Math.max(...stretchesOfIds(columns))).toBeLessThan(1.5)
+  expect(heldBy(columns).checkpoints).toBe(31)
+  expect(faultsOf(columns)).toEqual([])
+})
