@@ -52,8 +52,9 @@ export class Checkpoints {
 
   constructor(private readonly index: IndexedRows) {}
 
+  /** While they are being built, of all. */
   get bytes(): number {
-    return this.all.length * this.index.order.store.bitmapBytes
+    return this.isBeingBuilt ? this.bytesWanted : this.all.length * this.index.order.store.bitmapBytes
   }
 
   /** Returns whether the index is large enough for checkpoints, and has none. */

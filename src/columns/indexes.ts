@@ -61,8 +61,15 @@ export class Indexes {
     this.refusedMs = new Float64Array(4 * columns).fill(Number.NEGATIVE_INFINITY)
   }
 
+  /** Also those that indexes will take which are being built: several may be wanted before the first one is there. */
   get bytes(): number {
-    return this.entries.reduce((sum, entry) => sum + (entry?.index?.bytes ?? 0), this.ids.bytes)
+    const bytesOf = (entry: Entry | null) => (entry === null ? 0 : (entry.index?.bytes ?? this.bytesWanted))
+    return this.entries.reduce((sum, entry) => sum + bytesOf(entry), this.ids.bytes)
+  }
+
+  /** Estimated bytes of an index. */
+  private get bytesWanted(): number {
+    return ROW_BYTES * this.store.rows
   }
 
   /** Bytes of all but the index of ids. */
@@ -192,7 +199,7 @@ export class Indexes {
   }
 
   private begin(number: number, column: number, by: IndexedBy) {
-    if (!this.hasRoom(number, ROW_BYTES * this.store.rows)) return
+    if (!this.hasRoom(number, this.bytesWanted)) return
     const entry: Entry = {
       number,
       order: new ColumnOrder(this.store, column, by === 'ranks' ? this.ranksOf(column) : null),

@@ -56,6 +56,19 @@ describe('memory', () => {
     expect(heldBy(columns)).toEqual({ indexes: 0, checkpoints: 0, bitmaps: 0 })
   })
 
+  test('that indexes and checkpoints will take counts from the moment at which lists want them', async () => {
+    const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
+    let left = Number.POSITIVE_INFINITY
+    const columns: ColumnTable = table.load({ has: (bytes) => columns.bytes + bytes <= left })
+    // One index, with its checkpoints.
+    left = columns.bytes + 34_000 * 9
+    for (const query of ['sort=-At', 'sort=-Amount', 'sort=-Level', 'sort=-At', 'sort=-Amount']) columns.lists.find(listed(query))
+    await columns.settled()
+    for (const query of ['sort=-At', 'sort=-Id']) columns.lists.find(listed(query))
+    await columns.settled()
+    expect([heldBy(columns).indexes, columns.bytes <= left]).toEqual([1, true])
+  })
+
   test('is given back by parts, and lists build them again', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     const columns = table.load()
