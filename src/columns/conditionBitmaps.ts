@@ -40,7 +40,7 @@ export interface Rows {
 interface Kept {
   /** Without the codes among which a row's code is, which may be those of all texts. */
   readonly condition: Omit<Condition, 'among'>
-  /** Those codes; null: a range decides. */
+  /** The codes of which a row has one; null: a range decides. */
   readonly among: CodeSet | null
   readonly bits: number
   readonly test: (slot: number) => boolean

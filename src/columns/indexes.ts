@@ -89,11 +89,6 @@ export class Indexes {
     return index
   }
 
-  /** As `want`, but builds none. */
-  get(column: number, by: IndexedBy): SortedIndex | null {
-    return column !== ID && this.entries[this.numberOf(column, by)] === null ? null : this.want(column, by)
-  }
-
   /** A row leaves the indexes of a column, before its code changes. */
   leave(slot: number, column: number): void {
     if (column === ID) this.ids.remove(slot)
