@@ -45,7 +45,7 @@ interface Checkpoint {
 }
 
 export class Checkpoints {
-  /** In the order of their places. Each is right from the moment at which it is here, also if others have yet to be made. */
+  /** In the order of their places. A checkpoint can be used as soon as it is in the list. */
   readonly all: Checkpoint[] = []
   isBeingBuilt = false
   private isWide = false
@@ -68,8 +68,8 @@ export class Checkpoints {
   }
 
   /**
-   * Makes the checkpoints, one in each step, while rows may change between the steps. If some cannot be made, or have to give way
-   * meanwhile, there is none. @throws KernelFull
+   * Makes the checkpoints, one in each step, while rows may change between the steps. If some cannot be made, or have to give
+   * way meanwhile, there is none. @throws KernelFull
    */
   *build(): Generator<void, void> {
     this.release()

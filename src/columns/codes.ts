@@ -51,9 +51,9 @@ function codeOf(integer: bigint): Code {
 export interface Operand {
   /** The operand's own code; null: no row can have its value. */
   readonly equal: Code | null
-  /** The greatest code that is less; `-Infinity`: no finite one is. */
+  /** The greatest code below the operand; `-Infinity`: there is no finite one. */
   readonly below: Code
-  /** The least code that is greater; `Infinity`: no finite one is. */
+  /** The least code above the operand; `Infinity`: there is no finite one. */
   readonly above: Code
 }
 

@@ -85,12 +85,12 @@ export class ColumnStore {
     return this.widths[column] === WIDE
   }
 
-  /** No code of the column that is or was there is less, but infinite ones; Infinity: there is none. */
+  /** A lower bound of the finite codes that the column has or had; Infinity: it never had one. */
   leastOf(column: number): number {
     return this.leasts[column]
   }
 
-  /** No code of the column that is or was there is greater, but infinite ones; -Infinity: there is none. */
+  /** An upper bound of the finite codes that the column has or had; -Infinity: it never had one. */
   greatestOf(column: number): number {
     return this.greatests[column]
   }

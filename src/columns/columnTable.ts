@@ -30,7 +30,7 @@ const BITMAPS_BYTES = 80 / 8
 /** For places of slots, marks of texts and records of summaries. */
 const OTHER_BYTES = 128 * 2 ** 20
 
-/** After a method has thrown `KernelFull` or `TextsCollide`, the table cannot be used any more, but for lists and summaries. */
+/** After a change has thrown, the table takes no more of them; lists and summaries of its last state go on. */
 export class ColumnTable {
   /** Finds lists. */
   readonly lists: ListSearch
@@ -64,9 +64,9 @@ export class ColumnTable {
       },
     })
     const ranksOf = (column: number) => texts.ranksOf(column)
-    const textsOf = (column: number) => rowCodes.dictionaries[column]?.size ?? null
+    const textCodesEnd = (column: number) => rowCodes.dictionaries[column]?.size ?? null
     const indexes = new Indexes(store, columns, ranksOf, room)
-    const bitmaps = new ConditionBitmaps(store, columns, indexes, ranksOf, textsOf, room)
+    const bitmaps = new ConditionBitmaps(store, columns, indexes, ranksOf, textCodesEnd, room)
     this.columns = columns
     this.rowCodes = rowCodes
     this.coded = { entity, rowCodes, uncoded: new Int32Array(columns) }

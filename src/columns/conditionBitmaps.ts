@@ -58,8 +58,8 @@ export class ConditionBitmaps {
    */
   private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   /** For a result, and for a condition that is and-ed with it. */
-  private readonly work: number
-  private readonly scratch: number
+  private readonly resultBits: number
+  private readonly conditionBits: number
   /** Bytes of the codes of kept conditions. */
   private codesBytes = 0
   /** The place for a mark of each text, and its size. */
@@ -73,12 +73,12 @@ export class ConditionBitmaps {
     private readonly indexes: Indexes,
     private readonly ranksOf: (column: number) => Ranks | null,
     /** By column, one more than the greatest code of its texts; null where it has none. */
-    private readonly textsOf: (column: number) => number | null,
+    private readonly textCodesEnd: (column: number) => number | null,
     private readonly room: Room,
   ) {
     this.keptOfColumn = Array.from({ length: columns }, () => [])
-    this.work = store.reserveBitmap()
-    this.scratch = store.reserveBitmap()
+    this.resultBits = store.reserveBitmap()
+    this.conditionBits = store.reserveBitmap()
   }
 
   get bytes(): number {
@@ -99,7 +99,7 @@ export class ConditionBitmaps {
     let rows: Rows = { bits: store.liveBits, count: store.rows }
     let isFirst = true
     for (const condition of conditions) {
-      const own = this.keptOf(condition) ?? this.make(condition, isFirst ? this.work : this.scratch)
+      const own = this.keptOf(condition) ?? this.make(condition, isFirst ? this.resultBits : this.conditionBits)
       if (own === null) return null
       rows = isFirst ? own : this.and(rows.bits, own.bits)
       isFirst = false
@@ -110,7 +110,7 @@ export class ConditionBitmaps {
   /** The rows of a bitmap that are in another one, too; in the same place as those of `rowsOf`. */
   and(one: number, other: number): Rows {
     const { kernel, bitmapBytes } = this.store
-    return { bits: this.work, count: kernel.wasm.and(one, other, this.work, bitmapBytes) }
+    return { bits: this.resultBits, count: kernel.wasm.and(one, other, this.resultBits, bitmapBytes) }
   }
 
   /** The rows of a condition as a part of an index; null: it is no range, or the index is not there. */
@@ -127,9 +127,9 @@ export class ConditionBitmaps {
   /** Writes a bitmap of the rows of slots to the place of results. */
   bitmapOf(address: number, count: number): Rows {
     const { kernel, bitmapBytes } = this.store
-    kernel.words.fill(0, this.work >>> 2, (this.work + bitmapBytes) >>> 2)
-    kernel.wasm.flip(address, count, this.work)
-    return { bits: this.work, count }
+    kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)
+    kernel.wasm.flip(address, count, this.resultBits)
+    return { bits: this.resultBits, count }
   }
 
   /** Leaves of some slots those that meet a condition, in their order, where they are; returns their number. */
@@ -260,7 +260,7 @@ export class ConditionBitmaps {
       const { ranks } = this.ranksOf(column) as Ranks
       // The code 0 stands for no value.
       const isMarked = (code: number) => code > 0 && ranks[code] >= least && ranks[code] <= greatest
-      return this.writeMarked(address, isMarked, this.textsOf(column) ?? 0, to)
+      return this.writeMarked(address, isMarked, this.textCodesEnd(column) ?? 0, to)
     }
     const [low, high] = store.isWide(column) ? [bigOf(least), bigOf(greatest)] : [narrowLeast(least), narrowGreatest(greatest)]
     if (low > high) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
@@ -273,7 +273,7 @@ export class ConditionBitmaps {
     const { column } = condition
     const { store } = this
     const { kernel, bitmapBytes } = store
-    const texts = this.textsOf(column)
+    const texts = this.textCodesEnd(column)
     const index = texts === null || codes.length <= SLICES_MAX ? this.indexFor(condition) : null
     if (index === null) {
       if (texts === null) return false
@@ -310,7 +310,7 @@ export class ConditionBitmaps {
 
   /** The index by which the condition is met, if it is there; else it is built, if it is worth it. */
   private indexFor({ column, by, least, greatest, among }: Condition): SortedIndex | null {
-    const texts = this.textsOf(column)
+    const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
     // A text that no row has, and texts that many rows have, are found as well without.
     const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
@@ -326,7 +326,7 @@ export class ConditionBitmaps {
 
   private amongOf({ column, among }: Condition): CodeSet | null {
     if (among === null) return null
-    const texts = this.textsOf(column)
+    const texts = this.textCodesEnd(column)
     return texts === null ? new FewCodes(among) : new TextCodes(among, texts)
   }
 

@@ -28,7 +28,10 @@ export interface Condition {
   readonly isComplement: boolean
   /** Names the condition among all of its table. */
   readonly key: string
-  /** Texts with this code or a greater one came later, and may belong to it whatever it says; Infinity: none can. */
+  /**
+   * One more than the greatest code of its texts when it was made: it says nothing of later texts. Infinity: none can belong
+   * to it.
+   */
   readonly codesEnd: number
 }
 

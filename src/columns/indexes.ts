@@ -81,11 +81,11 @@ export class Indexes {
   want(column: number, by: IndexedBy): SortedIndex | null {
     const number = this.numberOf(column, by)
     const entry = this.entries[number]
-    if (entry === null && column !== ID) this.begin(number, column, by)
+    if (entry === null && column !== ID) this.beginBuilding(number, column, by)
     const index = column === ID ? this.ids : indexOf(entry)
     if (index === null) return null
     index.lastUsedMs = performance.now()
-    if (index.checkpoints.areMissing) this.beginCheckpoints(number, index)
+    if (index.checkpoints.areMissing) this.beginBuildingCheckpoints(number, index)
     return index
   }
 
@@ -119,7 +119,7 @@ export class Indexes {
       if (!isPlaced(entry, slot)) continue
       if (entered++ === ENTERED_MAX) {
         entry.isReady = false
-        this.run(this.enterLater(entry, entry.index))
+        this.enqueue(this.enterLater(entry, entry.index))
         return
       }
       entry.pending.delete(slot)
@@ -193,7 +193,7 @@ export class Indexes {
     this.refusedMs[entry.number] = performance.now()
   }
 
-  private begin(number: number, column: number, by: IndexedBy) {
+  private beginBuilding(number: number, column: number, by: IndexedBy) {
     if (!this.hasRoom(number, this.bytesWanted)) return
     const entry: Entry = {
       number,
@@ -205,14 +205,14 @@ export class Indexes {
       isVoid: false,
     }
     this.entries[number] = entry
-    this.run(this.build(entry))
+    this.enqueue(this.build(entry))
   }
 
-  private beginCheckpoints(number: number, index: SortedIndex) {
+  private beginBuildingCheckpoints(number: number, index: SortedIndex) {
     const own = this.entries.length + number
     if (index.checkpoints.isBeingBuilt || !this.hasRoom(own, index.checkpoints.bytesWanted)) return
     index.checkpoints.isBeingBuilt = true
-    this.run(this.buildCheckpoints(own, index))
+    this.enqueue(this.buildCheckpoints(own, index))
   }
 
   private *buildCheckpoints(number: number, index: SortedIndex): Generator<void, void> {
@@ -231,13 +231,13 @@ export class Indexes {
     return false
   }
 
-  private run(job: Generator<void, void>) {
+  private enqueue(job: Generator<void, void>) {
     this.jobs.push(job)
-    if (!this.isRunning) this.runAll()
+    if (!this.isRunning) this.runQueued()
   }
 
   /** Runs jobs one after the other, in slices that are about as long as the pauses between them. */
-  private async runAll() {
+  private async runQueued() {
     this.isRunning = true
     try {
       for (let job = this.jobs.shift(); job !== undefined && !this.isEnded; job = this.jobs.shift()) await runInSlices(job)

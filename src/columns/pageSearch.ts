@@ -173,8 +173,8 @@ export class PageSearch {
   }
 
   /**
-   * Walks along an index from a place, passes over some matches, and takes those that come then. It stops after `WALKED_MAX` rows
-   * (`isWhole` false).
+   * Walks along an index from a place, passes over some matches, and takes those that come then. It stops after `WALKED_MAX`
+   * rows (`isWhole` false).
    */
   private walk(index: SortedIndex, bits: number, place: Place, isForward: boolean, skip: number, wanted: number) {
     const { words } = this.store.kernel
@@ -246,7 +246,8 @@ export class PageSearch {
     const found: number[] = []
     while (from + found.length < end) {
       const number = from + found.length
-      const [slot] = this.alongIndex(matches, ...this.one(isDescending ? rows.count - 1 - number : number), null)
+      const ascending = isDescending ? rows.count - 1 - number : number
+      const [slot] = this.alongIndex(matches, ascending, ascending + 1, null)
       const group = this.groupAt(matches, index.order.targetOf(slot))
       const first = isDescending ? rows.count - group.before - group.count : group.before
       const range = { from: number - first, end: Math.min(end - first, group.count) }
@@ -260,10 +261,6 @@ export class PageSearch {
     // The rows of each value were counted by them.
     this.way = 'checkpoints'
     return found
-  }
-
-  private one(number: number): [first: number, end: number] {
-    return [number, number + 1]
   }
 
   /** The part of an index with the rows of a value. */
@@ -296,7 +293,7 @@ export class PageSearch {
     const wanted = Math.max(group.count, Math.min(end + 1, GATHERED_MAX))
     const { found, isWhole } = this.walk(index, rows.bits, place, !isDescending, 0, wanted)
     const slots = found.length < group.count ? this.withGroup(rows, group, (own) => Array.from(this.gather(own))) : found
-    // The last value may have more rows than were taken, but for the group itself, and for the end of the index.
+    // Of the last value not all rows may have been taken, so its rows wait for the next step. All rows of the group are there.
     let whole = slots.length
     if (!isWhole || slots.length === wanted) {
       while (whole > group.count && order.isSameKey(slots[whole - 1], slots[slots.length - 1])) whole--

@@ -77,8 +77,8 @@ export class TableTexts implements KnownTexts {
   }
 
   /**
-   * Resolves when order and matches of a list's texts are known; null: they are, or are not soon, and the database finds the
-   * list. `compared`: other properties whose order it needs. @throws Abandoned, ApiError
+   * Resolves when order and matches of a list's texts are known; null: there is nothing to wait for, since they are known, or
+   * the database has to find the list. `compared`: other properties whose order it needs. @throws Abandoned, ApiError
    */
   prepare({ filters, sorts, seek }: Prepared, compared: readonly Property[], caller: Caller): Promise<void> | null {
     const waits: Promise<unknown>[] = []

@@ -187,7 +187,7 @@ export class TextRanks {
     return this.step
   }
 
-  /** Texts that the last reading did not bring are no reason for another one. */
+  /** Texts that no row has any more, so that no reading brings them, are no reason for another one. */
   private async placeSome(): Promise<void> {
     const came = this.texts.size - this.sizeAtReading
     const isDue = Math.min(came, this.unplaced) > this.limits.unplacedMax && performance.now() >= this.pausedUntilMs
