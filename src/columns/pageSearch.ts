@@ -167,7 +167,9 @@ export class PageSearch {
     while (found.length < end - first) {
       const { place, skip: before } = matches.locate(first + found.length)
       const wanted = end - first - found.length
-      for (const slot of this.walk(index, rows.bits, place, true, before, wanted).found) found.push(slot)
+      const { found: next } = this.walk(index, rows.bits, place, true, before, wanted)
+      if (next.length === 0) throw new Error(`no match ${first + found.length} of ${rows.count} in the index`)
+      for (const slot of next) found.push(slot)
     }
     return found
   }
@@ -256,6 +258,7 @@ export class PageSearch {
           ? this.withGroup(rows, group, (own) => this.findByKeys(keys.slice(1), own, range, null))
           : this.findInNeighbors(keys, matches, group, { from: number - first, end: end - first })
       if (own === null) return null
+      if (own.length === 0) throw new Error(`no match ${number} of ${rows.count} among those of one value`)
       for (const one of own) found.push(one)
     }
     // The rows of each value were counted by them.

@@ -237,9 +237,9 @@ test('no step of the building of an index puts all rows there', async () => {
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
   for (let id = 1; id <= rows; id++) columns.put([String(id), null, 't', null, null, String(id % 1_000)])
   // Private, since in one turn of the event loop there are as many steps as it has time for.
-  const { indexes, store } = columns as unknown as { indexes: { run(job: Iterator<void>): void }; store: ColumnStore }
+  const { indexes, store } = columns as unknown as { indexes: { enqueue(job: Iterator<void>): void }; store: ColumnStore }
   const taken: number[] = []
-  indexes.run = (job) => {
+  indexes.enqueue = (job) => {
     const { kernel } = store as unknown as { kernel: { next: number } }
     for (let isDone = false; !isDone; ) {
       const before = kernel.next
@@ -270,9 +270,9 @@ test('rows whose texts get ranks at once enter an index in many steps', async ()
   for (let id = 1_000; id < 24_000; id++) labels.push(`later ${id}`)
   for (let id = 5_001; id <= 29_000; id++) put(id)
   // Private, since the steps may be over before this test sees them.
-  const { indexes } = columns as unknown as { indexes: { run(job: Iterator<void>): void } }
+  const { indexes } = columns as unknown as { indexes: { enqueue(job: Iterator<void>): void } }
   const jobs: Iterator<void>[] = []
-  indexes.run = (job) => void jobs.push(job)
+  indexes.enqueue = (job) => void jobs.push(job)
   columns.texts.placeNew()
   await until(() => columns.texts.isOrdered(1))
   expect(columns.lists.find(list)).toBe('index')
@@ -291,9 +291,9 @@ test('checkpoints that have to give way while they are made are all made again',
   const random = new Random(SEED)
   const columns = largeTable(random).load()
   // Private, since a turn of the event loop has time for all steps.
-  const { indexes } = columns as unknown as { indexes: { run(job: Iterator<void>): void } }
+  const { indexes } = columns as unknown as { indexes: { enqueue(job: Iterator<void>): void } }
   const jobs: Iterator<void>[] = []
-  indexes.run = (job) => void jobs.push(job)
+  indexes.enqueue = (job) => void jobs.push(job)
   const list = listOf(parseList(reading, 'sort=-Id'))
   const finish = () => {
     for (const job of jobs.splice(0)) while (!job.next().done);
