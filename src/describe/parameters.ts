@@ -79,8 +79,7 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
   IfMatch: inHeader(
     'If-Match',
     'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
-    // TypeBox would write the pattern before the type, which a generator of requests may read otherwise.
-    Type.Unsafe<string>({ type: 'string', pattern: TAGS_PATTERN }),
+    Type.String({ pattern: TAGS_PATTERN }),
   ),
   PageIfNoneMatch: inHeader(
     'If-None-Match',
@@ -90,8 +89,7 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
   IfNoneMatch: inHeader(
     'If-None-Match',
     'The ETag of an earlier answer: 304 without a body where it has not changed.',
-    // TypeBox would write the pattern before the type, which a generator of requests may read otherwise.
-    Type.Unsafe<string>({ type: 'string', pattern: TAGS_PATTERN }),
+    Type.String({ pattern: TAGS_PATTERN }),
   ),
 }
 

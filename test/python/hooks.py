@@ -38,8 +38,8 @@ def meet_conditions(headers):
         headers["If-Match"] = "*"
     if "Idempotency-Key" in headers:
         headers["Idempotency-Key"] = str(uuid.uuid4())
-    # Where it has no example of a pattern, it makes a 0.
-    if headers.get("If-None-Match") == "0":
+    # Where it has no example of a pattern, it makes a 0, or nothing if the schema has its pattern before its type.
+    if headers.get("If-None-Match") in ("0", ""):
         headers["If-None-Match"] = '"0"'
 
 
