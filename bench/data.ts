@@ -91,7 +91,8 @@ export async function load(url: string, rows: Rows): Promise<void> {
  * some weeks, and their hours are those of their days. What has no value stays without.
  */
 async function bringTogether(sql: postgres.Sql, { absences }: Rows) {
-  const [days, first] = [DAYS.days - DAYS_OF_NEIGHBORS, `${DAYS.firstDay} 00:00:00+00`]
+  const days = DAYS.days - DAYS_OF_NEIGHBORS
+  const first = `${DAYS.firstDay} 00:00:00+00`
   await sql.unsafe(`
     update absence set start = begins, "end" = begins + ("end" - start), period_hours = ${HOURS_OF_DAY} * period_days
     from (

@@ -23,7 +23,9 @@ export const NEW_STATUS = `absences of one status that begin within ${NEW_DAYS} 
 /** Returns the kinds of lists for tables with so many rows. */
 export function kindsFor({ absences, employees }: Rows): readonly Kind[] {
   const pages = Math.max(2, Math.floor((SMALLER_PAGES * PART_OF_STATUS * absences) / PAGE_SIZE))
-  const [early, middle, late] = [pages >> 2, pages >> 1, pages - (pages >> 2)].map((page) => Math.max(1, page))
+  const early = Math.max(1, pages >> 2)
+  const middle = Math.max(1, pages >> 1)
+  const late = Math.max(1, pages - (pages >> 2))
   const greatIds = `Id=%3E{1..${Math.round(0.9 * absences)}!}`
   const smallIds = `Id=%3C%3D{${Math.round(0.1 * absences)}..${absences}!}`
   const anyStatus = 'Status={Requested|Approved|Declined|Cancelled}'
@@ -35,7 +37,7 @@ export function kindsFor({ absences, employees }: Rows): readonly Kind[] {
     kind('pages', 'a random page of absences of one status, the latest first', `${anyStatus}&sort=-Start&page={1..${pages}!}`),
     kind(
       'deep-pages',
-      `a page of about number ${middle?.toLocaleString('en-US')} of absences of one status, the latest first`,
+      `a page of about number ${middle.toLocaleString('en-US')} of absences of one status, the latest first`,
       `${anyStatus}&sort=-Start&page={${early}..${late}!}`,
     ),
     kind(

@@ -73,14 +73,20 @@ export async function startServer(
   const onLine = (line: string) => void (url ||= LISTENS.exec(line)?.[1] ?? '')
   const last = hasAdmin ? METRICS : LISTENS
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], last, {
-    ...{ cwd: root, onLine },
+    cwd: root,
+    onLine,
     environment: { ...SETTINGS, ...own, ...chosen },
   }).catch((error) => {
     removeAll(dataDir)
     throw error
   })
   return {
-    ...{ name, database, hasMemory, urls: [url], pids: [child.pid], ...(hasAdmin ? { admin: child.found } : {}) },
+    name,
+    database,
+    hasMemory,
+    urls: [url],
+    pids: [child.pid],
+    ...(hasAdmin ? { admin: child.found } : {}),
     headers: { Authorization: `ApiKey ${KEY}` },
     async stop() {
       await child.stop()

@@ -7,7 +7,9 @@ import type { AddLine } from './table.ts'
 
 const STATUSES = ['Requested', 'Approved', 'Declined', 'Cancelled']
 const TYPES = ['Holiday', 'Sickness', 'Training']
-const [FIRST_SECOND, SECONDS] = [Date.UTC(2016, 0, 1) / 1_000, 3_653 * 86_400]
+const FIRST_SECOND = Date.UTC(2016, 0, 1) / 1_000
+/** Ten years. */
+const SECONDS = 3_653 * 86_400
 /** An end as contracts without one have it: its column needs codes of 64 bits. */
 const LATEST = Date.UTC(9_999, 11, 31) / 1_000
 const NEIGHBOR_SECONDS = 60 * 86_400
@@ -35,7 +37,12 @@ export function makeAbsences(count: number, areTogether: boolean): Absences {
   const random = new Random(1)
   const column = () => new Float64Array(count)
   const values: Values = {
-    ...{ Id: column(), Status: column(), EmployeeId: column(), Type: column(), Start: column(), End: column() },
+    Id: column(),
+    Status: column(),
+    EmployeeId: column(),
+    Type: column(),
+    Start: column(),
+    End: column(),
     'Period.Days': column(),
   }
   const orNone = (value: number) => (random.below(NULLS_OF) === 0 ? Number.NaN : value)
@@ -127,9 +134,13 @@ function testOf(values: Values, { property, operator, value, anyOf }: Filter): (
   const equals = (own: number) => operands.some((operand) => compare(own, operand) === 0)
   const [operand = Number.NaN] = operands
   const tests: Readonly<Record<string, (own: number) => boolean>> = {
-    ...{ '=': equals, '[]': equals, '!=': (own) => !equals(own) },
-    ...{ '<': (own) => own < operand, '<=': (own) => own <= operand },
-    ...{ '>': (own) => own > operand, '>=': (own) => own >= operand },
+    '=': equals,
+    '[]': equals,
+    '!=': (own) => !equals(own),
+    '<': (own) => own < operand,
+    '<=': (own) => own <= operand,
+    '>': (own) => own > operand,
+    '>=': (own) => own >= operand,
   }
   const test = tests[operator.sign]
   if (!test) throw new Error(`the plain search does not know ${operator.sign}`)

@@ -110,8 +110,8 @@ export class Checkpoints {
       return
     }
     if (next === this.all.length) {
-      const behind = this.index.size - this.all.reduce((sum, { rows }) => sum + rows, 0)
-      if (behind > (2 * this.index.size) / STRETCHES) this.split(next)
+      const last = this.index.size - this.all.reduce((sum, { rows }) => sum + rows, 0)
+      if (last > (2 * this.index.size) / STRETCHES) this.split(next)
       return
     }
     this.all[next].rows += change
@@ -126,7 +126,7 @@ export class Checkpoints {
   }
 
   /**
-   * Writes a bitmap of the rows between two bounds, of which the first is not behind the second. Its cost is that of two
+   * Writes a bitmap of the rows between two bounds, of which the first is not after the second. Its cost is that of two
    * bitmaps, and of the rows between each bound and the nearest checkpoint.
    */
   writeBetween(from: Bound, to: Bound, bits: number): void {
@@ -146,7 +146,7 @@ export class Checkpoints {
     return this.nearest(from).distance + this.nearest(to).distance
   }
 
-  /** The place of a checkpoint; of number -1 the begin of the index, and of one behind all its end. */
+  /** The place of a checkpoint; that of number -1 is the begin of the index, and that of a number after all its end. */
   placeOf(number: number): Place {
     if (number < 0) return { leaf: 0, at: 0 }
     return number < this.all.length ? this.index.find(this.all[number].target) : this.index.end()
@@ -162,11 +162,11 @@ export class Checkpoints {
     const { index } = this
     const next = this.nextAfter(target)
     const before = this.placeOf(next - 1)
-    const behind = this.placeOf(next)
+    const after = this.placeOf(next)
     const toBefore = index.count(before, place)
-    const toBehind = index.count(place, behind)
-    if (toBefore <= toBehind) return { bits: this.bitsOf(next - 1), place: before, distance: toBefore }
-    return { bits: this.bitsOf(next), place: behind, distance: toBehind }
+    const toAfter = index.count(place, after)
+    if (toBefore <= toAfter) return { bits: this.bitsOf(next - 1), place: before, distance: toBefore }
+    return { bits: this.bitsOf(next), place: after, distance: toAfter }
   }
 
   /** The address of the bitmap of the rows before a checkpoint. */
@@ -209,8 +209,8 @@ export class Checkpoints {
     if (known !== undefined) words.copyWithin(bits >>> 2, known.bits >>> 2, (known.bits + store.bitmapBytes) >>> 2)
     this.flipBetween(before, place, bits)
     const rows = this.index.count(before, place)
-    const behind = this.all[at]
-    if (behind !== undefined) behind.rows -= rows
+    const after = this.all[at]
+    if (after !== undefined) after.rows -= rows
     this.all.splice(at, 0, { target, textCode: this.textCodeAt(place), bits, rows })
   }
 

@@ -9,7 +9,7 @@ import type { PlainName } from '../model/kinds.ts'
 export type Code = number | bigint
 
 /**
- * Returns the code of a value as PostgreSQL prints it; null: it has none. `scale`: digits of a decimal behind the point, of
+ * Returns the code of a value as PostgreSQL prints it; null: it has none. `scale`: digits of a decimal after the point, of
  * whose last one its code counts the units.
  */
 type CodeOf = (text: string, scale: number) => Code | null
@@ -109,13 +109,17 @@ export const NO_CODE = -(2 ** 31)
 
 // Codes that are no integers, as the upper and the lower half of 64 bits. No value is the least integer; it is greater than any
 // code all the same.
-export const [HIGH_NONE, LOW_NONE] = [-(2 ** 31), 0] as const
-const [HIGH_GREATEST, LOW_GREATEST] = [2 ** 31 - 1, -1] as const
-const [HIGH_LEAST, LOW_LEAST] = [-(2 ** 31), 1] as const
+export const HIGH_NONE = -(2 ** 31)
+export const LOW_NONE = 0
+const HIGH_GREATEST = 2 ** 31 - 1
+const LOW_GREATEST = -1
+const HIGH_LEAST = -(2 ** 31)
+const LOW_LEAST = 1
 
 const INT32_MAX = 2 ** 31 - 1
 /** Values of a lower half, and half as many. */
-const [WORD, HALF_WORD] = [2 ** 32, 2 ** 31]
+const WORD = 2 ** 32
+const HALF_WORD = 2 ** 31
 /** The upper half of the least and, plus one, of the greatest safe integer. */
 const HIGH_SAFE = 2 ** 21
 
@@ -165,7 +169,9 @@ export function codeOfHalves(high: number, low: number): Code {
 }
 
 /** In seconds. */
-export const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400] as const
+export const MINUTE = 60
+export const HOUR = 3_600
+export const DAY = 86_400
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
 /** Seconds since 2000 of an instant, days of a date. */

@@ -25,7 +25,8 @@ export class Collation {
     { column }: Property,
     private readonly reader: Reader,
   ) {
-    const [texts, thresholds] = [param(null), param(null)]
+    const texts = param(null)
+    const thresholds = param(null)
     // A parameter has no collation of its own, so beside the column it gets the column's. The column is never read.
     const collated = sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
     const place = sql`"N" - 1 || ',' || width_bucket(${collated}, ${thresholds}::text[])`

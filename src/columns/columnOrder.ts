@@ -3,7 +3,7 @@
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
 
-/** The rank of no value: behind those of all texts. */
+/** The rank of no value: greater than those of all texts. */
 const NO_RANK = 0xffffffff
 
 /** The rank of a text whose place is not known yet. */
@@ -24,9 +24,10 @@ export interface Target {
   readonly id: number
 }
 
-/** Before all rows of a key, and behind them; no id is either. */
+/** Less than every id. */
 export const BEFORE_IDS = -1
-export const BEHIND_IDS = Number.POSITIVE_INFINITY
+/** Greater than every id. */
+export const AFTER_IDS = Number.POSITIVE_INFINITY
 
 const lows = new Int32Array(1)
 const highs = new Int32Array(1)
@@ -92,17 +93,18 @@ export class ColumnOrder {
     return { high: this.highKey(slot), low: this.lowKey(slot), id: this.store.idAt(slot) }
   }
 
-  /** The place before (or with `BEHIND_IDS`, behind) all rows of a code; of texts, of a rank. NaN: no value. */
+  /** The place of an id among the rows of a code; of texts, of a rank. NaN: no value. */
   targetAt(code: Code, id: number): Target {
     if (this.ranks !== null) {
       if (code === Number.POSITIVE_INFINITY) return { high: 0, low: NO_RANK - 0.5, id }
       return { high: 0, low: Number.isNaN(code) ? NO_RANK : Number(code), id }
     }
     halvesTo(lows, highs, 0, code)
-    const [high, low] = [highs[0], lows[0]]
+    const high = highs[0]
+    const low = lows[0]
     if (this.store.isWide(this.column)) return { high: highOf(high, low), low: (low - 1) >>> 0, id }
     if (Number.isNaN(code)) return { high: 0, low: NO_RANK, id }
-    // A code that does not fit into 32 bits is before or behind all that do. No row has its key: it lies between two.
+    // A code that does not fit into 32 bits is before or after all that do. No row has its key: it lies between two.
     if (high < low >> 31 || (high === -1 && low === NO_CODE)) return { high: 0, low: -0.5, id }
     if (high !== low >> 31) return { high: 0, low: NO_RANK - 0.5, id }
     return { high: 0, low: narrowKey(low), id }

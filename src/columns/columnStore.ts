@@ -64,7 +64,7 @@ export class ColumnStore {
   reserveBitmap(): number {
     const bits = this.freeBitmaps.pop()
     if (bits === undefined) return this.kernel.reserve(this.bitmapBytesMax)
-    // Nothing was ever written behind the slots in use, whose number never falls.
+    // Nothing was ever written after the slots in use, whose number never falls.
     this.kernel.words.fill(0, bits >>> 2, (bits + this.bitmapBytes) >>> 2)
     return bits
   }

@@ -135,7 +135,7 @@ export class ColumnTable {
     return this.texts.prepare({ filters, sorts: [] }, [...keys.map(({ property }) => property), ...compared], caller)
   }
 
-  /** Gives memory back that lists do without: the parts that none has used for so long. */
+  /** Frees the bitmaps, checkpoints or indexes that no list has used for `unusedMs`; lists can do without. */
   giveWay(part: 'bitmaps' | 'checkpoints' | 'indexes', unusedMs: number): void {
     const beforeMs = performance.now() - unusedMs
     if (part === 'bitmaps') this.bitmaps.giveWay(beforeMs)

@@ -3,7 +3,7 @@ import { LruCache } from '../model/lruCache.ts'
 import type { Bound } from './checkpoints.ts'
 import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
-import { BEFORE_IDS, BEHIND_IDS, type Ranks } from './columnOrder.ts'
+import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Condition } from './conditions.ts'
 import type { Indexes, Room } from './indexes.ts'
@@ -346,7 +346,7 @@ export class ConditionBitmaps {
 /** The rows from a code, or rank, to another one. NaN for both: those without a value. */
 function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const from = index.order.targetAt(least, BEFORE_IDS)
-  const to = index.order.targetAt(greatest, BEHIND_IDS)
+  const to = index.order.targetAt(greatest, AFTER_IDS)
   const place = index.find(from)
   const bounds = { from: { target: from, place }, to: { target: to, place: index.find(to) } }
   const count = index.count(bounds.from.place, bounds.to.place)

@@ -7,7 +7,7 @@ const CAPITAL_N = 78
 const POINT = 46
 const ZERO = 48
 
-/** Meaning of a character behind a backslash; any other stands for itself. */
+/** Meaning of a character after a backslash; any other stands for itself. */
 const escapes = new Uint8Array(256).map((_, code) => code)
 for (const pair of ['b\b', 'f\f', 'n\n', 'r\r', 't\t', 'v\v']) escapes[pair.charCodeAt(0)] = pair.charCodeAt(1)
 
@@ -47,7 +47,7 @@ export function integerAt(bytes: Uint8Array, from: number, to: number): number {
   return number <= Number.MAX_SAFE_INTEGER ? number : Number.NaN
 }
 
-/** The units of a decimal that has `scale` digits behind the point. */
+/** The units of a decimal that has `scale` digits after the point. */
 export function decimalAt(bytes: Uint8Array, from: number, to: number, scale: number): number {
   if (scale === 0) return integerAt(bytes, from, to)
   const point = to - scale - 1

@@ -83,7 +83,9 @@ export class GroupRecords {
   add(rows: SelectedRows, column: number, index: number): void {
     const { kernel, scratch, bits, bytes } = rows
     const add = rows.isWide(column) ? kernel.wasm.add64 : kernel.wasm.add32
-    const [one, value, sum] = [index === 0 ? 1 : 0, 4 * (1 + index), 4 * (this.firstSum + 2 * index)]
+    const one = index === 0 ? 1 : 0
+    const value = 4 * (1 + index)
+    const sum = 4 * (this.firstSum + 2 * index)
     add(bits, bytes, scratch.numbers, rows.addressOf(column), this.records.address, 4 * this.length, one, value, sum)
   }
 
@@ -138,7 +140,7 @@ export interface FigureValues {
   textOf(group: number): string | null
 }
 
-/** The exact sum of a column, whose values have `scale` digits behind the point. */
+/** The exact sum of a column, whose values have `scale` digits after the point. */
 export class Sums implements FigureValues {
   constructor(
     private readonly records: GroupRecords,

@@ -68,11 +68,6 @@ export class Grouping {
     return [records, ...figures, ...numbers].reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
   }
 
-  /** True if a row could not be taken before it changed: then the groups cannot be formed any more. */
-  get failed(): boolean {
-    return this.failure !== null
-  }
-
   /** Forms the groups. @throws TooManyGroups; KernelFull */
   *steps(): Generator<void, void> {
     const { keys, records } = this.parts

@@ -94,7 +94,8 @@ function numbersOf(
   period: GroupKey['period'],
 ): GroupKeyEncoder | null {
   // Of codes that are or were there.
-  const [least, greatest] = [store.leastOf(column), store.greatestOf(column)]
+  const least = store.leastOf(column)
+  const greatest = store.greatestOf(column)
   const isInfinite = store.hasInfinite(column)
   if (period !== null && (isInfinite || least <= greatest)) {
     const unit = kind.name === 'instant' ? DAY : 1

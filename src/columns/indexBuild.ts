@@ -1,6 +1,6 @@
 // Building of an index in short steps, while rows change: a radix sort of keys that were copied before.
 import type { Place } from './checkpoints.ts'
-import { BEHIND_IDS, type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
+import { AFTER_IDS, type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
 /** Slots that one step looks at: some milliseconds. */
@@ -16,8 +16,10 @@ interface Keys {
   readonly slots: Uint32Array
 }
 
-// What a building knows of a slot.
-const [CHANGED, APPENDED] = [1, 2]
+/** State of a slot whose row has changed since the building began. */
+const CHANGED = 1
+/** State of a slot that is in the index. */
+const APPENDED = 2
 
 /** The rows that change while an index is built. */
 export class Building {
@@ -50,7 +52,7 @@ export class Building {
     return this.states[slot] === CHANGED
   }
 
-  /** Appends those of the slots `[from, to)` that have not changed; all are behind the rows of the index. @throws KernelFull */
+  /** Appends those of the slots `[from, to)` that have not changed; all come after the rows of the index. @throws KernelFull */
   append(index: SortedIndex, slots: Uint32Array, from: number, to: number): void {
     this.index = index
     let end = from
@@ -65,9 +67,9 @@ export class Building {
 }
 
 /**
- * Returns the index of all rows that have a rank, but for those that `building` is told of. Takes rows in the order of their
- * ids, so that a stable sort by the code is the whole order. Null: the column's codes have become wider meanwhile, or its ranks
- * are others, so that keys of before and after do not compare.
+ * Returns an index without the rows that change meanwhile and those whose text has no rank: `building` collects these, and
+ * the caller adds them. Rows are taken in the order of their ids, so a stable sort by the code gives the whole order. Null:
+ * codes have become wider or ranks other numbers, so that keys of before and after do not compare.
  *
  * @throws KernelFull
  */
@@ -121,7 +123,7 @@ function* copyKeys(
   let last: number | null = null
   for (;;) {
     // Rows may have come and gone since the last step, so its place is looked for again.
-    const place: Place = last === null ? { leaf: 0, at: 0 } : ids.find(ids.order.targetAt(last, BEHIND_IDS))
+    const place: Place = last === null ? { leaf: 0, at: 0 } : ids.find(ids.order.targetAt(last, AFTER_IDS))
     const passed = ids.slotsFrom(place, STEP_SLOTS)
     if (passed.length === 0) break
     for (const slot of passed) {

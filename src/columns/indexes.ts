@@ -8,7 +8,7 @@ import { SortedIndex } from './sortedIndex.ts'
 
 /** Time of steps in one turn of the event loop. */
 const SLICE_MS = 4
-/** An index that found no memory is not tried again for so long. */
+/** Pause before an index or checkpoints that found no memory are tried again. */
 const RETRY_MS = 60_000
 /** Rows that are added in one step. */
 const STEP_ROWS = 500
@@ -43,7 +43,7 @@ export class Indexes {
   /** The index of ids, which is always there. */
   readonly ids: SortedIndex
   private readonly entries: (Entry | null)[]
-  /** By entry, when it found no memory; also for checkpoints, behind those. */
+  /** The time at which each index found no memory; then the same of the checkpoints of each. */
   private readonly refusedMs: Float64Array
   private readonly jobs: Generator<void, void>[] = []
   private isRunning = false

@@ -1,6 +1,6 @@
 // Search for one page among the rows that match: by a walk along an index, by checkpoints, or by sorting, if few rows match.
 import type { Place } from './checkpoints.ts'
-import { BEFORE_IDS, BEHIND_IDS, type Target } from './columnOrder.ts'
+import { AFTER_IDS, BEFORE_IDS, type Target } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Rows, Slice } from './conditionBitmaps.ts'
 import type { Indexes } from './indexes.ts'
@@ -117,10 +117,10 @@ export class PageSearch {
       const found = index && this.walkFrom(index, rows, side, targets[0], size)
       if (found) return found
     }
-    const behind = this.countUpTo(this.keys, rows, targets, side === 'after')
-    if (behind === null) return null
-    if (side === 'after') return this.find(rows, { from: behind, end: Math.min(behind + size, rows.count) })
-    return this.find(rows, { from: Math.max(0, behind - size), end: behind })
+    const count = this.countUpTo(this.keys, rows, targets, side === 'after')
+    if (count === null) return null
+    if (side === 'after') return this.find(rows, { from: count, end: Math.min(count + size, rows.count) })
+    return this.find(rows, { from: Math.max(0, count - size), end: count })
   }
 
   private indexOf({ column, by }: PageKey): SortedIndex | null {
@@ -207,7 +207,7 @@ export class PageSearch {
   /** Walks from a position; null: the page is too far away. */
   private walkFrom(index: SortedIndex, rows: Rows, side: 'after' | 'before', target: Target, size: number): number[] | null {
     const isForward = (side === 'after') !== this.keys[0].isDescending
-    // Behind the row at the position, if there still is one; else before it.
+    // After the row at the position, if there still is one; else before it.
     const place = index.find(isForward ? { ...target, id: target.id + 1 } : target)
     this.way = 'walk'
     const { found, isWhole } = this.walk(index, rows.bits, place, isForward, 0, size)
@@ -270,7 +270,7 @@ export class PageSearch {
   private groupAt(matches: Matches, { high, low }: Target): Group {
     const { index } = matches
     const from = { high, low, id: BEFORE_IDS }
-    const to = { high, low, id: BEHIND_IDS }
+    const to = { high, low, id: AFTER_IDS }
     const bounds = { from: { target: from, place: index.find(from) }, to: { target: to, place: index.find(to) } }
     const before = matches.beforePlace(from, bounds.from.place)
     return { index, ...bounds, before, count: matches.beforePlace(to, bounds.to.place) - before }

@@ -15,7 +15,7 @@ const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 
 export class Printer {
   private readonly form: number
   private readonly plain: Plain | null
-  /** Digits of a decimal behind the point; 0 for other kinds. */
+  /** Digits of a decimal after the point; 0 for other kinds. */
   readonly scale: number
 
   /** `dictionary`: null where the kind has no texts. */
@@ -85,7 +85,7 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 
-/** Prints a decimal of so many units of its last digit behind the point. */
+/** Prints a decimal of so many units of its last digit after the point. */
 export function printUnits(units: string, scale: number): string {
   if (scale === 0) return units
   const sign = units.startsWith('-') ? '-' : ''
@@ -111,4 +111,5 @@ function printInstant(seconds: number): string {
 }
 
 /** Instants of the years that have four digits. */
-const [FIRST_INSTANT, LAST_INSTANT] = [daysOf(1, 1, 1) * DAY, daysOf(10_000, 1, 1) * DAY - 1]
+const FIRST_INSTANT = daysOf(1, 1, 1) * DAY
+const LAST_INSTANT = daysOf(10_000, 1, 1) * DAY - 1

@@ -49,7 +49,7 @@ export class RowCodes {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /** Digits behind the point of a column's decimals, of whose last one codes count the units; 0 for other kinds. */
+  /** Digits after the point of a column's decimals, of whose last one codes count the units; 0 for other kinds. */
   scaleOf(column: number): number {
     return this.scales[column]
   }

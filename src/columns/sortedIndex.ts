@@ -15,7 +15,7 @@ export interface Leaf {
 }
 
 /**
- * Rows without a value are behind all others. A row must leave the index before its code changes, and enter it afterwards;
+ * Rows without a value come after all others. A row must leave the index before its code changes, and enter it afterwards;
  * its id has to be there both times.
  */
 export class SortedIndex {
@@ -36,7 +36,7 @@ export class SortedIndex {
     return this.leaves.length * LEAF_BYTES + this.checkpoints.bytes
   }
 
-  /** Adds slots that are behind all others, in their order: `slots[from, to)`. @throws KernelFull */
+  /** Adds slots that come after all others, in their order: `slots[from, to)`. @throws KernelFull */
   append(slots: Int32Array | Uint32Array, from: number, to: number): void {
     for (let at = from; at < to; ) {
       let leaf = this.leaves.at(-1)
@@ -56,7 +56,7 @@ export class SortedIndex {
   insert(slot: number): void {
     const target = this.order.targetOf(slot)
     // Most new rows have the greatest id so far, and many the latest time: then no leaf has to be looked for.
-    const found = this.isBehindAll(target) ? this.end() : this.find(target)
+    const found = this.isAfterAll(target) ? this.end() : this.find(target)
     const { words } = this
     let { leaf: number, at } = found
     if (this.leaves.length === 0) this.leaves.push(this.newLeaf())
@@ -117,7 +117,7 @@ export class SortedIndex {
     return { leaf: from, at: order.firstNotBefore(address, size, target) }
   }
 
-  /** The place behind all slots. */
+  /** The place after all slots. */
   end(): Place {
     const leaf = Math.max(0, this.leaves.length - 1)
     return { leaf, at: this.leaves[leaf]?.size ?? 0 }
@@ -178,7 +178,7 @@ export class SortedIndex {
     this.checkpoints.release()
   }
 
-  private isBehindAll(target: Target): boolean {
+  private isAfterAll(target: Target): boolean {
     const leaf = this.leaves.at(-1)
     return leaf !== undefined && leaf.size > 0 && this.order.isBefore(this.words[(leaf.address >>> 2) + leaf.size - 1], target)
   }

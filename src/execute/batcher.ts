@@ -176,8 +176,8 @@ export class Batcher {
     const startMs = performance.now()
     // The first run has waited longest. The clients of those that are late have been answered, and each ends without being sent.
     if (untilMs <= startMs) {
-      const [late, inTime] = [runs.filter((run) => run.untilMs <= startMs), runs.filter((run) => run.untilMs > startMs)]
-      this.runEachAlone(late)
+      const inTime = runs.filter((run) => run.untilMs > startMs)
+      this.runEachAlone(runs.filter((run) => run.untilMs <= startMs))
       if (inTime.length > 0) await this.answer(inTime)
       return
     }

@@ -15,7 +15,9 @@ type CompileNextPiece = (last: string | null) => Statement
 
 /** Rows between two checks of the clock. */
 const STEP_ROWS = 250
-/** Least and greatest time of a step. Each is as long as the pause before it, so that lists double the time of a load at most. */
+/**
+ * Least and greatest time of a step. Each is as long as the pause before it, so that lists double the time of a load at most.
+ */
 const STEP_MS_MIN = 3
 const STEP_MS_MAX = 20
 /** Time without data after which PostgreSQL counts as unreachable. */

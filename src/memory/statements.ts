@@ -26,9 +26,9 @@ export function compileTextOrder({ table }: Entity, { column }: Property): State
 }
 
 /**
- * Begins a new run of change lines after a crash, a failover or a restore has ended the last one. Lines with future transactions
- * come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has lost its lines, so
- * copies must not be loaded until it has ended.
+ * Begins a new run of change lines after a crash, a failover or a restore has ended the last one. Lines with future
+ * transactions come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has lost
+ * its lines, so copies must not be loaded until it has ended.
  */
 export const BEGIN_RUN = `with foreign_lines as (delete from row_change where transaction >= pg_snapshot_xmax(pg_current_snapshot())) \
 insert into row_change_run (kept_from) \
@@ -44,8 +44,8 @@ const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 const relationOf = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
- * Text that differs after a restart, a crash, a failover or a restore, if the table was replaced or dropped, and if this role may
- * not read all its rows and columns.
+ * Text that differs after a restart, a crash, a failover or a restore, if the table was replaced or dropped, and if this role
+ * may not read all its rows and columns.
  */
 function stateOf(entity: Entity, relation: Sql): Sql {
   const columnNames = commaList(entity.properties.map(({ column }) => word(column)))
@@ -94,13 +94,16 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
 }
 
 /**
- * Compiles a read of the changed rows in their current state, in one snapshot. Columns: snapshot, state, oldest line, whether the
- * table must be loaded again, id, and the entity's columns, null for a deleted row. Without changes it is one row without an id.
+ * Compiles a read of the changed rows in their current state, in one snapshot. Columns: snapshot, state, oldest line, whether
+ * the table must be loaded again, id, and the entity's columns, null for a deleted row. Without changes it is one row without
+ * an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot, changesMax: number): Statement {
   const limit = integer(changesMax)
   const more = integer(changesMax + 1)
-  const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
+  const own = param(relation)
+  const next = param(snapshot.next)
+  const running = param(snapshot.running)
   const linesOf = (which: Sql) =>
     sql`(select ids from row_change where relation = ${own}::oid and transaction ${which} order by transaction desc limit ${more})`
   const lines = sql`${linesOf(sql`>= ${next}::xid8`)} union all ${linesOf(sql`= any (${running}::xid8[])`)}`

@@ -158,7 +158,8 @@ export class TableCopies {
   }
 
   /**
-   * Loads one table after the other, so that the sizes of all copies are known. The table with the most missed lists comes first.
+   * Loads one table after the other, so that the sizes of all copies are known. The table with the most missed lists comes
+   * first.
    */
   private async loadDue() {
     this.isLoading = true

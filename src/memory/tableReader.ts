@@ -37,8 +37,8 @@ const FETCHED_TEXTS = 1_000
 const IDLE_S_MAX = 10
 
 /**
- * Reads all rows in the order of their ids. `rowsMax`: with more rows, `begin` gets this number, since to count them all may take
- * long. @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
+ * Reads all rows in the order of their ids. `rowsMax`: with more rows, `begin` gets this number, since to count them all may
+ * take long. @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
  */
 export function readTable(url: string, entity: Entity, rowsMax: number, begin: Begin): Promise<LoadedState> {
   return readAlone(url, READ_MS_MAX, async (connection) => {
