@@ -10,8 +10,6 @@ export interface Round {
   readonly seconds: number
   /** Longest time for a server to load a table before the lead-in; 0 for none. */
   readonly loadingSeconds: number
-  /** Shortest time of sending one request at a time before the lead-in. */
-  readonly leastSeconds: number
   /** Seconds of load before counting begins. */
   readonly leadInSeconds: number
   /** Seed of random values, the same for every target of a round. */

@@ -14,9 +14,9 @@ export interface Plan {
 
 /** Longest lead-in of a first round, and of one that may load a table: statements are prepared and code is compiled. */
 const WARM_SECONDS_MAX = 3
-/** Longest wait for a table to load before such a round, and shortest before a first one; as multiples of a round's time. */
+/** Longest wait for a table to load before such a round, and the same as a multiple of a round's time. */
 const LOADING_SECONDS_MAX = 30
-const [LOADING_OF_ROUND, LOADING_OF_FIRST] = [8, 6]
+const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
 const ROUNDS_MAX = 1_000
@@ -50,11 +50,9 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
  * undone between rounds.
  */
 function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
-  if (round > 1 && !isNew && !background) return { loadingSeconds: 0, leastSeconds: 0, leadInSeconds: LEAD_IN_SECONDS }
+  if (round > 1 && !isNew && !background) return { loadingSeconds: 0, leadInSeconds: LEAD_IN_SECONDS }
   const loadingSeconds = Math.min(LOADING_SECONDS_MAX, LOADING_OF_ROUND * seconds)
-  // Before a table is loaded in a list's order, which takes a thousand lists, answers may be quick as well.
-  const leastSeconds = round === 1 && isNew ? Math.min(LOADING_SECONDS_MAX, LOADING_OF_FIRST * seconds) : 0
-  return { loadingSeconds, leastSeconds, leadInSeconds: Math.min(WARM_SECONDS_MAX, seconds) }
+  return { loadingSeconds, leadInSeconds: Math.min(WARM_SECONDS_MAX, seconds) }
 }
 
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {

@@ -131,7 +131,7 @@ async function askFirst(
   { operation, lists }: NonNullable<Asked['before']>,
   { connections, seed }: Round,
 ): Promise<void> {
-  const round = { connections, seed, seconds: BEFORE_SECONDS_MAX, loadingSeconds: 0, leastSeconds: 0, leadInSeconds: 0 }
+  const round = { connections, seed, seconds: BEFORE_SECONDS_MAX, loadingSeconds: 0, leadInSeconds: 0 }
   const answers = Math.ceil(lists / urls.length)
   const loads = await Promise.all(urls.map((url) => runLoad({ ...round, url, headers, operations: [operation], answers })))
   const load = mergeLoads(loads)
@@ -147,9 +147,8 @@ async function askFirst(
 async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: readonly Operation[], round: Round) {
   // Other values than those of the load, for which these lists must be new.
   const draw = requestSource(reads, -1 - round.seed)
-  const nowMs = performance.now()
-  const [leastMs, endMs] = [nowMs + round.leastSeconds * 1_000, nowMs + round.loadingSeconds * 1_000]
-  for (let quick = 0; (quick < QUICK_MIN || performance.now() < leastMs) && performance.now() < endMs; ) {
+  const endMs = performance.now() + round.loadingSeconds * 1_000
+  for (let quick = 0; quick < QUICK_MIN && performance.now() < endMs; ) {
     const [{ path, headers: own }] = draw(1) as [DrawnRequest]
     const startMs = performance.now()
     // Each request has its own connection, so that each worker gets some.
@@ -157,7 +156,7 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
     const answer = await fetch(url + path, { headers: { ...headers, ...own, Connection: 'close' }, signal }).catch(() => null)
     await answer?.arrayBuffer().catch(() => null)
     quick = answer?.ok && performance.now() - startMs < QUICK_MS ? quick + 1 : 0
-    if (performance.now() >= leastMs) await Bun.sleep(QUICK_PAUSE_MS)
+    await Bun.sleep(QUICK_PAUSE_MS)
   }
 }
 
