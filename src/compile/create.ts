@@ -90,7 +90,7 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], keyId: Par
       order by b."N"
       ${returning}`
   })
-  return { text, matchBy: 'position', distinct: null, keyColumns }
+  return { text, matchBy: 'position', distinct: null, shared: 1, keyColumns }
 }
 
 /** Selects the copied value of each referenced row, under its alias. */

@@ -142,7 +142,7 @@ function updateMany({ entity, changed, operands, id, versions }: UpdateParts, ke
       where ${join([sql`t.id = before.id`, ...conditionsOfRun], sql` and `)}
       ${returningOf(entity)}, b."N"`
   })
-  return { text, matchBy: 'number', distinct: operands.length - 1 }
+  return { text, matchBy: 'number', distinct: operands.length - 1, shared: 1 }
 }
 
 function setsOf(changed: readonly Property[], operands: readonly Operand[], copiedFrom: (row: ReferencedRow) => Sql): Sql {

@@ -196,7 +196,7 @@ export class Batcher {
     const [{ statement, progress, untilMs }] = runs as [Run]
     const { keyId } = statement
     const execution = {
-      statement: { ...joined(batch, runs, keyId), keyId },
+      statement: { ...joined(batch, runs), keyId },
       untilMs,
       mayWaitForLock: false,
       progress: progress && WriteProgress.joinBatch(runs),
@@ -226,17 +226,20 @@ export class Batcher {
   }
 }
 
-/** Returns the key of statements that can be sent as one: batches of a text, of one API key if they write; else equal ones. */
-function keyOf({ text, values, batch, keyId }: BatchableStatement): string {
+/** Returns the key of statements that can be sent as one: runs of a batch that share its last values; else equal ones. */
+function keyOf({ text, values, batch }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
-  return keyId === undefined ? text : `${keyId}\0${text}`
+  const { shared = 0 } = batch
+  if (shared === 0) return text
+  return shared === 1 ? `${values.at(-1)}\0${text}` : `${JSON.stringify(values.slice(-shared))}\0${text}`
 }
 
-/** Returns the statement of a batch: an array for each value, and at the end the API key of a write. */
-function joined({ text }: Batch, runs: readonly Run[], keyId: string | undefined): Statement {
-  const values = (runs[0] as Run).statement.values.slice(0, keyId === undefined ? undefined : -1)
-  const arrays = values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
-  return { text, values: keyId === undefined ? arrays : [...arrays, keyId] }
+/** Returns the statement of a batch: an array for each value that may differ, and then the values that all runs share. */
+function joined({ text, shared = 0 }: Batch, runs: readonly Run[]): Statement {
+  const { values } = (runs[0] as Run).statement
+  const differing = values.slice(0, values.length - shared)
+  const arrays = differing.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
+  return { text, values: [...arrays, ...values.slice(values.length - shared)] }
 }
 
 /** Takes the next runs from the queue, in its order. Of runs with the same `distinct` value, the batch has the first. */

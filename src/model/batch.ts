@@ -3,8 +3,8 @@ import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
 /**
- * Form of a statement that executes several runs of it at once. Each value is an array with one element a run, except the API
- * key.
+ * Form of a statement that executes several runs of it at once. Each value is an array with one element a run, except those that
+ * all runs share.
  */
 export interface Batch {
   readonly text: string
@@ -17,6 +17,8 @@ export interface Batch {
   readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** Index of the value that must differ among the runs; null: none. */
   readonly distinct: number | null
+  /** Number of last values that are the same in all runs: values of the key's rights, and the API key of a write. Default: 0. */
+  readonly shared?: number
 }
 
 /** A statement with its values, several runs of which may be executed as one batch. */
@@ -25,7 +27,7 @@ export interface BatchableStatement extends Statement {
   readonly batch?: Batch | null | undefined
   /** Makes the statement idempotent: repeating it has no effect, so it may be sent again after a lost connection. */
   readonly claim?: IdempotencyClaim | null | undefined
-  /** Id of the API key that writes, '' for none. It is the last value, and equal in all runs of a batch. */
+  /** Id of the API key that writes, '' for none. It is the last value. */
   readonly keyId?: string | undefined
 }
 

@@ -1,0 +1,87 @@
+// What a key may do with an entity: the view that it reads, and for each kind of write its properties and conditions.
+import type { Entity, Property } from './entity.ts'
+import type { Assignments, Filter } from './query.ts'
+import type { View } from './view.ts'
+
+export type Verb = 'read' | 'create' | 'update' | 'delete'
+
+export const VERBS: readonly Verb[] = ['read', 'create', 'update', 'delete']
+
+/** What a key may do with one entity; null: nothing of that kind. */
+export interface Access {
+  readonly whole: Entity
+  readonly read: View | null
+  readonly create: CreateAccess | null
+  readonly update: UpdateAccess | null
+  readonly delete: DeleteAccess | null
+}
+
+/** What bodies may name. */
+interface BodyAccess {
+  /** The entity with the properties that the key may set or read: others do not exist for it. */
+  readonly body: Entity
+  /** Writable properties that the key may set. */
+  readonly settable: ReadonlySet<Property>
+}
+
+export interface CreateAccess extends BodyAccess {
+  /** Values that the right sets where the body does not, before the defaults of the kinds. */
+  readonly presets: Assignments
+  /** Null: every row may be created, and every created row may be read. */
+  readonly guard: Guard | null
+}
+
+export interface UpdateAccess extends BodyAccess {
+  /** True if the key may set all writable properties, which PUT needs. */
+  readonly isComplete: boolean
+  readonly guard: Guard | null
+}
+
+export interface DeleteAccess {
+  readonly guard: Guard | null
+}
+
+/** Conditions of a write, which its statement checks while it holds the lock of the row. */
+export interface Guard {
+  /** The row must match both parts of one of these. */
+  readonly admitted: readonly RowConditions[]
+  /** By reference, the filters of the key's right to read the referred entity, if it has any: the referred row must match. */
+  readonly references: ReadonlyMap<Property, readonly Filter[]>
+  /** Filters of the right to read the entity, which decide whether the answer is the row or its id; null: it is the id. */
+  readonly readable: readonly Filter[] | null
+  /** Names the guard in caches of statements: equal for guards that compile to the same SQL, whatever their values. */
+  readonly shape: string
+}
+
+/** What a row must match before a write, and after it. A created row has no before, a deleted one no after. */
+export interface RowConditions {
+  readonly before: readonly Filter[]
+  readonly after: readonly Filter[]
+}
+
+/** The rights of a key to all entities. It is the same object for keys whose rights have the same text. */
+export interface KeyRights {
+  accessTo(entity: Entity): Access
+  /** Text of the rights, one a line, as `keys list` prints them. */
+  readonly text: string
+  /** The rights as data, in the order of their text, for `GET /Rights`. */
+  readonly rights: readonly Right[]
+  /** Why the rights do not fit the entities any more, so that the key has none; null: they do. */
+  readonly fault: string | null
+  /** Message of 403 for a verb that the key has no right to. */
+  refusal(entity: Entity, verb: Verb): string
+}
+
+/** One right: a verb, and the address of a list. */
+export interface Right {
+  readonly verb: Verb
+  readonly entity: Entity
+  /** Conditions before the write, or of the rows that are read. */
+  readonly filters: readonly Filter[]
+  /** Properties that are seen or set; null: all. */
+  readonly properties: readonly Property[] | null
+  /** Conditions after an update; null: the right has no `becomes`. */
+  readonly becomes: readonly Filter[] | null
+  /** The right in canonical form, as it is stored. */
+  readonly text: string
+}
