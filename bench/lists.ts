@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import absence from '../src/entities/absence.ts'
 import type { ListQuery } from '../src/model/query.ts'
+import { wholeView } from '../src/model/view.ts'
 import { parseList } from '../src/parse/list.ts'
 import { type Kind, kindsFor, NEW_RANGE } from './kinds.ts'
 import { type Absences, makeAbsences } from './lists/absences.ts'
@@ -87,7 +88,7 @@ function chosenOf(all: readonly Kind[]): readonly Kind[] {
 
 function drawer({ query }: Kind, seed: number): Draw {
   const draw = requestSource([{ method: 'GET', path: `${query}&PageSize=${PAGE_SIZE}`, status: 200 }], seed)
-  return (count) => draw(count).map(({ path }) => parseList(absence, path))
+  return (count) => draw(count).map(({ path }) => parseList(wholeView(absence), path))
 }
 
 async function measureRows(absences: Absences, name: string) {

@@ -1,7 +1,7 @@
 // Valid keys in memory, by id.
 import { timingSafeEqual } from 'node:crypto'
+import type { KeyRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
-import { type Rights, readRights } from '../model/rights.ts'
 import { type Client, keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
 import { ownTableOf } from './limiterFiles.ts'
@@ -13,17 +13,25 @@ export interface Key {
   /** False for the key of the settings, which is never revoked. */
   readonly isStored: boolean
   readonly name: string
-  readonly rights: Rights
+  readonly rights: KeyRights
   /** Name of the table of the key's own limits (`ownTableOf`). RATE_LIMITS apply if it is null, or the table does not exist. */
   readonly ownTable: string | null
   /** The client to charge. It follows from the key's name, so that a rotated key shares its limits with its replacement. */
   readonly client: Client
 }
 
-type Entry = ReturnType<typeof entryOf>
+/** A key, the hash that its text must have, and the record that it was made of. */
+interface Entry {
+  readonly key: Key
+  readonly hash: Buffer
+  readonly record: KeyRecord
+}
 
-/** A dummy key: texts with unknown ids are compared with it, so that response times do not reveal which ids exist. */
-const UNKNOWN_KEY = entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })
+/** Reads the rights of a record: `RightsReader.read`. */
+type ReadRights = (record: KeyRecord) => KeyRights
+
+/** A dummy hash: texts with unknown ids are compared with it, so that response times do not reveal which ids exist. */
+const UNKNOWN_HASH = hashKey('')
 
 /** Valid keys by id, as hashes: the texts of keys are not kept. */
 export class Keyring {
@@ -33,8 +41,11 @@ export class Keyring {
   private readonly used = new Set<Key>()
   private readonly presented = Buffer.alloc(32)
 
-  constructor(bootstrapKey: string | null) {
-    this.bootstrap = bootstrapKey === null ? null : bootstrapEntry(bootstrapKey)
+  constructor(
+    bootstrapKey: string | null,
+    private readonly readRights: ReadRights,
+  ) {
+    this.bootstrap = bootstrapKey === null ? null : bootstrapEntry(bootstrapKey, readRights)
   }
 
   get hasKeys(): boolean {
@@ -47,7 +58,7 @@ export class Keyring {
       new Map(
         records.map((record): [string, Entry] => {
           const known = this.entries.get(record.id)
-          return [record.id, known && Bun.deepEquals(known.record, record) ? known : entryOf(record)]
+          return [record.id, known && Bun.deepEquals(known.record, record) ? known : entryOf(record, this.readRights)]
         }),
       )
     ;[this.entries, this.withheld] = [entriesOf(keys), entriesOf(withheld)]
@@ -77,22 +88,22 @@ export class Keyring {
 }
 
 function matching(entries: ReadonlyMap<string, Entry>, text: string, presented: Buffer): Entry | null {
-  const found = entries.get(idOf(text)) ?? UNKNOWN_KEY
-  return timingSafeEqual(presented, found.hash) && found !== UNKNOWN_KEY ? found : null
+  const found = entries.get(idOf(text)) ?? null
+  return timingSafeEqual(presented, found?.hash ?? UNKNOWN_HASH) ? found : null
 }
 
-function entryOf(record: KeyRecord) {
-  const { id, name, hash, rights } = record
-  const key: Key = { id, isStored: true, name, rights: readRights(rights), ownTable: ownTableOf(record), client: keyClient(name) }
+function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
+  const { id, name, hash } = record
+  const key = { id, isStored: true, name, rights: readRights(record), ownTable: ownTableOf(record), client: keyClient(name) }
   return { key, hash: Buffer.from(hash, 'hex'), record }
 }
 
 /** Name of the key of BOOTSTRAP_API_KEY; keys of the database may not have it. */
 export const BOOTSTRAP_NAME = 'bootstrap'
 
-function bootstrapEntry(text: string): Entry {
+function bootstrapEntry(text: string, readRights: ReadRights): Entry {
   const hash = hashKey(text).toString('hex')
-  const entry = entryOf({ id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', limits: null })
+  const entry = entryOf({ id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', limits: null }, readRights)
   // Charged under a name that no key of the database can have.
   return { ...entry, key: { ...entry.key, isStored: false, client: keyClient('\n1') } }
 }

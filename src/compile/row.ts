@@ -2,8 +2,10 @@
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
-import { name, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
-import { type Compiled, columns } from './parts.ts'
+import type { Filter } from '../model/query.ts'
+import { join, name, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
+import { matching } from './matching.ts'
+import { type Compiled, columns, shapeCache, shapeOf, valuesOf } from './parts.ts'
 
 // Compiled once: it is the most frequent statement, and its text is always the same.
 const compiledGet = memoize((entity: Entity): Compiled => {
@@ -14,10 +16,31 @@ const compiledGet = memoize((entity: Entity): Compiled => {
   return { text: textWith(sql`${param(null)}`), batch: { text: textWith(ids), matchBy: 'id', distinct: null } }
 })
 
-/** Compiles the read of one row by its id. Returns the row and its version. */
-export function compileGet(entity: Entity, id: string): BatchableStatement {
-  const { text, batch } = compiledGet(entity)
-  return { text, values: [id], batch }
+const compiledShape = shapeCache<Compiled>(200)
+
+/** Compiles the read of one row by its id, if it matches the filters of a view. Returns the row and its version. */
+export function compileGet(entity: Entity, id: string, filters: readonly Filter[] = []): BatchableStatement {
+  if (filters.length === 0) {
+    const { text, batch } = compiledGet(entity)
+    return { text, values: [id], batch }
+  }
+  const values = valuesOf(filters)
+  const { text, batch } = compiledShape(`${entity.table}${shapeOf(filters)}`, () =>
+    compileFiltered(entity, filters, values.length),
+  )
+  return { text, values: [id, ...values], batch }
+}
+
+function compileFiltered(entity: Entity, filters: readonly Filter[], shared: number): Compiled {
+  const id = param(null)
+  const operands = Array.from({ length: shared }, () => param(null))
+  const { from, conditions } = matching(entity, filters, operands)
+  const textWith = (ids: Sql) => {
+    const all = join([sql`id = ${ids}`, ...conditions], sql` and `)
+    return toStatement(sql`select ${columns(entity)}, xmin::text as "X" from ${from} where ${all}`, [id, ...operands]).text
+  }
+  const ids = sql`any (${id}::${typeName(entity.id.kind.columnType)}[])`
+  return { text: textWith(sql`${id}`), batch: { text: textWith(ids), matchBy: 'id', distinct: null, shared } }
 }
 
 /**

@@ -3,8 +3,8 @@ import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
+import type { Verb } from '../model/access.ts'
 import { suggest } from '../model/nearest.ts'
-import { allows } from '../model/rights.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { respondError } from '../respond/error.ts'
@@ -57,6 +57,8 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   return app
 }
 
+/** Verbs of the rights to entities, by method; others read. */
+const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }
 const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
 
 /** Answers a request. `match`: the location that Elysia has found; null: the router looks for it. */
@@ -123,18 +125,16 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     const headers = { Allow: endpoint.allow }
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
-  const { plural } = endpoint
+  const { entity } = endpoint
   // Rights are checked before anything is read, so that a key learns nothing of rows that it may not read.
-  const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
-  if (key !== null && plural !== null) requireRight(key.rights, plural, action)
-  const mayRead = key !== null && plural !== null && allows(key.rights, plural, 'read')
+  const access = key !== null && entity !== null ? requireRight(key.rights, entity, VERBS[method] ?? 'read') : null
   return handler({
     request,
     server,
     url: parts.baseUrl() + target.path,
     query: target.query,
     id,
-    mayRead,
+    access,
     rights: key?.rights ?? null,
     key: key?.id ?? '',
     keyName: key?.name ?? '',

@@ -69,7 +69,7 @@ export function createRouter(parts: EndpointParts): Router {
   for (const entity of entities) {
     const { plural } = entity
     const resource = new Resource(entity, entities, shared)
-    const add = (path: string, methods: Endpoint['methods']) => router.add(`${plural}${path}`, methods, { plural })
+    const add = (path: string, methods: Endpoint['methods']) => router.add(`${plural}${path}`, methods, { entity })
     add('', { GET: resource.list.bind(resource), POST: resource.create.bind(resource) })
     add('/Summary', { GET: resource.summary.bind(resource) })
     add('/*', {

@@ -47,8 +47,8 @@ export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answ
 }
 
 function kindOf({ endpoint, id }: Location, method: string, isStream: boolean): KindOfRequest {
-  const { plural, route } = endpoint
-  if (plural === null) return route === '/Changes' ? 'changes' : 'other'
+  const { entity, route } = endpoint
+  if (entity === null) return route === '/Changes' ? 'changes' : 'other'
   if (method !== 'GET' && method !== 'HEAD') return method === 'OPTIONS' ? 'other' : 'write'
   if (id === '') return isStream ? 'stream' : 'list'
   return route.endsWith('/Changes') ? 'changes' : 'row'

@@ -1,4 +1,5 @@
 // The router: finds the endpoint of a path, in any case and with or without a slash at its end.
+import type { Entity } from '../model/entity.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
@@ -13,8 +14,8 @@ export interface Endpoint {
   /** True if requests need no key. */
   readonly isOpen: boolean
   readonly isUnlimited: boolean
-  /** Plural of the entity to which a key needs a right; null: it needs none. */
-  readonly plural: string | null
+  /** The entity to which a key needs a right; null: it needs none. */
+  readonly entity: Entity | null
 }
 
 /** Result of routing a path. */
@@ -45,10 +46,10 @@ const ROW_ID = /^\d+$/
 /** Makes an endpoint of the handlers of its methods; where there is GET, HEAD is allowed, too. D19 */
 export function defineEndpoint(
   methods: Endpoint['methods'],
-  { isOpen = false, isUnlimited = false, plural = null, route = '' }: Partial<Endpoint> = {},
+  { isOpen = false, isUnlimited = false, entity = null, route = '' }: Partial<Endpoint> = {},
 ): Endpoint {
   const names = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural, route }
+  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, entity, route }
 }
 
 /** Finds the paths that Elysia does not match: in another case, with a slash at the end, or with a method they do not have. */

@@ -20,8 +20,8 @@ export function writableSourcesOf(entity: Entity, { column, writable, computedFr
 
 /** A column that holds ids of an entity's rows. */
 export interface ReferringColumn {
-  /** Plural name of the entity that has the column. */
-  readonly plural: string
+  /** The entity that has the column. */
+  readonly entity: Entity
   readonly table: string
   /** Name of the column's property. */
   readonly property: string
@@ -31,10 +31,11 @@ export interface ReferringColumn {
 
 /** Columns of `entities` that refer to rows of `entity`. */
 export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
-  return entities.flatMap(({ plural, table, properties }) =>
-    properties.flatMap(({ name, column, reference }) =>
-      reference?.table === entity.table ? [{ plural, table, property: name, column, isCopying: reference.copy !== null }] : [],
-    ),
+  return entities.flatMap((referring) =>
+    referring.properties.flatMap(({ name, column, reference }) => {
+      if (reference?.table !== entity.table) return []
+      return [{ entity: referring, table: referring.table, property: name, column, isCopying: reference.copy !== null }]
+    }),
   )
 }
 

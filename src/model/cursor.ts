@@ -1,8 +1,8 @@
 // Cursors: positions in a list as signed text. A cursor contains values of a row, and is valid for one list only.
 import { timingSafeEqual } from 'node:crypto'
-import type { Entity } from './entity.ts'
 import type { ListQuery, Seek } from './query.ts'
 import { order } from './query.ts'
+import type { View } from './view.ts'
 
 /** Version of the cursor format. */
 const VERSION = '1'
@@ -30,19 +30,19 @@ export class Cursors {
   }
 
   /** Writes a cursor in base64url. Null if it would be over 2 KiB, or the list is sorted by more than eight properties. */
-  write(entity: Entity, list: List, { side, position }: Seek): string | null {
+  write(view: View, list: List, { side, position }: Seek): string | null {
     if (position.length > KEYS_MAX) return null
     const payload = VERSION + SIGNS[side] + JSON.stringify(position)
     const encoded = Buffer.from(payload).toString('base64url')
-    return MAC_LENGTH + encoded.length > LENGTH_MAX ? null : this.sign(entity, list, encoded) + encoded
+    return MAC_LENGTH + encoded.length > LENGTH_MAX ? null : this.sign(view, list, encoded) + encoded
   }
 
   /** Reads a cursor; null unless `write` has returned exactly this text for the same list. */
-  read(entity: Entity, list: List, text: string): Seek | null {
+  read(view: View, list: List, text: string): Seek | null {
     if (text.length > LENGTH_MAX) return null
     const encoded = text.slice(MAC_LENGTH)
     const given = Buffer.from(text.slice(0, MAC_LENGTH))
-    const own = Buffer.from(this.sign(entity, list, encoded))
+    const own = Buffer.from(this.sign(view, list, encoded))
     if (given.length !== own.length || !timingSafeEqual(given, own)) return null
     const payload = Buffer.from(encoded, 'base64url').toString()
     if (!payload.startsWith(VERSION)) return null
@@ -51,16 +51,17 @@ export class Cursors {
   }
 
   /** Signs the encoded text, not the position, because several texts of base64 decode to the same bytes. */
-  private sign(entity: Entity, list: List, encoded: string): string {
-    if (this.last?.list !== list) this.last = { list, scope: scopeOf(entity, list) }
+  private sign(view: View, list: List, encoded: string): string {
+    if (this.last?.list !== list) this.last = { list, scope: scopeOf(view, list) }
     const hmac = new Bun.CryptoHasher('sha256', this.secret).update(this.last.scope).update(encoded)
     return hmac.digest('base64url').slice(0, MAC_LENGTH)
   }
 }
 
 /** Text that identifies a list. Its only line break is at its end, so that no part of a cursor can pass for a part of it. */
-function scopeOf(entity: Entity, { filters, sorts }: List): string {
+function scopeOf(view: View, { filters, sorts }: List): string {
   const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.sign, value]))
-  const keys = order(entity, sorts).map(({ property, descending }) => [property.column, descending])
-  return `${JSON.stringify([entity.table, conditions.sort(), keys])}\n`
+  const keys = order(view, sorts).map(({ property, descending }) => [property.column, descending])
+  const own = view.text === '' ? [] : [view.text]
+  return `${JSON.stringify([view.table, conditions.sort(), keys, ...own])}\n`
 }

@@ -75,12 +75,12 @@ export class BulkCreates {
   }
 
   /** Makes the answer: an array or NDJSON, with only the ids if the key may not read the entity. */
-  private async created(rows: readonly Row[], { request, mayRead }: ResourceRequest): Promise<Reply> {
+  private async created(rows: readonly Row[], { request, access }: ResourceRequest): Promise<Reply> {
     const yieldIfDue = yieldEvery()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
     let text = ''
     for (const row of rows) {
-      text += `${text === '' || isLines ? '' : ','}${writeWritten(this.entity, row, mayRead)}${isLines ? '\n' : ''}`
+      text += `${text === '' || isLines ? '' : ','}${writeWritten(access?.read ?? null, row)}${isLines ? '\n' : ''}`
       const yielded = yieldIfDue()
       if (yielded !== null) await yielded
     }

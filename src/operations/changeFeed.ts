@@ -1,10 +1,10 @@
 // The change feed: pages, waiting requests and streams of events, and the history of one row. D57, D58, D62
 import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
+import type { KeyRights } from '../model/access.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
-import { allows, type Rights } from '../model/rights.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
@@ -56,7 +56,7 @@ export class ChangeFeed {
     this.requireKept()
     const isStream = formOf(request.headers.get('accept')) === 'ndjson'
     const query = parseChanges(call.query, all, isStream)
-    let entities = this.entitiesFor(call.rights as Rights, query)
+    let entities = this.entitiesFor(call.rights as KeyRights, query)
     const parts: FollowParts = {
       readAfter: (after) => this.changes.pageAfter(entities, after, query),
       wait: (after, untilMs) => this.waits.wait({ entities, after, untilMs, signal: request.signal, key }),
@@ -113,9 +113,9 @@ export class ChangeFeed {
   }
 
   /** Returns the requested entities, by default all that the key may read. @throws ApiError Forbidden */
-  private entitiesFor(rights: Rights, { entities }: ChangesQuery): readonly Entity[] {
-    for (const { plural } of entities ?? []) requireRight(rights, plural, 'read')
-    const readable = entities ?? this.parts.entities.filter(({ plural }) => allows(rights, plural, 'read'))
+  private entitiesFor(rights: KeyRights, { entities }: ChangesQuery): readonly Entity[] {
+    for (const entity of entities ?? []) requireRight(rights, entity, 'read')
+    const readable = entities ?? this.parts.entities.filter((entity) => rights.accessTo(entity).read !== null)
     if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
     return readable
   }

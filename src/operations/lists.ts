@@ -5,10 +5,10 @@ import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/counts.ts'
-import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import { listCostOf } from '../model/listCost.ts'
 import type { ListQuery } from '../model/query.ts'
+import type { View } from '../model/view.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
 import { respondPage } from '../respond/page.ts'
@@ -22,16 +22,16 @@ const ORDER_ATTEMPTS_MAX = 3
 type Reason = Parameters<typeof countDatabaseList>[0]
 
 /** Returns a page of a list. @throws ApiError */
-export async function pageList(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
+export async function pageList(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory, cursors } = parts
-  const parse = () => parseList(entity, call.query, cursors)
-  const copy = memory?.of(entity)
+  const parse = () => parseList(view, call.query, cursors)
+  const copy = memory?.of(view.whole)
   if (!memory || !copy) {
     const query = parse()
-    memory?.load(entity)
-    return pageFromDatabase(entity, parts, call, query, 'noCopy')
+    memory?.load(view.whole)
+    return pageFromDatabase(view, parts, call, query, 'noCopy')
   }
-  const target = `${call.url}?${call.query}`
+  const target = targetOf(view, call)
   // The query is parsed before the database is asked, so that its faults are named whatever the database does. A target in the
   // cache has no faults.
   const parsed = memory.responses.has(target) ? null : parse()
@@ -54,11 +54,16 @@ export async function pageList(entity: Entity, parts: ResourceParts, call: Resou
   const startMs = performance.now()
   const found = copy.table?.lists.find(query) ?? copy.unusable ?? 'noCopy'
   memory.slices.note(performance.now() - startMs)
-  if (typeof found === 'string') return pageFromDatabase(entity, parts, call, query, found)
+  if (typeof found === 'string') return pageFromDatabase(view, parts, call, query, found)
   countMemoryList(found.way)
-  const reply = respondPage(entity, query, found, call.url, cursors)
+  const reply = respondPage(view, query, found, call.url, cursors)
   memory.responses.set(target, copy.version, reply)
   return reply
+}
+
+/** Returns the key of an answer in the response cache: what one right shows is no answer for another. */
+export function targetOf({ text }: View, { url, query }: ResourceRequest): string {
+  return text === '' ? `${url}?${query}` : `${text}\n${url}?${query}`
 }
 
 /**
@@ -76,19 +81,19 @@ export function waitFor(
 }
 
 async function pageFromDatabase(
-  entity: Entity,
+  view: View,
   parts: ResourceParts,
   call: ResourceRequest,
   query: ListQuery,
   reason: Reason,
 ): Promise<Reply> {
   countDatabaseList(reason)
-  const statement = compileList(entity, query)
+  const statement = compileList(view.whole, query)
   const rows = await parts.listReads
-    .read(statement, call, listCostOf(entity, query))
+    .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))
-  const total = Number(rows[0]?.[entity.properties.length] ?? 0)
-  return respondPage(entity, query, { rows, total }, call.url, parts.cursors)
+  const total = Number(rows[0]?.[view.whole.properties.length] ?? 0)
+  return respondPage(view, query, { rows, total }, call.url, parts.cursors)
 }
 
 /** Adds advice to the error of a read that was too costly; rethrows other errors. */

@@ -5,11 +5,11 @@ import { compileDeleteBlockers } from '../compile/remove.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ConstraintViolation } from '../execute/outcomes.ts'
+import type { KeyRights } from '../model/access.ts'
 import type { WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { allows, type Rights } from '../model/rights.ts'
 import { arrayText } from '../model/sql.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
@@ -31,7 +31,7 @@ export interface RefusedDeletion {
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
   /** Rights of the key: the error counts only rows that it may read. Null if it has none. */
-  readonly rights: Rights | null
+  readonly rights: KeyRights | null
 }
 
 /** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
@@ -157,9 +157,9 @@ async function countReferring(
   entity: Entity,
   id: string,
   referring: readonly ReferringColumn[],
-  rights: Rights | null,
+  rights: KeyRights | null,
 ): Promise<Counts | null> {
-  const isCounted = referring.some(({ plural }) => rights && allows(rights, plural, 'read'))
+  const isCounted = referring.some(({ entity }) => rights?.accessTo(entity).read)
   const [found] = await database.read(compileDeleteBlockers(entity, id, referring, isCounted ? COUNTED_MAX + 1 : 1))
   return found ? referring.map((_, index) => Number(found[index])) : null
 }
@@ -173,14 +173,14 @@ function stillReferenced(
   id: string,
   referring: readonly ReferringColumn[],
   counts: Counts,
-  rights: Rights | null,
+  rights: KeyRights | null,
   isWhole: boolean,
 ): ApiError {
-  const isReadable = ({ plural }: ReferringColumn) => rights !== null && allows(rights, plural, 'read')
+  const isReadable = ({ entity }: ReferringColumn) => Boolean(rights?.accessTo(entity).read)
   const texts = referring.flatMap((column, index) => {
     const count = counts[index] ?? 0
     if (count === 0 || !isReadable(column)) return []
-    return `${count > COUNTED_MAX ? 'over 1,000' : count} of ${column.plural} (${column.property}=${id})`
+    return `${count > COUNTED_MAX ? 'over 1,000' : count} of ${column.entity.plural} (${column.property}=${id})`
   })
   const among = isWhole && referring.every(isReadable) ? ': ' : ', among them '
   const list = texts.length === 0 ? '' : among + texts.join(', ')

@@ -10,7 +10,7 @@ import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respo
 import { BulkCreates } from './bulkCreates.ts'
 import { Idempotency, withReplayed } from './idempotency.ts'
 import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
-import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
+import { type ResourceParts, type ResourceRequest, viewFor } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
 import { RowWrites } from './rowWrites.ts'
 import { streamList } from './streams.ts'
@@ -41,14 +41,15 @@ export class Resource {
     return this.pageOrStream(call, pageList, streamList)
   }
 
-  async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
-    const choice = parseRowFields(this.entity, query)
-    const id = this.reads.parseId(segment)
-    const conditions = parseConditions(request.headers)
-    const row = await this.reads.find(id)
+  async get(call: ResourceRequest): Promise<Reply> {
+    const view = viewFor(call)
+    const choice = parseRowFields(view, call.query)
+    const id = this.reads.parseId(call.id)
+    const conditions = parseConditions(call.request.headers)
+    const row = await this.reads.find(id, view.filters)
     const tag = this.reads.tagOf(row)
     if (conditions !== null && this.reads.isHeld(conditions, id, tag)) return respondUnchanged(tag)
-    return respondRow(200, rowWriter(this.entity, choice)(row), tag)
+    return respondRow(200, rowWriter(view, choice)(row), tag)
   }
 
   async create(call: ResourceRequest): Promise<Reply> {
@@ -85,17 +86,17 @@ export class Resource {
 
   /** Answers in the form of the `Accept` header. @throws ApiError */
   private pageOrStream(call: ResourceRequest, page: typeof pageList, stream: typeof streamList): Promise<Reply> {
-    const { entity, parts } = this
+    const { parts } = this
+    const view = viewFor(call)
     const { headers } = call.request
     const conditions = parseConditions(headers)
     const form = formOf(headers.get('accept'))
-    if (form === 'json')
-      return conditions === null ? page(entity, parts, call) : unlessHeld(page(entity, parts, call), conditions)
+    if (form === 'json') return conditions === null ? page(view, parts, call) : unlessHeld(page(view, parts, call), conditions)
     if (conditions !== null) requireAnyVersion(conditions)
-    return stream(entity, parts, call, form)
+    return stream(view, parts, call, form)
   }
 
-  private respondWritten(status: number, { mayRead }: ResourceRequest, row: Row, location?: string): Reply {
-    return respondRow(status, writeWritten(this.entity, row, mayRead), this.reads.tagOf(row), location)
+  private respondWritten(status: number, { access }: ResourceRequest, row: Row, location?: string): Reply {
+    return respondRow(status, writeWritten(access?.read ?? null, row), this.reads.tagOf(row), location)
   }
 }

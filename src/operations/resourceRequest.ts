@@ -6,9 +6,10 @@ import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
+import type { Access, KeyRights, Verb } from '../model/access.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
-import { type Action, allows, type Rights } from '../model/rights.ts'
+import type { View } from '../model/view.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ConcurrencyLimit } from './concurrencyLimit.ts'
 
@@ -31,10 +32,10 @@ export interface ResourceRequest {
   readonly id: string
   /** Sets the timeout of the connection. Undefined or null: it stays open for however long the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
-  /** True if the key may read the entity; else responses contain only the ids of rows. */
-  readonly mayRead: boolean
-  /** Rights of the key. Null or undefined if the request has no key. */
-  readonly rights?: Rights | null
+  /** What the key may do with the entity of the endpoint, at least what the method does; null: the endpoint has no entity. */
+  readonly access: Access | null
+  /** Rights of the key; null if the request has none. */
+  readonly rights: KeyRights | null
   /** Id of the key. */
   readonly key: string
   /** Name of the key, which stays the same after a rotation. */
@@ -48,16 +49,24 @@ export interface ResourceRequest {
 /** Checks and charges keys again while a long request runs. */
 export interface KeysInUse {
   /** Returns the current rights of the key, without a charge. @throws ApiError if the key is no longer valid */
-  rightsOf(request: Request): Promise<Rights>
+  rightsOf(request: Request): Promise<KeyRights>
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
-  charge(request: Request): Promise<Rights>
+  charge(request: Request): Promise<KeyRights>
   /** Charges `count` more requests for a request that is as much work. @throws ApiError */
   chargeMore(charged: Charged, count: number): Promise<void>
 }
 
-/** Checks that a key may take an action on an entity. @throws ApiError Forbidden */
-export function requireRight(rights: Rights, plural: string, action: Action): void {
-  if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
+/** Returns what a key may do with an entity. @throws ApiError Forbidden if it has no right to the verb */
+export function requireRight(rights: KeyRights, entity: Entity, verb: Verb): Access {
+  const access = rights.accessTo(entity)
+  if (access[verb] === null) throw new ApiError('Forbidden', rights.refusal(entity, verb))
+  return access
+}
+
+/** Returns the entity as the key of a request reads it. @throws Error if the request was not checked for this right */
+export function viewFor({ access }: ResourceRequest): View {
+  if (!access?.read) throw new Error('a request reads without a right')
+  return access.read
 }
 
 export interface ResourceParts {

@@ -5,6 +5,7 @@ import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../model/entityTag.ts'
 import { excerpt } from '../model/excerpt.ts'
+import type { Filter } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
@@ -43,9 +44,9 @@ export class RowReads {
     return id
   }
 
-  /** Returns a row in the form of `compileGet`. @throws ApiError NotFound */
-  async find(id: string): Promise<Row> {
-    const [row] = await this.database.read(compileGet(this.entity, id))
+  /** Returns a row in the form of `compileGet`, if it matches the filters. @throws ApiError NotFound */
+  async find(id: string, filters: readonly Filter[] = []): Promise<Row> {
+    const [row] = await this.database.read(compileGet(this.entity, id, filters))
     if (!row) throw this.notFound(id)
     return row
   }

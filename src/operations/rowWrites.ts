@@ -92,7 +92,7 @@ export class RowWrites {
       verb: 'delete',
       plan,
       expected,
-      rights: call.rights ?? null,
+      rights: call.rights,
     })
   }
 

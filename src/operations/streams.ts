@@ -1,9 +1,11 @@
 // Streams of lists: reads all rows piece by piece, charges every 1,000, and pauses while other requests are served. D55
 import { compilePiece, streamColumns } from '../compile/stream.ts'
-import type { Entity } from '../model/entity.ts'
+import { ApiError } from '../errors.ts'
+import type { KeyRights } from '../model/access.ts'
 import { listCostOf } from '../model/listCost.ts'
 import { order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseStream } from '../parse/list.ts'
 import type { Reply, StreamSlot } from '../respond/reply.ts'
@@ -20,23 +22,23 @@ interface Piece {
 }
 
 /** Streams a list; the first piece is read before the answer begins, so that its errors have a status. @throws ApiError */
-export function streamList(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
+export function streamList(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { listReads, keysInUse, streamLimit, changesToken } = parts
-  const query = parseStream(entity, call.query, form)
-  const demand = listCostOf(entity, query)
-  const headers = streamHeaders(entity.plural, form, call.request.headers)
-  const columns = streamColumns(entity, query)
+  const query = parseStream(view, call.query, form)
+  const demand = listCostOf(view.whole, query)
+  const headers = streamHeaders(view.plural, form, call.request.headers)
+  const columns = streamColumns(view, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
   // The first piece assumes that texts have their maximum length. Later ones assume the longest row of the piece before, and have
   // at most eight times as many rows.
   const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   let rowsMax = safeRows
-  const keys = order(entity, query.sorts).map(({ property }) => columns.indexOf(property))
+  const keys = order(view, query.sorts).map(({ property }) => columns.indexOf(property))
 
   async function readPieceAfter(last: Row | null, size: number): Promise<Piece> {
     const startMs = performance.now()
     const position = last && keys.map((index) => last[index] as string | null)
-    const statement = compilePiece(entity, query, columns, position, size)
+    const statement = compilePiece(view.whole, query, columns, position, size)
     const advice = () => suggestCheaperQuery({ ...query, page: 1, seek: null })
     const rows = await listReads.read(statement, call, demand).catch(withAdvice(advice))
     if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(PIECE_LENGTH_MAX / longestOf(rows))))
@@ -54,7 +56,7 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
       paidRows -= size
       if (paidRows === 0) {
         const rights = await keysInUse?.charge(call.request)
-        if (rights) requireRight(rights, entity.plural, 'read')
+        if (rights) requireSameView(rights, view)
         paidRows = PAID_ROWS
       }
       piece = await readPieceAfter(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
@@ -63,11 +65,17 @@ export function streamList(entity: Entity, parts: ResourceParts, call: ResourceR
 
   return replyStreamed(call, streamLimit, { headers, form }, async () => {
     // The token is read before the rows, so that all changes during the stream come after it.
-    const token = form === 'ndjson' ? await changesToken?.(entity) : null
+    const token = form === 'ndjson' ? await changesToken?.(view) : null
     if (token) headers['X-Changes-After'] = token
     const first = await readPieceAfter(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
-    return textsOf(streamWriter(entity, query, columns, form), pieces(first))
+    return textsOf(streamWriter(view, query, columns, form), pieces(first))
   })
+}
+
+/** Ends a stream whose key now reads other rows or properties: what was begun cannot go on. @throws ApiError Forbidden */
+function requireSameView(rights: KeyRights, view: View) {
+  const { read } = requireRight(rights, view.whole, 'read')
+  if (read?.text !== view.text) throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
 }
 
 type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>

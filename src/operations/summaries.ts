@@ -11,16 +11,16 @@ import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
-import type { Entity } from '../model/entity.ts'
 import { parentRowOf } from '../model/listCost.ts'
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
+import type { View } from '../model/view.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { waitFor, withAdvice } from './lists.ts'
+import { targetOf, waitFor, withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, textsOf } from './streams.ts'
 
@@ -29,12 +29,12 @@ const countSummary = countFrom('summaries')
 const deadlines = new Deadlines(QUERY_MS_MAX)
 
 /** Returns a page of groups. @throws ApiError */
-export async function pageSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
+export async function pageSummary(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory } = parts
-  const parse = () => parseSummary(entity, call.query, 'json')
-  const copy = memory?.of(entity)
-  if (!memory || !copy) return pageFromDatabase(entity, parts, call, parse())
-  const target = `${call.url}?${call.query}`
+  const parse = () => parseSummary(view, call.query, 'json')
+  const copy = memory?.of(view.whole)
+  if (!memory || !copy) return pageFromDatabase(view, parts, call, parse())
+  const target = targetOf(view, call)
   // As in `pageList`: faults are named whatever the database does, and a copy that is not current has no cached response.
   const parsed = memory.responses.has(target) ? null : parse()
   await copy.refresh()
@@ -51,22 +51,22 @@ export async function pageSummary(entity: Entity, parts: ResourceParts, call: Re
     if (version === copy.version) memory.responses.set(target, version, page)
     return page
   })
-  return reply ?? pageFromDatabase(entity, parts, call, query)
+  return reply ?? pageFromDatabase(view, parts, call, query)
 }
 
 /** Streams all groups in their order. @throws ApiError */
-export function streamSummary(entity: Entity, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
+export function streamSummary(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { memory, summaryLimit } = parts
-  const query = parseSummary(entity, call.query, form)
-  const headers = streamHeaders(`${entity.plural}Summary`, form, call.request.headers)
+  const query = parseSummary(view, call.query, form)
+  const headers = streamHeaders(`${view.plural}Summary`, form, call.request.headers)
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
-    const copy = memory?.of(entity)
+    const copy = memory?.of(view.whole)
     await copy?.refresh()
     const grouping = memory && copy && (await withGroups(call, memory, copy, query, async (found) => takeGroups(found, hold)))
     if (!grouping) {
-      const { rows } = await readGroups(entity, parts, call, query, null)
+      const { rows } = await readGroups(view, parts, call, query, null)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
       return textsOf(writer, [rows])
     }
@@ -120,23 +120,23 @@ async function withGroups<Result>(
   }
 }
 
-async function pageFromDatabase(entity: Entity, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery) {
+async function pageFromDatabase(view: View, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery) {
   const { page, pageSize } = query
-  const { total, rows } = await readGroups(entity, parts, call, query, { offset: (page - 1) * pageSize, size: pageSize })
+  const { total, rows } = await readGroups(view, parts, call, query, { offset: (page - 1) * pageSize, size: pageSize })
   return respondSummary(query, rows, total, call.url)
 }
 
 /** Reads groups from the database. `page`: null for all groups. */
 async function readGroups(
-  entity: Entity,
+  view: View,
   { memory, listReads }: ResourceParts,
   call: ResourceRequest,
   query: SummaryQuery,
   page: { readonly offset: number; readonly size: number } | null,
 ) {
-  memory?.load(entity)
+  memory?.load(view.whole)
   countSummary('database')
-  const statement = compileSummary(entity, query, page)
+  const statement = compileSummary(view.whole, query, page)
   const parentRow = parentRowOf(query.filters)
   const found = await listReads
     .read(statement, call, { parentRow, isCostly: true })

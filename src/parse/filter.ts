@@ -9,6 +9,7 @@ import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import { findMember, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
 import { hintForOperator, hintForValue } from './otherApiFilters.ts'
@@ -53,6 +54,14 @@ export function addFilter(filters: Filter[], filter: Filter): void {
   if (values <= VALUES_MAX) return
   const message = `A request may have up to ${VALUES_MAX} values in parameters such as ${property.name}[].`
   throw new ApiError('TooManyFilters', message)
+}
+
+/**
+ * Appends the filters of a view. They are neither counted nor united with those of the request: a client's `Status[]=Declined` would
+ * widen a right's `Status[]=Approved`.
+ */
+export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[]): readonly Filter[] {
+  return ofView.length === 0 ? filters : [...filters, ...ofView]
 }
 
 /** Sorts the values, because the same values in another order are the same list. Null sorts before the text `null`. */

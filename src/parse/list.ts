@@ -6,7 +6,8 @@ import { excerpt } from '../model/excerpt.ts'
 import { memoize } from '../model/memoize.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
-import { addFilter, parseFilter } from './filter.ts'
+import type { View } from '../model/view.ts'
+import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { StreamForm } from './headers.ts'
 import { findByName, findMember, sortDefinitions } from './names.ts'
 import { suggestOrList } from './nearestProperty.ts'
@@ -30,11 +31,12 @@ interface Parameters extends CommonParameters {
 }
 
 /** Parses the query string of a list, without `?`. If `cursors` is null, every cursor is invalid. Spec 4.2 @throws ApiError */
-export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
-  const read = readParameters(entity, query)
+export function parseList(view: View, query: string, cursors: Cursors | null = null): ListQuery {
+  const read = readParameters(view, query)
   rejectUnusedParameters(read, 'json')
-  const { filters, sorts, pageSize, page, cursor, fields, queryWithoutPaging } = read
-  const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
+  const { sorts, pageSize, page, cursor, fields, queryWithoutPaging } = read
+  const filters = withFiltersOf(view, read.filters)
+  const seek = cursor === undefined ? null : parseCursor(view, { filters, sorts }, cursor, cursors)
   return {
     filters,
     sorts,
@@ -42,16 +44,16 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
     page: page ?? 1,
     seek,
     queryWithoutPaging,
-    choice: parseFields(entity, fields),
+    choice: parseFields(view, fields),
   }
 }
 
 /** Parses the query string of a stream of all matching rows, without pages. D55 @throws ApiError for the first fault */
-export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
-  const read = readParameters(entity, query)
+export function parseStream(view: View, query: string, form: StreamForm): StreamQuery {
+  const read = readParameters(view, query)
   rejectUnusedParameters(read, form)
   const { filters, sorts, fields } = read
-  return { filters, sorts, choice: parseFields(entity, fields), ...csvFormOf(read) }
+  return { filters: withFiltersOf(view, filters), sorts, choice: parseFields(view, fields), ...csvFormOf(read) }
 }
 
 function readParameters(entity: Entity, query: string): Parameters {
@@ -77,8 +79,8 @@ const purposeFinder = memoize(({ properties }: Entity) => {
 })
 
 /** Parses a cursor of this list. @throws ApiError InvalidCursor */
-function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {
-  const seek = cursors?.read(entity, list, text)
+function parseCursor(view: View, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {
+  const seek = cursors?.read(view, list, text)
   if (seek) return seek
   const message = 'The cursor is not one of this list: it was altered, or the filters or the sort were.'
   throw new ApiError('InvalidCursor', message, { target: 'cursor' })

@@ -16,7 +16,8 @@ import {
   PERIODS,
   type SummaryQuery,
 } from '../model/summary.ts'
-import { addFilter, parseFilter } from './filter.ts'
+import type { View } from '../model/view.ts'
+import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { ListForm } from './headers.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { faultOfName, listOrNone } from './nearestProperty.ts'
@@ -56,14 +57,15 @@ interface Parameters extends CommonParameters {
 }
 
 /** Parses the query string of a summary, without `?`. D76 @throws ApiError for the first fault */
-export function parseSummary(entity: Entity, query: string, form: ListForm): SummaryQuery {
-  const read = readParameters(entity, query)
+export function parseSummary(view: View, query: string, form: ListForm): SummaryQuery {
+  const read = readParameters(view, query)
   rejectUnusedParameters(read, form)
-  const { filters, keys, measures, queryWithoutPaging } = read
+  const { keys, measures, queryWithoutPaging } = read
+  const filters = withFiltersOf(view, read.filters)
   const figures = figuresOf(measures)
   const sorts: GroupSort[] = []
   for (const { name, descending } of read.sorts.flatMap(sortDefinitions))
-    addSort(sorts, { column: sortColumn(entity, { keys, figures }, name), isDescending: descending })
+    addSort(sorts, { column: sortColumn(view, { keys, figures }, name), isDescending: descending })
   for (let column = 0; column < keys.length; column++) addSort(sorts, { column, isDescending: false })
   const pages = { pageSize: read.pageSize ?? SUMMARY_PAGES.normal, page: read.page ?? 1, queryWithoutPaging }
   return { filters, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }

@@ -22,6 +22,7 @@ import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
+import { RightsReader } from '../rights/reader.ts'
 import { FINISH_MS, type WorkerContext } from './messages.ts'
 import { type Part, Parts } from './parts.ts'
 import { requireTables } from './requireTables.ts'
@@ -42,7 +43,7 @@ const DELAY_EVERY_MS = 1_000
 
 /** Starts the server of a worker. @throws Error with code EADDRINUSE if the port is taken */
 export async function startWorker(config: Config, context: WorkerContext): Promise<Worker> {
-  const worker = new Worker(config, context)
+  const worker = new Worker(config, context, await loadEntities(config.entitiesDir))
   await worker.start()
   return worker
 }
@@ -54,7 +55,6 @@ export class Worker {
   private readonly memory: TableCopies | null
   private readonly keys: WorkerAdmission
   private readonly cursors: Cursors
-  private entities: readonly Entity[] = []
   private app: ReturnType<typeof createApp> | null = null
   /** True until the database is reachable. */
   private isWaiting: boolean
@@ -65,12 +65,14 @@ export class Worker {
   constructor(
     private readonly config: Config,
     private readonly context: WorkerContext,
+    private readonly entities: readonly Entity[],
   ) {
+    const rights = new RightsReader(entities)
     this.running = new Parts(context.log)
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)
     this.memory = createMemory(config, context, this.pools)
-    this.keys = new WorkerAdmission(config, context, this.pools.database)
+    this.keys = new WorkerAdmission(config, context, this.pools.database, (record) => rights.read(record))
     this.cursors = new Cursors(context.cursorSecret ?? '')
   }
 
@@ -89,7 +91,7 @@ export class Worker {
       // last.
       { name: 'clients', stop: () => this.leaveClients() },
       { name: 'pools', stop: () => this.pools.end() },
-      { name: 'entities', start: () => this.readEntities() },
+      { name: 'entities', start: () => this.checkTables() },
       { name: 'memory', stop: () => this.memory?.end() },
       { name: 'keys', start: () => this.readKeys(), stop: () => this.keys.close() },
       this.listenerPart(),
@@ -127,8 +129,7 @@ export class Worker {
     await this.running.stop()
   }
 
-  private async readEntities(): Promise<void> {
-    this.entities = await loadEntities(this.config.entitiesDir)
+  private async checkTables(): Promise<void> {
     if (!this.isWaiting) await requireTables(this.entities, this.pools.database)
   }
 

@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
 import { count, gauge, seriesOf } from '../metrics/counts.ts'
+import type { KeyRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
@@ -36,10 +37,11 @@ export class WorkerAdmission {
     private readonly config: Config,
     private readonly context: WorkerContext,
     private readonly database: Database,
+    readRights: (record: KeyRecord) => KeyRights,
   ) {
     const { rateLimitStore, trustedProxies } = config
     const { bootstrapKey, tables } = context
-    this.keyring = new Keyring(bootstrapKey)
+    this.keyring = new Keyring(bootstrapKey, readRights)
     this.store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, (error) => this.logOutage(error))
     this.limiters = new Limiters(config, tables, this.store)
     this.openTables(tables.own)

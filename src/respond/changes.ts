@@ -1,6 +1,7 @@
 // JSON of the change feed: events, and pages of them.
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
+import { wholeView } from '../model/view.ts'
 import { jsonOf, rowWriter } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
@@ -51,7 +52,7 @@ export function eventText(event: ChangeEvent, hasValues: boolean): string {
   const changed = changedProperties(event)
   const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(event)}"`
   const names = changed.map(({ property }) => JSON.stringify(property.name))
-  const row = event.row === undefined ? '' : `,"row":${event.row === null ? 'null' : rowWriter(entity)(event.row)}`
+  const row = event.row === undefined ? '' : `,"row":${event.row === null ? 'null' : rowWriter(wholeView(entity))(event.row)}`
   const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]${row}`
   if (!hasValues) return `{${text}}`
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`

@@ -1,24 +1,25 @@
-// JSON of rows: writers for all properties of an entity, or for chosen ones.
-import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
+// JSON of rows: writers for all properties of a view, or for chosen ones.
+import { type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
 /** Parts of a kind that a JSON writer needs. Without `readText`, the text from PostgreSQL is a JSON number. */
 export type PrintableKind = Pick<Kind, 'name' | 'readText'>
 
-const entityWriter = memoize((entity: Entity) => choiceWriter(entity, entity.properties))
+const viewWriter = memoize((view: View) => choiceWriter(view, view.whole.properties))
 
-/** Returns a writer of whole rows, or of chosen properties; decimals are as PostgreSQL prints them. */
-export function rowWriter(entity: Entity, choice: Projection | null = null): Write {
-  return choice === null ? entityWriter(entity) : choiceWriter(choice, entity.properties)
+/** Returns a writer of all that a view shows, or of chosen properties, from rows of the whole entity. */
+export function rowWriter(view: View, choice: Projection | null = null): Write {
+  return choice === null ? viewWriter(view) : choiceWriter(choice, view.whole.properties)
 }
 
-/** Writes the JSON of a written row; a key without the right to read gets only the id. D34 */
-export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string {
-  return mayRead ? rowWriter(entity)(row) : `{"id":${row[0]}}`
+/** Writes the JSON of a written row through a view; null, a key that may not read the row gets only its id. D34 */
+export function writeWritten(view: View | null, row: Row): string {
+  return view === null ? `{"id":${row[0]}}` : rowWriter(view)(row)
 }
 
 /** Returns a writer of chosen properties, `{"a":1,"b":{"c":2}}`, from rows with these columns. */

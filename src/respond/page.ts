@@ -1,29 +1,30 @@
 // Pages of lists: body, total, links and entity tag, from rows of PostgreSQL or of a copy in memory.
 import type { Cursors } from '../model/cursor.ts'
-import { type Entity, type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
+import { type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import { JsonWriter } from '../model/jsonWriter.ts'
 import { memoize } from '../model/memoize.ts'
 import { type ListQuery, order, type Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import { rowWriter } from './json.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
-/** Result of a list: rows that begin with the entity's columns, and the total. */
+/** Result of a list: rows that begin with the columns of the whole entity, and the total. */
 export interface ListResult {
   readonly rows: readonly Row[] | CodedRows
   readonly total: number
 }
 
 /** Responds with a page. `found`: rows in the order of `compileList`; `url`: absolute, without a query. */
-export function respondPage(entity: Entity, query: ListQuery, found: ListResult, url: string, cursors: Cursors): BytesReply {
+export function respondPage(view: View, query: ListQuery, found: ListResult, url: string, cursors: Cursors): BytesReply {
   const { rows, total } = found
   const [begin, end] = rangeOfPage(query, rows)
-  const body = isCoded(rows) ? codedBody(entity, query, rows, begin, end) : printedBody(entity, query, rows.slice(begin, end))
+  const body = isCoded(rows) ? codedBody(view, query, rows, begin, end) : printedBody(view, query, rows.slice(begin, end))
   const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
   const cursorOf = (side: Seek['side'], page: number | null, index: number) => {
     if (page === null || begin === end) return null
-    return cursors.write(entity, query, { side, position: positionOf(entity, query, rows, index) })
+    return cursors.write(view, query, { side, position: positionOf(view, query, rows, index) })
   }
   const linked = { previous: cursorOf('before', links.previous, begin), next: cursorOf('after', links.next, end - 1) }
   return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.queryWithoutPaging))
@@ -45,8 +46,8 @@ function isCoded(rows: ListResult['rows']): rows is CodedRows {
   return 'write' in rows
 }
 
-function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
-  return Buffer.from(`[${rows.map(rowWriter(entity, choice)).join(',')}]`)
+function printedBody(view: View, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
+  return Buffer.from(`[${rows.map(rowWriter(view, choice)).join(',')}]`)
 }
 
 const encoder = new TextEncoder()
@@ -56,8 +57,8 @@ const NONE = encoder.encode('null')
 /** Shared by all pages, which are written synchronously, one at a time. */
 const writer = new JsonWriter()
 
-function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
-  const write = codedWriter(entity, choice)
+function codedBody(view: View, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
+  const write = codedWriter(view, choice)
   // If a value of an earlier page could not be written, its first part is still in the writer.
   writer.reset()
   writer.json('[')
@@ -77,14 +78,14 @@ function rangeOfPage({ pageSize, seek }: ListQuery, rows: ListResult['rows']): [
 }
 
 /** Values of a row by which the list is sorted. */
-function positionOf(entity: Entity, { sorts }: ListQuery, rows: ListResult['rows'], index: number): Seek['position'] {
-  return order(entity, sorts).map(({ property }) => {
-    const column = entity.properties.indexOf(property)
+function positionOf(view: View, { sorts }: ListQuery, rows: ListResult['rows'], index: number): Seek['position'] {
+  return order(view, sorts).map(({ property }) => {
+    const column = view.whole.properties.indexOf(property)
     return isCoded(rows) ? rows.print(index, column) : (rows[index]?.[column] as string | null)
   })
 }
 
-/** Rows of a copy in memory. A value is addressed by the index of its row and of its property in the entity. */
+/** Rows of a copy in memory. A value is addressed by the index of its row and of its property in the whole entity. */
 export interface CodedRows {
   readonly length: number
   /** Returns the value as PostgreSQL prints it; null if there is none. */
@@ -96,20 +97,20 @@ export interface CodedRows {
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-const entityWriter = memoize((entity: Entity) => compile(entity.members, entity))
+const viewWriter = memoize((view: View) => compile(view.members, view))
 
 /** Returns a writer of rows of a copy, whole or with chosen properties. Its JSON equals that of `rowWriter`. */
-export function codedWriter(entity: Entity, choice: Projection | null): WriteRow {
-  return choice === null ? entityWriter(entity) : compile(choice.members, entity)
+export function codedWriter(view: View, choice: Projection | null): WriteRow {
+  return choice === null ? viewWriter(view) : compile(choice.members, view)
 }
 
 /** Returns a writer of `{"a":1,"b":{"c":2}}`, in which an object is null if none of its parts has a value. */
-function compile(members: readonly (Property | Group)[], entity: Entity): WriteRow {
-  const columnOf = (property: Property) => entity.properties.indexOf(property)
+function compile(members: readonly (Property | Group)[], view: View): WriteRow {
+  const columnOf = (property: Property) => view.whole.properties.indexOf(property)
   const parts = members.map((member, index) => {
     const prefix = encoder.encode(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
     if (!isGroup(member)) return { prefix, column: columnOf(member), whole: null, write: null }
-    return { prefix, column: -1, whole: member.whole.map(columnOf), write: compile(member.properties, entity) }
+    return { prefix, column: -1, whole: member.whole.map(columnOf), write: compile(member.properties, view) }
   })
   return (rows, index, into) => {
     for (const { prefix, column, whole, write } of parts) {

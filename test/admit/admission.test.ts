@@ -13,6 +13,7 @@ import { parseRules } from '../../src/model/limits.ts'
 import { useDatabase } from '../support/database.ts'
 import { leaveOut, temporaryFolder, until } from '../support/process.ts'
 import { hasRedis, startRedis } from '../support/redis.ts'
+import { wholeRights } from '../support/rights.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
 const LIMIT = 10
@@ -34,7 +35,7 @@ function filesOf(anonymous: string): LimiterFiles {
 /** The admission of one worker; `looks`: how often it has asked the database for keys. */
 function workerOf(anonymous = `${LIMIT}/1h`, source: KeySource = keySource(database), store: SharedStore | null = null) {
   let looks = 0
-  const keyring = new Keyring(null)
+  const keyring = new Keyring(null, () => wholeRights())
   const tables = files.ensure(null, () => undefined)
   const counted = {
     ...source,

@@ -5,6 +5,7 @@ import { LimiterFiles, ownLimitsOf } from '../../src/admit/limiterFiles.ts'
 import { Limiters } from '../../src/admit/limiters.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { wholeRights } from '../support/rights.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
 const SETTINGS = { rateLimits: parseRules('9/1h'), rateLimitsAnonymous: parseRules('100000/2h'), rateLimitClients: 3 }
@@ -13,7 +14,7 @@ const SETTINGS = { rateLimits: parseRules('9/1h'), rateLimitsAnonymous: parseRul
 function limiterOf(...keys: TestKey[]) {
   const files = new LimiterFiles(temporaryFolder().path, SETTINGS)
   const memoryOf = (now: readonly TestKey[]) => files.ensure(ownLimitsOf(now.map(({ record }) => record)), () => undefined)
-  const keyring = new Keyring(null)
+  const keyring = new Keyring(null, () => wholeRights())
   const memory = memoryOf(keys)
   const limiters = new Limiters(SETTINGS, memory, null)
   const update = (now: readonly TestKey[], own = memoryOf(now).own) => {

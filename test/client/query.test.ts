@@ -7,6 +7,7 @@ import employee from '../../src/entities/employee.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { KindName } from '../../src/model/kinds.ts'
 import type { ListQuery } from '../../src/model/query.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
 
@@ -14,7 +15,7 @@ type Value = string | number | boolean | Date | null
 type Tests = Readonly<Record<string, unknown>>
 
 const write = (filter: Tests) => queryString({ filter })
-const parse = (entity: Entity, query: string) => parseList(entity, query.slice(1))
+const parse = (entity: Entity, query: string) => parseList(wholeView(entity), query.slice(1))
 const keyOf = ({ path }: Property) => path.join('.')
 const said = ({ filters }: ListQuery) => filters.map(({ property, operator, value }) => [keyOf(property), operator.sign, value])
 

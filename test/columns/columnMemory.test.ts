@@ -7,6 +7,7 @@ import type { FoundPage } from '../../src/columns/listSearch.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 import { faultsOf, heldBy } from '../support/columnInvariants.ts'
@@ -21,7 +22,7 @@ const NONE = { extremes: 0, uncoded: 0 }
 const everything = { has: () => true }
 const nothing = { has: () => false }
 
-const listed = (query: string) => listOf(parseList(reading, query))
+const listed = (query: string) => listOf(parseList(wholeView(reading), query))
 
 describe('memory', () => {
   test('of a page that was found is its own, whatever becomes of the table', () => {
@@ -29,7 +30,7 @@ describe('memory', () => {
     const table = new RandomTable(absence, random, 300, NONE)
     const columns = table.load()
     const ids = table.rows.map(([id]) => Number(id)).sort((one, other) => other - one)
-    const query = parseList(absence, 'sort=-Id')
+    const query = parseList(wholeView(absence), 'sort=-Id')
     const pages = [1, 2, 50].map((page) => columns.lists.find(listOf(query, page, 20)) as FoundPage)
     for (const id of ids.slice(0, 30)) columns.remove(String(id))
     for (const row of new RandomTable(absence, random, 400).rows) columns.put(row)
@@ -52,7 +53,10 @@ describe('memory', () => {
     for (let times = 0; times < 20; times++) await findList(columns, listed('sort=-At'))
     expect(asked).toBe(before)
     for (const query of ['Amount=>29&sort=-At', 'Level=7&sort=Label', '', 'sort=-Id', 'On=true'])
-      expect([query, await new ListComparison(table, columns).differencesOf(parseList(reading, query), 4)]).toEqual([query, []])
+      expect([query, await new ListComparison(table, columns).differencesOf(parseList(wholeView(reading), query), 4)]).toEqual([
+        query,
+        [],
+      ])
     expect(heldBy(columns)).toEqual({ indexes: 0, checkpoints: 0, bitmaps: 0 })
   })
 
@@ -117,7 +121,7 @@ describe('memory', () => {
     expect(fill).toThrow(KernelFull)
     expect([columns.isWorn, columns.rows, id > 100_000, id < 101_000]).toEqual([true, id, true, true])
     // What is there is still found.
-    expect(columns.lists.find(listOf(parseList(company, 'sort=-Id'), 1, 5))).toMatchObject({ total: id })
+    expect(columns.lists.find(listOf(parseList(wholeView(company), 'sort=-Id'), 1, 5))).toMatchObject({ total: id })
   })
 
   test('of a table most of whose rows are gone is worth another load', () => {
@@ -156,7 +160,7 @@ describe('memory', () => {
     for (let id = 11; id < 8_990; id++) columns.remove(String(id))
     for (let id = 8_980; id > 5_000; id--) columns.put(row(id))
     expect(columns.bytes).toBeLessThanOrEqual(full)
-    const found = columns.lists.find(listOf(parseList(company, 'Name=odd&sort=-Id'), 2, 10)) as FoundPage
+    const found = columns.lists.find(listOf(parseList(wholeView(company), 'Name=odd&sort=-Id'), 2, 10)) as FoundPage
     expect([found.total, idsOf(found)]).toEqual([2_000, Array.from({ length: 10 }, (_, index) => 8_979 - 2 * index)])
     expect(faultsOf(columns)).toEqual([])
   })
@@ -174,11 +178,11 @@ describe('memory', () => {
       return process.memoryUsage().heapUsed + columns.bytes
     }
     // Folds the texts.
-    await findList(columns, listOf(parseList(company, 'Name[contains]=x')))
+    await findList(columns, listOf(parseList(wholeView(company), 'Name[contains]=x')))
     const before = used()
     for (const part of ['n', 'na', 'nam', 'name', 'a', 'am', 'ame', 'm', 'me', 'e'])
       for (let times = 0; times < 2; times++) {
-        const found = await findList(columns, listOf(parseList(company, `Name[contains]=${part}`)))
+        const found = await findList(columns, listOf(parseList(wholeView(company), `Name[contains]=${part}`)))
         expect(found).toMatchObject({ total: 100_000 })
       }
     expect(heldBy(columns).bitmaps).toBe(10)
@@ -204,7 +208,7 @@ describe('memory', () => {
     expect(fill).toThrow(KernelFull)
     // The second one is to be kept.
     for (let times = 0; times < 3; times++)
-      expect(await findList(columns, listOf(parseList(company, 'Name[contains]=me')), false)).toBe('index')
+      expect(await findList(columns, listOf(parseList(wholeView(company), 'Name[contains]=me')), false)).toBe('index')
     store.freeBitmap(store.reserveBitmap())
   })
 
@@ -222,7 +226,7 @@ describe('memory', () => {
     }
     const ask = (count: number) => {
       for (let number = 0; number < count; number++)
-        columns.lists.find(listOf(parseList(company, `Name=${number}${'x'.repeat(15_000)}`)))
+        columns.lists.find(listOf(parseList(wholeView(company), `Name=${number}${'x'.repeat(15_000)}`)))
     }
     ask(10)
     const before = used()
@@ -241,7 +245,7 @@ describe('memory', () => {
     const { kernel } = (columns as unknown as { store: { kernel: { next: number } } }).store
     for (let id = 1; id <= 10_000; id++) columns.put([String(id), `name ${id}`, 't'])
     const find = async () => {
-      const found = await findList(columns, listOf(parseList(company, 'Name[contains]=ME')))
+      const found = await findList(columns, listOf(parseList(wholeView(company), 'Name[contains]=ME')))
       return typeof found === 'string' ? found : found.total
     }
     expect(await find()).toBe(10_000)

@@ -5,6 +5,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { type Filter, order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 import { faultsOf, heldBy } from '../support/columnInvariants.ts'
@@ -53,7 +54,7 @@ describe('of a few rows', () => {
     return columns
   }
   const totals = (columns: ColumnTable, queries: readonly string[]) =>
-    queries.map((query) => totalOf(columns, parseList(reading, query).filters))
+    queries.map((query) => totalOf(columns, parseList(wholeView(reading), query).filters))
   const [LABEL, AT, AMOUNT, LEVEL] = [1, 3, 4, 5]
 
   test('a text that reads like no value is another list', async () => {
@@ -70,7 +71,7 @@ describe('of a few rows', () => {
     const names = ['old', 'older', null, 'o']
     const columns = readings(LABEL, names)
     const queries = ['=new', '=!=new', '[]=new', '[contains]=EW', '[begins]=n', '=>n', '=<=new', '=>=old', '=', '=!=old']
-    const lists = queries.map((query) => listOf(parseList(reading, `Label${query}`)))
+    const lists = queries.map((query) => listOf(parseList(wholeView(reading), `Label${query}`)))
     const found = async () => {
       const totals: unknown[] = []
       for (const list of lists) {
@@ -90,7 +91,10 @@ describe('of a few rows', () => {
 
   test('values that are written in two ways are one value of []', async () => {
     const columns = readings(AT, ['2024-01-31 09:00:00+00', '2024-01-31 10:00:00+00', null])
-    const query = parseList(reading, 'At[]=2024-01-31T10:00:00%2B01:00&At[]=2024-01-31T09:00:00Z&At[]=2024-01-31T09:00:00.5Z')
+    const query = parseList(
+      wholeView(reading),
+      'At[]=2024-01-31T10:00:00%2B01:00&At[]=2024-01-31T09:00:00Z&At[]=2024-01-31T09:00:00.5Z',
+    )
     const found = await findList(columns, listOf(query))
     expect(idsOf(found)).toEqual([1])
   })
@@ -99,7 +103,7 @@ describe('of a few rows', () => {
     const times = ['1931-12-13 20:45:53+00', null, '2068-01-19 03:14:07+00', null, '2020-01-01 00:00:00+00']
     const columns = readings(AT, times)
     const page = async (sort: string, side: 'after' | 'before', at: string) => {
-      const { filters, sorts } = parseList(reading, `sort=${sort}`)
+      const { filters, sorts } = parseList(wholeView(reading), `sort=${sort}`)
       const position = [at, ...sorts.slice(1).map(() => 't'), '3']
       return idsOf(await findList(columns, listOf({ filters, sorts }, 1, 5, { side, position })))
     }
@@ -124,7 +128,7 @@ describe('of a few rows', () => {
     for (const id of ids) columns.put([String(id), null, 't', null, null, '7'])
     for (const sort of ['Id', '-Id', 'Level', '-Level', 'Level,-Id', '-Level,Id'])
       for (const at of [1_500, 1_501]) {
-        const { filters, sorts } = parseList(reading, `sort=${sort}`)
+        const { filters, sorts } = parseList(wholeView(reading), `sort=${sort}`)
         const own = order(reading, sorts)
         const all = own.at(-1)?.descending ? ids.toReversed() : ids
         const position = [...own.slice(1).map(() => '7'), String(all[at])]
@@ -154,14 +158,14 @@ describe('of a few rows', () => {
   test('a list by a number that a row has and no code is left to PostgreSQL, for as long as a row has one', async () => {
     const amounts = ['1.00000000', '10000000000.12345678', '2.00000000']
     const columns = readings(AMOUNT, amounts)
-    const bySort = listOf(parseList(reading, 'sort=Amount'))
+    const bySort = listOf(parseList(wholeView(reading), 'sort=Amount'))
     const others = (): unknown[] => [
       totals(columns, ['Amount=>1', 'Amount=', 'Amount[]=1', 'On=true']),
       columns.lists.find(bySort),
     ]
     const refused = [['values', 'values', 'values', 3], 'values']
     expect(others()).toEqual(refused)
-    const found = columns.lists.find(listOf(parseList(reading, ''))) as FoundPage
+    const found = columns.lists.find(listOf(parseList(wholeView(reading), ''))) as FoundPage
     expect(amounts.map((_, index) => [found.rows.print(index, AMOUNT), found.rows.hasValue(index, AMOUNT)])).toEqual(
       amounts.map((text) => [text, true]),
     )
@@ -178,7 +182,7 @@ describe('of a few rows', () => {
 
   test('a filter whose operator is none of order is left to PostgreSQL', () => {
     const columns = readings(LEVEL, ['1'])
-    const [filter] = parseList(reading, 'Level=1').filters as [Filter]
+    const [filter] = parseList(wholeView(reading), 'Level=1').filters as [Filter]
     expect(totalOf(columns, [{ ...filter, operator: { ...filter.operator, sides: null } }])).toBe('values')
   })
 

@@ -8,6 +8,7 @@ import { RowCodes } from '../../src/columns/rowCodes.ts'
 import { boolean, date, decimal, defineEntity, identity, instant, integer, type Property, text } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { GROUPS_MAX, type Period, type SummaryQuery } from '../../src/model/summary.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 import { Random } from '../support/random.ts'
 
@@ -29,7 +30,7 @@ const event = defineEntity('Event', {
 })
 const { properties } = event
 const columnOf = (name: string) => properties.findIndex((property) => property.name === name)
-const query = (text: string) => parseSummary(event, text, 'json')
+const query = (text: string) => parseSummary(wholeView(event), text, 'json')
 
 /** A table of rows as PostgreSQL prints them, beside the columns. Before a row changes or goes, each running summary takes it. */
 class Rows {

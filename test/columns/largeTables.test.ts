@@ -3,6 +3,7 @@ import type { ColumnStore } from '../../src/columns/columnStore.ts'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Leaf, SortedIndex } from '../../src/columns/sortedIndex.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 import { faultsOf, heldBy, stretchesOfIds } from '../support/columnInvariants.ts'
@@ -72,12 +73,12 @@ const LISTS = [
 
 async function differences(comparison: ListComparison, lists = LISTS, pages = 2): Promise<string[]> {
   const found: string[] = []
-  for (const list of lists) found.push(...(await comparison.differencesOf(parseList(reading, list), pages)))
+  for (const list of lists) found.push(...(await comparison.differencesOf(parseList(wholeView(reading), list), pages)))
   return found
 }
 
 async function built(columns: ColumnTable): Promise<void> {
-  for (const list of LISTS) await findList(columns, listOf(parseList(reading, list)))
+  for (const list of LISTS) await findList(columns, listOf(parseList(wholeView(reading), list)))
   await columns.settled()
 }
 
@@ -111,7 +112,7 @@ test(`rows that come at one end, and go at the other, leave checkpoints right an
   // Ids that come late, in slots of rows that are gone.
   for (let id = 999_000; id < 1_020_000; id += 3) columns.put(rowOf(id, random))
   expect(faultsOf(columns)).toEqual([])
-  const { filters, sorts } = parseList(reading, `Id=<${1_000_200 + ROWS}&sort=-Id`)
+  const { filters, sorts } = parseList(wholeView(reading), `Id=<${1_000_200 + ROWS}&sort=-Id`)
   const late = Array.from({ length: 7_000 }, (_, index) => 999_000 + 3 * index)
   const wanted = [...late, ...Array.from({ length: 199 }, (_, index) => 1_000_001 + ROWS + index)].reverse()
   const found = await findList(columns, listOf({ filters, sorts }, 4))
@@ -158,7 +159,7 @@ test(`rows that change between the slices of a building are in the index as they
   let last = rows
   let turns = 0
   for (const query of ['sort=At', 'sort=Amount', 'sort=Label', 'sort=-Level,At']) {
-    const list = listOf(parseList(reading, query))
+    const list = listOf(parseList(wholeView(reading), query))
     await until(async () => {
       await columns.prepare(list, caller)
       return columns.lists.find(list) !== 'texts'
@@ -189,7 +190,7 @@ test(`texts that get other ranks, in the same order, leave indexes, checkpoints 
   await built(columns)
   const ranks = () => columns.texts.ranksOf(1)?.ranks as Uint32Array
   const before = ranks().slice(0, 300)
-  const byLabel = listOf(parseList(reading, 'sort=Label'))
+  const byLabel = listOf(parseList(wholeView(reading), 'sort=Label'))
   // Each comes between the one before and the next text, and takes half of the gap.
   for (let count = 1; count <= 50; count++) {
     const after = table.someRow().with(1, `label 2${'0'.repeat(count)}`)
@@ -210,7 +211,7 @@ test('a checkpoint that is added when the last row of a leaf goes is right', asy
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
   // From the greatest id on, so that the leaves lie in memory in another order than in the index.
   for (let id = rows; id > 0; id--) columns.put([String(id), null, 't', null, null, '7'])
-  await findList(columns, listOf(parseList(reading, 'sort=-Id')))
+  await findList(columns, listOf(parseList(wholeView(reading), 'sort=-Id')))
   await columns.settled()
   // Private, since which leaf a search looks at first, and which row is the last of a leaf, shows nowhere else.
   const { ids } = (columns as unknown as { indexes: { ids: SortedIndex } }).indexes
@@ -247,7 +248,7 @@ test('no step of the building of an index puts all rows there', async () => {
       taken.push(kernel.next - before)
     }
   }
-  const list = listOf(parseList(reading, 'sort=Level'))
+  const list = listOf(parseList(wholeView(reading), 'sort=Level'))
   expect([columns.lists.find(list), typeof columns.lists.find(list)]).toEqual(['index', 'object'])
   expect(faultsOf(columns)).toEqual([])
   const all = taken.reduce((sum, one) => sum + one, 0)
@@ -264,7 +265,7 @@ test('rows whose texts get ranks at once enter an index in many steps', async ()
   )
   const put = (id: number) => columns.put([String(id), labels[id % labels.length] as string, 't', null, null, null])
   for (let id = 1; id <= 5_000; id++) put(id)
-  const list = listOf(parseList(reading, 'sort=-Label'))
+  const list = listOf(parseList(wholeView(reading), 'sort=-Label'))
   expect(await findList(columns, list)).toMatchObject({ total: 5_000 })
   // So many that their order is read.
   for (let id = 1_000; id < 24_000; id++) labels.push(`later ${id}`)
@@ -294,7 +295,7 @@ test('checkpoints that have to give way while they are made are all made again',
   const { indexes } = columns as unknown as { indexes: { enqueue(job: Iterator<void>): void } }
   const jobs: Iterator<void>[] = []
   indexes.enqueue = (job) => void jobs.push(job)
-  const list = listOf(parseList(reading, 'sort=-Id'))
+  const list = listOf(parseList(wholeView(reading), 'sort=-Id'))
   const finish = () => {
     for (const job of jobs.splice(0)) while (!job.next().done);
   }

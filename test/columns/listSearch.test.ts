@@ -6,6 +6,7 @@ import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { Abandoned } from '../../src/execute/listReads.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { findList } from '../support/columnLists.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -42,28 +43,28 @@ const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
 
 /** The total and the page of a list as the table has them; or why it has none. */
 function listed(query: string) {
-  const found = table.lists.find(parseList(company, query))
+  const found = table.lists.find(parseList(wholeView(company), query))
   return typeof found === 'string' ? found : { total: found.total, ids: idsOf(found) }
 }
 
 /** Waits until the order of names is read. */
 async function ordered() {
-  await findList(table, parseList(company, 'sort=Name'))
+  await findList(table, parseList(wholeView(company), 'sort=Name'))
 }
 
 test('the first reading of an order is not waited for, but soon there', async () => {
   for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
-  expect(table.prepare(parseList(company, 'sort=Name'), caller)).toBeNull()
+  expect(table.prepare(parseList(wholeView(company), 'sort=Name'), caller)).toBeNull()
   expect(listed('sort=Name')).toBe('texts')
   await until(async () => {
-    await table.prepare(parseList(company, 'sort=Name'), caller)
+    await table.prepare(parseList(wholeView(company), 'sort=Name'), caller)
     return listed('sort=Name') !== 'texts'
   })
   expect(listed('sort=Name&pageSize=5')).toEqual({ total: 499, ids: [3, 1, 2, 10, 100] })
 })
 
 test('few texts are waited for, since one statement places them', async () => {
-  await table.prepare(parseList(company, 'sort=Name'), caller)
+  await table.prepare(parseList(wholeView(company), 'sort=Name'), caller)
   expect(listed('sort=Name')).toEqual({ total: 4, ids: [3, 1, 2, 4] })
 })
 
@@ -72,7 +73,7 @@ test('a list waits for texts that came after the order was read', async () => {
   for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
   expect(listed('sort=-Name')).toBe('texts')
   await until(async () => {
-    await table.prepare(parseList(company, 'sort=-Name'), caller)
+    await table.prepare(parseList(wholeView(company), 'sort=-Name'), caller)
     return listed('sort=-Name') !== 'texts'
   })
   expect(listed('sort=-Name&pageSize=5')).toEqual({ total: 499, ids: [4, 99, 98, 97, 96] })
@@ -88,7 +89,7 @@ test('texts that came are placed before lists ask, if they are told of', async (
 })
 
 test('a page goes on at a text that no row has', async () => {
-  const query = parseList(company, 'sort=Name')
+  const query = parseList(wholeView(company), 'sort=Name')
   for (const [side, ids] of [
     ['after', [1, 2, 4]],
     ['before', [3]],
@@ -103,11 +104,11 @@ test('without the database a list waits for an error at most, and nothing is kno
   of = ended
   table.put(rowOf(5, 'bb'))
   for (const query of ['sort=Name', 'Name=<bb', 'Name=<a1']) {
-    expect(await table.prepare(parseList(company, query), caller)).toBeUndefined()
+    expect(await table.prepare(parseList(wholeView(company), query), caller)).toBeUndefined()
     expect(listed(query)).toBe('texts')
   }
   of = database
-  await table.prepare(parseList(company, 'Name=<a1'), caller)
+  await table.prepare(parseList(wholeView(company), 'Name=<a1'), caller)
   expect(listed('Name=<a1')).toEqual({ total: 1, ids: [3] })
 })
 
@@ -119,8 +120,8 @@ test('the texts that contain an operand are looked for in turns of the event loo
     { has: () => true },
   )
   for (let id = 5; id < 300_000; id++) large.put(rowOf(id, `name ${id}`))
-  await large.prepare(parseList(company, 'Name[contains]=b'), caller)
-  const query = parseList(company, 'Name[contains]=AM')
+  await large.prepare(parseList(wholeView(company), 'Name[contains]=b'), caller)
+  const query = parseList(wholeView(company), 'Name[contains]=AM')
   let turns = 0
   const timer = setInterval(() => turns++, 0)
   while (large.lists.find(query) === 'texts') await large.prepare(query, caller)
@@ -134,5 +135,5 @@ test('a list whose client has left while texts are searched is given up, not han
   const leaving = new AbortController()
   const request = new Request('http://localhost', { signal: leaving.signal })
   leaving.abort()
-  await expect(table.prepare(parseList(company, 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
+  await expect(table.prepare(parseList(wholeView(company), 'Name[contains]=a'), { key: 'a', request })).rejects.toThrow(Abandoned)
 })

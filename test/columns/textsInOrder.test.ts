@@ -8,6 +8,7 @@ import { Database } from '../../src/execute/database.ts'
 import type { Property } from '../../src/model/entity.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { findMember } from '../../src/parse/names.ts'
@@ -84,7 +85,9 @@ async function allRows(): Promise<Row[]> {
 }
 
 async function list(filters: readonly Filter[], sorts: readonly Sort[], page: number, pageSize: number) {
-  const answer = await database.read(compileList(absence, { ...parseList(absence, ''), filters, sorts, page, pageSize }))
+  const answer = await database.read(
+    compileList(absence, { ...parseList(wholeView(absence), ''), filters, sorts, page, pageSize }),
+  )
   const found = answer.filter(([id]) => id !== null)
   const columns = absence.properties.length
   return { total: Number(answer[0]?.[columns] ?? 0), rows: found.map((row) => row.slice(0, columns)) }
@@ -165,7 +168,7 @@ test('a text that begins with a byte order mark keeps it', () => {
     const line = copyBytes([String(1 + index), null, null, null, mark, null, null, null, null, days, null])
     table.addLine(line, 0, line.length)
   }
-  const { filters, sorts } = parseList(absence, '')
+  const { filters, sorts } = parseList(wholeView(absence), '')
   const found = table.lists.find(listOf({ filters, sorts })) as FoundPage
   const type = absence.properties.indexOf(propertyOf('type'))
   expect([0, 1].map((index) => found.rows.print(index, type))).toEqual([mark, mark])

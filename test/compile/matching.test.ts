@@ -5,6 +5,7 @@ import { compileSummary } from '../../src/compile/summary.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import type { Seek } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList, parseStream } from '../../src/parse/list.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 import { useDatabase } from '../support/database.ts'
@@ -30,10 +31,11 @@ const MATCHING = Array.from({ length: ROWS }, (_, index) => index + 1).filter(
   (id) => id % 7 > 0 && id % 10 === 1 && id % 50 !== 1,
 )
 
-const listOf = (query: string, seek: Seek | null = null) => compileList(note, { ...parseList(note, `${FILTERS}&${query}`), seek })
+const listOf = (query: string, seek: Seek | null = null) =>
+  compileList(note, { ...parseList(wholeView(note), `${FILTERS}&${query}`), seek })
 const behind = (...position: (string | null)[]): Seek => ({ side: 'after', position })
 function pieceOf(query: string, position: readonly string[] | null): Statement {
-  const stream = parseStream(note, `${FILTERS}&${query}`, 'ndjson')
+  const stream = parseStream(wholeView(note), `${FILTERS}&${query}`, 'ndjson')
   return compilePiece(note, stream, streamColumns(note, stream), position, 100)
 }
 
@@ -48,9 +50,9 @@ const statements: [string, () => Statement][] = [
   ['a later piece of a stream', () => pieceOf('sort=Author', ['Author 21', '1000'])],
   [
     'a page of a summary',
-    () => compileSummary(note, parseSummary(note, `${FILTERS}&groupBy=Author`, 'json'), { offset: 0, size: 5 }),
+    () => compileSummary(note, parseSummary(wholeView(note), `${FILTERS}&groupBy=Author`, 'json'), { offset: 0, size: 5 }),
   ],
-  ['all groups of a summary', () => compileSummary(note, parseSummary(note, `${FILTERS}&groupBy=Title`, 'csv'), null)],
+  ['all groups of a summary', () => compileSummary(note, parseSummary(wholeView(note), `${FILTERS}&groupBy=Title`, 'csv'), null)],
 ]
 
 interface PlanNode {

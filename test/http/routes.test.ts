@@ -14,6 +14,7 @@ import { defineEntity, identity } from '../../src/model/entity.ts'
 import { entities } from '../support/entities.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
+import { wholeRights } from '../support/rights.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, tablesFor } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
@@ -35,7 +36,12 @@ function partsOf() {
     addCors: null,
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
-    admission: new Admission(new Keyring(KEY), new Limiters(config, tablesFor(config, []), null), null, {} as never),
+    admission: new Admission(
+      new Keyring(KEY, () => wholeRights(entities)),
+      new Limiters(config, tablesFor(config, []), null),
+      null,
+      {} as never,
+    ),
     log: quietLog(),
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,

@@ -8,6 +8,7 @@ import { takePieces } from '../../src/memory/copyPieces.ts'
 import { CopyLost, TableCopy } from '../../src/memory/tableCopy.ts'
 import { readTable, readTexts } from '../../src/memory/tableReader.ts'
 import type { Property } from '../../src/model/entity.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -202,7 +203,7 @@ test('the bytes of a copy include the orders of texts that lists need', async ()
   const copy = await copyFromBefore(() => createMany(1))
   await copy.catchUpAfterLoad()
   const { bytes } = copy.columns
-  await copy.table?.prepare(parseList(company, 'sort=Name'), { key: 'a', request: new Request('http://localhost') })
+  await copy.table?.prepare(parseList(wholeView(company), 'sort=Name'), { key: 'a', request: new Request('http://localhost') })
   expect(copy.columns.bytes).toBeGreaterThan(bytes)
 })
 

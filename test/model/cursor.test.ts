@@ -6,6 +6,7 @@ import employee from '../../src/entities/employee.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Seek } from '../../src/model/query.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
 
@@ -14,8 +15,9 @@ const seek: Seek = { side: 'after', position: ['Approved', null, '7'] }
 const QUERY = 'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason'
 
 const write = (query: string, place = seek, entity: Entity = absence) =>
-  cursors.write(entity, parseList(entity, query), place) as string
-const read = (query: string, text: string, entity: Entity = absence) => cursors.read(entity, parseList(entity, query), text)
+  cursors.write(wholeView(entity), parseList(wholeView(entity), query), place) as string
+const read = (query: string, text: string, entity: Entity = absence) =>
+  cursors.read(wholeView(entity), parseList(wholeView(entity), query), text)
 
 test('a cursor is read as it was written, and null differs from an empty value', () => {
   const value = fc.option(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', ...hostileTexts)))
@@ -61,7 +63,7 @@ describe('an altered cursor is invalid', () => {
   })
 
   test('with another secret', () => {
-    expect(new Cursors('Secret').read(absence, parseList(absence, QUERY), write(QUERY))).toBeNull()
+    expect(new Cursors('Secret').read(wholeView(absence), parseList(wholeView(absence), QUERY), write(QUERY))).toBeNull()
   })
 })
 

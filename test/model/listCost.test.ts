@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { defineEntity, identity, reference, text } from '../../src/model/entity.ts'
 import { listCostOf } from '../../src/model/listCost.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 
 const note = defineEntity('Note', {
@@ -23,10 +24,13 @@ test.each([
   ['Body=a', true],
   ['sort=Title,Code', true],
 ])('a list of %p is costly: %p', (query, isCostly) => {
-  expect(listCostOf(note, parseList(note, query))).toEqual({ parentRow: null, isCostly })
+  expect(listCostOf(note, parseList(wholeView(note), query))).toEqual({ parentRow: null, isCostly })
 })
 
 test('a list of one row’s children has that row as its parent', () => {
-  expect(listCostOf(note, parseList(note, 'Title[contains]=a&AuthorId=3'))).toEqual({ parentRow: 'author_id 3', isCostly: true })
-  expect(listCostOf(note, parseList(note, 'AuthorId=>3')).parentRow).toBe(null)
+  expect(listCostOf(note, parseList(wholeView(note), 'Title[contains]=a&AuthorId=3'))).toEqual({
+    parentRow: 'author_id 3',
+    isCostly: true,
+  })
+  expect(listCostOf(note, parseList(wholeView(note), 'AuthorId=>3')).parentRow).toBe(null)
 })

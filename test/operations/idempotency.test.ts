@@ -6,6 +6,7 @@ import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operatio
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 import { useDatabase } from '../support/database.ts'
+import { wholeAccess } from '../support/rights.ts'
 
 const { sql, poolOf } = useDatabase()
 const database = poolOf()
@@ -29,7 +30,7 @@ async function rename(fields: Record<string, ReturnType<typeof text>>, id: strin
   const url = `http://localhost/Things/${id}`
   const headers = { 'content-type': 'application/json', 'idempotency-key': `rename-${id}` }
   const request = new Request(url, { method: 'PATCH', body: '{"Name":"Renamed"}', headers })
-  const call = { request, url, query: '', id, mayRead: true, key: 'a', keyName: 'a' }
+  const call = { request, url, query: '', id, access: wholeAccess(thing), rights: null, key: 'a', keyName: 'a' }
   return JSON.parse(String((await resource.update(call, parsePartial)).body))
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Cursors } from '../../src/model/cursor.ts'
 import { decimal, defineEntity, identity, text } from '../../src/model/entity.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { suggestCheaperQuery } from '../../src/operations/lists.ts'
 import { parseList } from '../../src/parse/list.ts'
 
@@ -10,7 +11,7 @@ const thing = defineEntity('Thing', {
   weight: decimal(2),
   note: text({ indexed: false }),
 })
-const advice = (query: string) => suggestCheaperQuery(parseList(thing, query, new Cursors('secret')))
+const advice = (query: string) => suggestCheaperQuery(parseList(wholeView(thing), query, new Cursors('secret')))
 
 test.each([
   ['', 'filter with = or a range that few rows match; !=, [begins], [contains] and no filter at all read every row'],

@@ -7,6 +7,7 @@ import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operatio
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 import { useDatabase } from '../support/database.ts'
+import { wholeAccess } from '../support/rights.ts'
 import type { Json } from '../support/server.ts'
 
 // Entity whose rows copy a name from rows of the same table, and clients may write the name.
@@ -49,7 +50,16 @@ async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object
   const headers = { 'content-type': 'application/json' }
   const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers }
   const url = `http://localhost/Units/${id}`
-  const call = { request: new Request(url, init), url, query: '', id, mayRead: true, key: 'a', keyName: 'a' }
+  const call = {
+    request: new Request(url, init),
+    url,
+    query: '',
+    id,
+    access: wholeAccess(unit),
+    rights: null,
+    key: 'a',
+    keyName: 'a',
+  }
   const reply = await (method === 'patch' ? units.update(call, parsePartial) : units[method](call))
   return { tag: reply.headers.ETag as string, row: JSON.parse(String(reply.body)) as Json }
 }

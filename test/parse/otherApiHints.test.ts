@@ -4,6 +4,7 @@ import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { ApiError } from '../../src/errors.ts'
 import { boolean, date, decimal, defineEntity, group, identity, instant, integer, text } from '../../src/model/entity.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { readPage } from '../support/documents.ts'
 import { Random } from '../support/random.ts'
@@ -56,7 +57,9 @@ const FOREIGN = {
 describe('notations of other APIs get a hint to ours', () => {
   test.each(Object.entries(FOREIGN))('"%s" for each of %s', (hint, names) => {
     for (const name of names.split(' '))
-      expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toBe(`Companies has no parameter "${name}". ${hint}`)
+      expect(messageFor(wholeView(company), `${encodeURIComponent(name)}=5`)).toBe(
+        `Companies has no parameter "${name}". ${hint}`,
+      )
   })
 
   test.each([
@@ -100,10 +103,10 @@ describe('notations of other APIs get a hint to ours', () => {
     ['name=Ada', 'Did you mean Employee?'],
   ])('a query of absences by %s is answered with: %s', (query, hint) => {
     const name = decodeURIComponent(query.slice(0, query.indexOf('=')))
-    expect(messageFor(absence, query)).toBe(`Absences has no parameter "${name}". ${hint}`)
+    expect(messageFor(wholeView(absence), query)).toBe(`Absences has no parameter "${name}". ${hint}`)
     // What a hint writes is a query that is understood.
     const [, written] = /^Write (.*)\.$/.exec(hint) ?? []
-    if (written && !written.includes('<value>')) parseList(absence, written)
+    if (written && !written.includes('<value>')) parseList(wholeView(absence), written)
   })
 
   test.each<[keyof typeof ENTITIES, string, string]>([
@@ -131,7 +134,7 @@ describe('notations of other APIs get a hint to ours', () => {
     ['flags', 'q=x', 'A filter is named after its property, as in IsOn=<value>.'],
     ['flags', 'Date=x', 'Flags has no parameter "Date".'],
   ])('a query of %s by %s is answered with: %s', (plural, query, hint) => {
-    expect(messageFor(ENTITIES[plural], query)).toEndWith(hint)
+    expect(messageFor(wholeView(ENTITIES[plural]), query)).toEndWith(hint)
   })
 
   const table = readPage('docs/api.md').split('| PostgREST | Directus |')[1]?.split('\n\n')[0] ?? ''
@@ -154,12 +157,12 @@ describe('notations of other APIs get a hint to ours', () => {
     // The last value of a list, each of which is a parameter of its own elsewhere.
     const expected = here.includes('&') && !value.join('').includes(',') ? here.split('&')[0] : here
     const entity = /name/i.test(text) ? company : absence
-    expect(messageFor(entity, query).toLowerCase()).toEndWith(`write ${expected?.toLowerCase()}.`)
+    expect(messageFor(wholeView(entity), query).toLowerCase()).toEndWith(`write ${expected?.toLowerCase()}.`)
   })
 
   test('hints never use an operator that the property does not have, or an unknown property', () => {
     for (const query of ['filter[enabled][_gt]=true', 'filter[nonsense][_eq]=1', `filter[${'x'.repeat(3_000)}]=1`])
-      expect(messageFor(company, query)).not.toContain('Write')
+      expect(messageFor(wholeView(company), query)).not.toContain('Write')
   })
 
   test('messages with hints are bounded, whatever names and values are sent', () => {
@@ -173,7 +176,7 @@ describe('notations of other APIs get a hint to ours', () => {
     for (let round = 0; round < 20_000; round++) {
       const [name, value] = [text(8), text(round % 100 === 0 ? 1_000 : 6)]
       try {
-        parseList(absence, `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+        parseList(wholeView(absence), `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
       } catch (error) {
         expect(error).toBeInstanceOf(ApiError)
         expect((error as ApiError).message.length).toBeLessThan(900)
@@ -182,8 +185,9 @@ describe('notations of other APIs get a hint to ours', () => {
   })
 
   test('a parameter with more names than a hint repeats gets a hint without them', () => {
-    for (const name of ['order', 'select']) expect(messageFor(absence, `${name}=${'Id,'.repeat(10)}Id`)).not.toContain('Write')
-    expect(messageFor(absence, `order=${'Id,'.repeat(9)}Id`)).toContain('Write sort=Id,')
+    for (const name of ['order', 'select'])
+      expect(messageFor(wholeView(absence), `${name}=${'Id,'.repeat(10)}Id`)).not.toContain('Write')
+    expect(messageFor(wholeView(absence), `order=${'Id,'.repeat(9)}Id`)).toContain('Write sort=Id,')
   })
 })
 
@@ -200,7 +204,7 @@ describe('a value in the notation of another API is refused with the filter that
     ['EmployeeId=like.5', ''],
     ['EmployeeId=%00', ''],
   ])('%s is answered with: %s', (query, hint) => {
-    const { outcome, message } = refusalOf(() => parseList(absence, query))
+    const { outcome, message } = refusalOf(() => parseList(wholeView(absence), query))
     expect([outcome, /Write .*$/.exec(message)?.[0] ?? '']).toEqual([`InvalidFilter ${query.split('=')[0]}`, hint])
   })
 })
@@ -215,11 +219,11 @@ describe('a property whose name other APIs use for a parameter', () => {
   })
 
   test('can be filtered by', () => {
-    const { filters } = parseList(order, 'limit=5&Search=x&offset=2024-01-31T00:00:00Z')
+    const { filters } = parseList(wholeView(order), 'limit=5&Search=x&offset=2024-01-31T00:00:00Z')
     expect(filters.map(({ property }) => property.name)).toEqual(['Limit', 'Search', 'Offset'])
   })
 
   test('is suggested for a misspelling of it', () => {
-    expect(messageFor(order, 'order_by=x')).toBe('Orders has no parameter "order_by". Did you mean OrderBy?')
+    expect(messageFor(wholeView(order), 'order_by=x')).toBe('Orders has no parameter "order_by". Did you mean OrderBy?')
   })
 })

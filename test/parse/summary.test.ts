@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { summaryParameters } from '../../src/describe/summary.ts'
 import { decimal, defineEntity, group, identity } from '../../src/model/entity.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 
 const bill = defineEntity('Bill', {
@@ -12,7 +13,7 @@ const bill = defineEntity('Bill', {
 
 function messageOf(query: string): string {
   try {
-    parseSummary(bill, query, 'json')
+    parseSummary(wholeView(bill), query, 'json')
   } catch (error) {
     return (error as Error).message
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { entities } from '../support/entities.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
@@ -22,7 +23,7 @@ function idBranches(plan: PlanNode): PlanNode[] {
 const COUNTS = { company: 10_000, employee: 20_000, absence: 10_000 }
 const site = usePlanSite(COUNTS)
 
-const statementOf = (entity: Entity, query: string): Statement => compileList(entity, parseList(entity, query))
+const statementOf = (entity: Entity, query: string): Statement => compileList(entity, parseList(wholeView(entity), query))
 const scansOf = (nodes: PlanNode[]) => nodes.filter((node) => node['Node Type'].includes('Scan'))
 
 /** Every order by a single property. */

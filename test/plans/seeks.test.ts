@@ -3,6 +3,7 @@ import { compileList } from '../../src/compile/list.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { ListQuery, Seek } from '../../src/model/query.ts'
 import { order } from '../../src/model/query.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { entities } from '../support/entities.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
@@ -23,7 +24,7 @@ async function positionOn(entity: Entity, query: ListQuery, page: number): Promi
 /** Yields every kind of seek by one property, far from both ends: in both directions, from a value and from no value. */
 async function* seeksBy(entity: Entity, { name, kind }: Property) {
   for (const sign of ['-', '%2B']) {
-    const query = parseList(entity, `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
+    const query = parseList(wholeView(entity), `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
     const position = await positionOn(entity, query, 250)
     for (const side of ['after', 'before'] as const) {
       yield { ...query, seek: { side, position } }
@@ -88,7 +89,7 @@ describe('D32: a page by cursor in the order of several properties', () => {
     'a page by cursor in the order of several properties reads ranges of indexes, and sorts only rows that are equal by the first: %s',
     async (sort) => {
       const entity = entities.find(({ name }) => name === 'Absence') as Entity
-      const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
+      const query = parseList(wholeView(entity), `sort=${sort}&PageSize=${PAGE_SIZE}`)
       for (const page of [2, 75, 250, 490])
         for (const side of ['after', 'before'] as const) {
           const position = await positionOn(entity, query, page)

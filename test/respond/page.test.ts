@@ -3,13 +3,14 @@ import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { FoundPage } from '../../src/columns/listSearch.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { type CodedRows, respondPage } from '../../src/respond/page.ts'
 import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 
 const person = defineEntity('Person', { id: identity(), name: text() })
 const cursors = new Cursors('secret')
-const query = parseList(person, '', cursors)
+const query = parseList(wholeView(person), '', cursors)
 
 const texts = codeUnitTexts(() => [])
 const table = new ColumnTable(person, 2, texts, { has: () => true })
@@ -18,7 +19,7 @@ table.put(['2', 'Grace'])
 const found = table.lists.find(query) as FoundPage
 
 function bodyOf(rows: CodedRows): string {
-  const { body } = respondPage(person, query, { rows, total: 2 }, 'http://localhost/People', cursors)
+  const { body } = respondPage(wholeView(person), query, { rows, total: 2 }, 'http://localhost/People', cursors)
   return Buffer.from(body).toString()
 }
 

@@ -7,6 +7,7 @@ import { isSurelyFolded } from '../../src/model/fold.ts'
 import { JsonWriter } from '../../src/model/jsonWriter.ts'
 import type { FiltersAndSorts, ListQuery } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { rowWriter } from '../../src/respond/json.ts'
 import { codedWriter } from '../../src/respond/page.ts'
 import { caller, idsOf, listOf, type RandomTable } from './randomTable.ts'
@@ -126,9 +127,9 @@ export function misprinted(table: RandomTable, page: FoundPage): string | null {
     const own = table.row(id) as Row
     const printed = own.map((_, column) => page.rows.print(index, column))
     if (JSON.stringify(own) !== JSON.stringify(printed)) return `${printed} is printed for ${own}`
-    codedWriter(entity, null)(page.rows, index, writer)
+    codedWriter(wholeView(entity), null)(page.rows, index, writer)
     const written = new TextDecoder('utf-8', { ignoreBOM: true }).decode(writer.take())
-    if (written !== rowWriter(entity)(own)) return `${written} is written for ${own}`
+    if (written !== rowWriter(wholeView(entity))(own)) return `${written} is written for ${own}`
   }
   return null
 }

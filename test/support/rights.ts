@@ -1,0 +1,13 @@
+import type { Access, KeyRights } from '../../src/model/access.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import { RightsReader } from '../../src/rights/reader.ts'
+
+/** The rights of a key that may do everything, as the server reads them. */
+export function wholeRights(entities: readonly Entity[] = []): KeyRights {
+  return new RightsReader(entities).read({ rights: '*:read,*:write' })
+}
+
+/** What a key with all rights may do with an entity. */
+export function wholeAccess(entity: Entity): Access {
+  return wholeRights([entity]).accessTo(entity)
+}
