@@ -7,7 +7,7 @@ export type Verb = 'read' | 'create' | 'update' | 'delete'
 
 export const VERBS: readonly Verb[] = ['read', 'create', 'update', 'delete']
 
-/** What a key may do with one entity; null: nothing of that kind. */
+/** Access of a key to one entity; null: it may do nothing of that kind. */
 export interface Access {
   readonly whole: Entity
   readonly read: View | null
@@ -16,7 +16,7 @@ export interface Access {
   readonly delete: DeleteAccess | null
 }
 
-/** What bodies may name. */
+/** Properties that a body may name. */
 interface BodyAccess {
   /** The entity with the properties that the key may set or read: others do not exist for it. */
   readonly body: Entity
@@ -53,7 +53,7 @@ export interface Guard {
   readonly shape: string
 }
 
-/** What a row must match before a write, and after it. A created row has no before, a deleted one no after. */
+/** Conditions of a row before a write, and after it. A created row has no before, a deleted one no after. */
 export interface RowConditions {
   readonly before: readonly Filter[]
   readonly after: readonly Filter[]

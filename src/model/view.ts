@@ -12,7 +12,7 @@ export interface View extends Entity {
   readonly whole: Entity
   /** Filters that the parsers append to those of each request; they may name hidden properties. */
   readonly filters: readonly Filter[]
-  /** Text of the right, the same in every process, for the keys of caches and the signatures of cursors; '' for a whole entity. */
+  /** Text of the right, the same in every process: caches and cursors are for one right. '' for a whole entity. */
   readonly text: string
 }
 

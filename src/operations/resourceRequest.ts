@@ -32,7 +32,7 @@ export interface ResourceRequest {
   readonly id: string
   /** Sets the timeout of the connection. Undefined or null: it stays open for however long the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
-  /** What the key may do with the entity of the endpoint, at least what the method does; null: the endpoint has no entity. */
+  /** Access of the key to the entity of the endpoint, at least for the method; null: the endpoint has no entity. */
   readonly access: Access | null
   /** Rights of the key; null if the request has none. */
   readonly rights: KeyRights | null

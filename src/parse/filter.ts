@@ -57,8 +57,8 @@ export function addFilter(filters: Filter[], filter: Filter): void {
 }
 
 /**
- * Appends the filters of a view. They are neither counted nor united with those of the request: a client's `Status[]=Declined` would
- * widen a right's `Status[]=Approved`.
+ * Appends the filters of a view. They are neither counted nor united with those of the request: a client's `Status[]=Declined`
+ * would widen a right's `Status[]=Approved`.
  */
 export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[]): readonly Filter[] {
   return ofView.length === 0 ? filters : [...filters, ...ofView]
